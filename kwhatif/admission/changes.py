@@ -13,7 +13,7 @@ from kwhatif.model.meta import Model
 from kwhatif.model.pod import PodTemplateSpec
 
 
-class Change(msgspec.Struct, frozen=True):
+class FieldChange(msgspec.Struct, frozen=True):
     """One field: who changed it, from what, to what; None is a field that was not there, or is no more."""
 
     by: str
@@ -22,12 +22,12 @@ class Change(msgspec.Struct, frozen=True):
     after: str | None = None
 
 
-def changes_between(by: str, before: Model, after: Model) -> Iterator[Change]:
+def changes_between(by: str, before: Model, after: Model) -> Iterator[FieldChange]:
     """The fields in which two objects of one type differ."""
     return _differences(by, "", before, after)
 
 
-def _differences(by: str, path: str, before: Any, after: Any) -> Iterator[Change]:
+def _differences(by: str, path: str, before: Any, after: Any) -> Iterator[FieldChange]:
     if before is after or before == after:
         return
     if isinstance(before, Model) and type(before) is type(after):
@@ -42,7 +42,7 @@ def _differences(by: str, path: str, before: Any, after: Any) -> Iterator[Change
         for index, (old, new) in enumerate(zip_longest(before, after)):
             yield from _differences(by, f"{path}[{index}]", old, new)
     else:
-        yield Change(by, path, _text(before), _text(after))
+        yield FieldChange(by, path, _text(before), _text(after))
 
 
 #: Of a pod template, what the API does not have.

@@ -11,7 +11,7 @@ from kwhatif.admission.defaults import default_object
 from kwhatif.admission.denied import Denied
 from kwhatif.admission.limit_ranger import check_claim_limits
 from kwhatif.admission.namespaces import check_namespace
-from kwhatif.admission.outcome import Admitted, Step, run_steps
+from kwhatif.admission.outcome import AdmissionStep, Admitted, run_steps
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.matching.volumes import has_class
 from kwhatif.model.cluster import Cluster
@@ -63,8 +63,8 @@ def _default_class(cluster: Cluster) -> str | None:
     return min(created, key=lambda name: (-created[name], name), default=None)
 
 
-_STEPS: tuple[Step[PersistentVolumeClaim], ...] = (
-    Step("Defaults", _default),
-    Step("NamespaceLifecycle", _in_namespace),
-    Step("DefaultStorageClass", _classify),
+_STEPS: tuple[AdmissionStep[PersistentVolumeClaim], ...] = (
+    AdmissionStep("Defaults", _default),
+    AdmissionStep("NamespaceLifecycle", _in_namespace),
+    AdmissionStep("DefaultStorageClass", _classify),
 )

@@ -20,7 +20,7 @@ from kwhatif.admission.label_keys import merge_label_keys
 from kwhatif.admission.left_out import with_pod_images
 from kwhatif.admission.limit_ranger import check_limits, fill_in_limits
 from kwhatif.admission.namespaces import check_namespace
-from kwhatif.admission.outcome import Admitted, Step, run_steps
+from kwhatif.admission.outcome import AdmissionStep, Admitted, run_steps
 from kwhatif.admission.pod_level import complete_pod_level, without_disabled, without_pod_level
 from kwhatif.admission.priority import PriorityClasses, admit_priority, resolve_priority
 from kwhatif.admission.quota.state import QuotaUsage
@@ -128,14 +128,14 @@ def _tolerate(pod: Pod, cluster: Cluster) -> Pod:
 
 #: The kinds that the steps, and what follows them, look at; quotas aside.
 _READ = (LimitRange, Namespace, PriorityClass, RuntimeClass)
-_STEPS: tuple[Step[Pod], ...] = (
-    Step("Defaults", _default),
-    Step("NamespaceLifecycle", _in_namespace),
-    Step("LimitRanger", fill_in_limits),
-    Step("Priority", _prioritize),
-    Step("DefaultTolerationSeconds", _tolerate),
-    Step("RuntimeClass", apply_runtime_class),
-    Step("PodLevelResources", _complete),
+_STEPS: tuple[AdmissionStep[Pod], ...] = (
+    AdmissionStep("Defaults", _default),
+    AdmissionStep("NamespaceLifecycle", _in_namespace),
+    AdmissionStep("LimitRanger", fill_in_limits),
+    AdmissionStep("Priority", _prioritize),
+    AdmissionStep("DefaultTolerationSeconds", _tolerate),
+    AdmissionStep("RuntimeClass", apply_runtime_class),
+    AdmissionStep("PodLevelResources", _complete),
 )
 
 

@@ -18,7 +18,7 @@ from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import parse_template_paths
 from kwhatif.sources.manifests.given import Source, named_inputs
-from kwhatif.sources.text.files import Given
+from kwhatif.sources.text.files import GivenText
 from kwhatif.whatif.applying.applied import Applied
 from kwhatif.whatif.capacity.capacity import CapacityQuestion, ask_capacity
 from kwhatif.whatif.capacity.filling import Part
@@ -126,7 +126,7 @@ def _read(session: Session, inputs: Sequence[str], options: ManifestOptions) -> 
 
 def _times(given: str) -> tuple[int, str]:
     """How many of it are in a set: `2*web.yaml`, unless there is a file of that name."""
-    found = None if isinstance(given, Given) or os.path.lexists(given) else _TIMES.fullmatch(given)
+    found = None if isinstance(given, GivenText) or os.path.lexists(given) else _TIMES.fullmatch(given)
     return (int(found[1]), found[2]) if found else (1, given)
 
 

@@ -10,7 +10,7 @@ from kwhatif.api.arguments import require_session
 from kwhatif.errors import InputError, Problem
 from kwhatif.report import Report
 from kwhatif.sources.decoding.strict import Validation, parse_validation
-from kwhatif.sources.manifests.applied import Asked, parse_template_paths, read_applied
+from kwhatif.sources.manifests.applied import AskedObjects, parse_template_paths, read_applied
 from kwhatif.whatif.loaded.session import Session
 
 
@@ -39,7 +39,7 @@ def require_asked(session: object, manifests: Sequence[object], function: str) -
 
 def read_manifests(
     session: Session, inputs: Sequence[str], options: ManifestOptions, *, stored: bool = False
-) -> tuple[Asked, Mapping[str, Sequence[str]]]:
+) -> tuple[AskedObjects, Mapping[str, Sequence[str]]]:
     """What is asked about, and where custom resources have their templates, by kind.
 
     Raises:

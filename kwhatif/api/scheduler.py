@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kwhatif.framework.profile import Profile
     from kwhatif.release import Release
     from kwhatif.sources.scheduler.plugins import PluginSource
-    from kwhatif.sources.scheduler.profiles import Scheduler, SchedulerConfig
+    from kwhatif.sources.scheduler.profiles import ConfiguredScheduler, SchedulerConfig
 
 
 class SchedulerOptions(TypedDict, total=False):
@@ -33,7 +33,7 @@ class SchedulerOptions(TypedDict, total=False):
     feature_gates: str | Mapping[str, bool] | None
 
 
-class SchedulerSource(NamedTuple):
+class RequestedScheduler(NamedTuple):
     """What the user says of the scheduler, read as far as it can be without the cluster."""
 
     release: ReleaseOptions
@@ -42,7 +42,7 @@ class SchedulerSource(NamedTuple):
     #: Where to keep what extenders are to be sent.
     originals: SessionOriginals | None
 
-    def scheduler(self, release: Release) -> Scheduler | None:
+    def scheduler(self, release: Release) -> ConfiguredScheduler | None:
         """The scheduler of that release; None: the default one."""
         return None if self.config is None else self.config.scheduler(release, self.originals)
 
@@ -52,7 +52,7 @@ class SchedulerSource(NamedTuple):
         return {DEFAULT_SCHEDULER: release.default_profile()} if found is None else found.profiles
 
 
-def scheduler_source(options: SchedulerOptions) -> SchedulerSource:
+def scheduler_source(options: SchedulerOptions) -> RequestedScheduler:
     """The configuration is read, and the release looked at.
 
     Raises:
@@ -63,8 +63,8 @@ def scheduler_source(options: SchedulerOptions) -> SchedulerSource:
     originals = SessionOriginals(Originals(), Originals()) if options.get("call_extenders") else None
     config, plugins = options.get("scheduler_config"), options.get("plugins") or ()
     if config is None and not plugins:
-        return SchedulerSource(release, None, originals)
+        return RequestedScheduler(release, None, originals)
     from kwhatif.sources.scheduler.profiles import read_scheduler_config
 
     path = None if config is None else str(config)
-    return SchedulerSource(release, read_scheduler_config(path, plugins, stdin=sys.stdin.buffer), originals)
+    return RequestedScheduler(release, read_scheduler_config(path, plugins, stdin=sys.stdin.buffer), originals)

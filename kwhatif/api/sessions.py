@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Unpack
 
 from kwhatif.api.arguments import PathLike, require_edits, require_known, require_session
-from kwhatif.api.scheduler import SchedulerOptions, SchedulerSource, scheduler_source
+from kwhatif.api.scheduler import RequestedScheduler, SchedulerOptions, scheduler_source
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
 from kwhatif.model.meta import parse_time
@@ -124,7 +124,7 @@ def require_complete(loaded: LoadedCluster) -> None:
 
 def _session(
     collected: Collected,
-    source: SchedulerSource,
+    source: RequestedScheduler,
     progress: Progress | None,
     *,
     strict: bool,

@@ -26,7 +26,7 @@ Nothing heavy is imported before the first expression is compiled.
 
 from __future__ import annotations
 
-from kwhatif.cel.device import AttributeValue, DeviceSelector, DeviceView, compile_device_selector
+from kwhatif.cel.device import AttributeValue, CompiledDeviceSelector, DeviceView, compile_device_selector
 from kwhatif.cel.errors import CelCompileError, CelError, CelRuntimeError
 from kwhatif.cel.program import Program, compile_expression
 from kwhatif.cel.semver import Semver
@@ -36,7 +36,7 @@ __all__ = [
     "CelCompileError",
     "CelError",
     "CelRuntimeError",
-    "DeviceSelector",
+    "CompiledDeviceSelector",
     "DeviceView",
     "Program",
     "Semver",

@@ -86,7 +86,7 @@ _GETTERS: dict[str, Callable[[DeviceView], Any]] = {
 }
 
 
-class DeviceSelector:
+class CompiledDeviceSelector:
     """A compiled selector."""
 
     def __init__(self, expression: str) -> None:
@@ -124,13 +124,13 @@ class DeviceSelector:
 
 
 @lru_cache(maxsize=1024)
-def compile_device_selector(expression: str) -> DeviceSelector:
+def compile_device_selector(expression: str) -> CompiledDeviceSelector:
     """Compile a selector of a DeviceClass or of a request; the same expression is compiled once.
 
     Raises:
         CelCompileError: in the scheduler's words.
     """
-    return DeviceSelector(expression)
+    return CompiledDeviceSelector(expression)
 
 
 def _check(expression: str) -> Checked:

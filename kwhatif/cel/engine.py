@@ -69,7 +69,7 @@ def _adapter(function: Function) -> Callable[..., Any]:
     return adapted
 
 
-class Program(NamedTuple):
+class EngineProgram(NamedTuple):
     """An expression that can be evaluated."""
 
     expression: Any
@@ -97,7 +97,7 @@ def _error_type() -> Any:
     return engine().Type.ERROR
 
 
-def load(checked: Checked) -> Program:
+def load(checked: Checked) -> EngineProgram:
     """Make a checked expression ready to be evaluated; `checked` is rewritten on the way.
 
     Raises:
@@ -105,6 +105,6 @@ def load(checked: Checked) -> Program:
     """
     operators = rewrite(checked)
     try:
-        return Program(_runner().deserialize(checked.serialize()), operators)
+        return EngineProgram(_runner().deserialize(checked.serialize()), operators)
     except (RuntimeError, ValueError) as error:
         raise CelCompileError(f"program instantiation failed: {plain(str(error))}") from None

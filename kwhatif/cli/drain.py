@@ -11,7 +11,7 @@ from kwhatif.cli.names import complete_node
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import Printing, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
-from kwhatif.cli.simulate import Explain, Times
+from kwhatif.cli.simulate import Explain, TimesOptions
 from kwhatif.cli.sweeps import Sweep, SweepOutput, SweepOutputOption, check_output
 from kwhatif.cli.usage import KUBECTL
 
@@ -83,7 +83,7 @@ def drain(
     order: Annotated[
         bool, typer.Option("--order", help="Propose the order of the nodes that does the least harm, and drain in it.")
     ] = False,
-    times: Times,
+    times: TimesOptions,
     sweep: Sweep,
     output: SweepOutputOption = SweepOutput.TABLE,
     explain: Explain = False,

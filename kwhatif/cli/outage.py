@@ -11,7 +11,7 @@ from kwhatif.cli.drain import Nodes
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import Printing, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
-from kwhatif.cli.simulate import Explain, Times
+from kwhatif.cli.simulate import Explain, TimesOptions
 from kwhatif.cli.sweeps import Sweep, SweepOutput, SweepOutputOption, check_output
 
 FailOn = Annotated[str, fail_on("harm", "pending", "cycling")]
@@ -37,7 +37,7 @@ def outage(
             "--node-monitor-grace-period", metavar="DURATION", help="After how long a silent node is taken for lost."
         ),
     ] = "50s",
-    times: Times,
+    times: TimesOptions,
     sweep: Sweep,
     output: SweepOutputOption = SweepOutput.TABLE,
     explain: Explain = False,

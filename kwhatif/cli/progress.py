@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
-    from kwhatif.sources.dumps.progress import Progress, Step
+    from kwhatif.sources.dumps.progress import Progress, ReadingStep
 
 #: What takes less, in seconds, needs no bar.
 PATIENCE = 0.5
@@ -41,11 +41,11 @@ class _Bars:
 
     def __init__(self) -> None:
         self._started = time.monotonic()
-        self._latest: dict[str, Step] = {}
+        self._latest: dict[str, ReadingStep] = {}
         self._bars: RichProgress | None = None
         self._tasks: dict[str, TaskID] = {}
 
-    def advance(self, step: Step) -> None:
+    def advance(self, step: ReadingStep) -> None:
         """Show how far it is."""
         self._latest[step.name] = step
         if self._bars is not None:
@@ -61,7 +61,7 @@ class _Bars:
         if self._bars is not None:
             self._bars.stop()
 
-    def _show(self, bars: RichProgress, step: Step) -> None:
+    def _show(self, bars: RichProgress, step: ReadingStep) -> None:
         completed, total = (step.read, step.size) if step.size else (step.objects, step.total)
         fields: dict[str, Any] = {
             "completed": step.objects if step.done else completed,

@@ -13,7 +13,7 @@ from kwhatif.cli.options import Filenames, Manifests, Namespace, Output, OutputO
 from kwhatif.cli.run import Style, answer, parse_conditions
 
 if TYPE_CHECKING:
-    from kwhatif.api.simulate import Times as TimesArguments
+    from kwhatif.api.simulate import TimesOptions as TimesArguments
 
 Then = Annotated[
     list[str] | None,
@@ -23,7 +23,7 @@ Then = Annotated[
         help="What somebody does once all has settled: scale deploy/shop/web=5, drain NODE, ... Repeatable, in order.",
     ),
 ]
-ScenarioFile = Annotated[
+ScenarioOption = Annotated[
     str | None, typer.Option("--scenario", metavar="FILE", help="Steps and parameters from a file, before --then.")
 ]
 Start = Annotated[
@@ -51,7 +51,7 @@ FailOn = Annotated[str, fail_on("pending", "stalled", "cycling", "failed")]
 
 
 @dataclass(frozen=True)
-class Times:
+class TimesOptions:
     """How long things take."""
 
     start: Start = "5s"
@@ -78,8 +78,8 @@ def simulate(
     filename: Filenames = None,
     namespace: Namespace = None,
     then: Then = None,
-    scenario: ScenarioFile = None,
-    times: Times,
+    scenario: ScenarioOption = None,
+    times: TimesOptions,
     runs: RunsOption = 0,
     seed: Seed = 1,
     validate: Validate = "strict",

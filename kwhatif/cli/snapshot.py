@@ -12,9 +12,9 @@ from kwhatif.cli.cluster import ClusterSource
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import Color, ColorOption
 from kwhatif.cli.run import now, print_data, print_parts
-from kwhatif.cli.usage import Command, Group
+from kwhatif.cli.usage import Command, CommandGroup
 
-app = typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(cls=CommandGroup, no_args_is_help=True, rich_markup_mode=None)
 
 
 class InfoOutput(Enum):

@@ -11,7 +11,7 @@ from kwhatif.cli.amounts import mebibytes
 from kwhatif.render.safe import safe
 
 if TYPE_CHECKING:
-    from kwhatif.sources.dumps.progress import Step
+    from kwhatif.sources.dumps.progress import ReadingStep
 
 
 class Stages:
@@ -21,7 +21,7 @@ class Stages:
         self.verbose = verbose
         self._started = self._last = time.perf_counter()
 
-    def advance(self, step: Step) -> None:
+    def advance(self, step: ReadingStep) -> None:
         """Follow the reading."""
         if step.done and step.objects:
             size = f" in {mebibytes(step.size)}" if step.size else ""

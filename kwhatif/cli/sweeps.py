@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from kwhatif.api.maintenance import MaintenanceOptions
     from kwhatif.cli.cluster import Answers, SchedulerSource
-    from kwhatif.cli.simulate import Times
+    from kwhatif.cli.simulate import TimesOptions
     from kwhatif.report import Report
     from kwhatif.whatif.loaded.session import Session
 
@@ -73,7 +73,7 @@ class Sweep:
     resume: Resume = ""
 
     def ask(
-        self, cluster: SchedulerSource, times: Times, question: Callable[[Session, MaintenanceOptions], Report]
+        self, cluster: SchedulerSource, times: TimesOptions, question: Callable[[Session, MaintenanceOptions], Report]
     ) -> Answers:
         """Read the cluster, and ask the library's question with these arguments; a bar shows how far it is."""
 

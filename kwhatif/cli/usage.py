@@ -67,7 +67,7 @@ class Command(TyperCommand):
                     formatter.write_dl([(names.ljust(width), text) for names, text in rows], col_max=width)
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """A command of commands."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -80,7 +80,7 @@ class Group(TyperGroup):
         return _first_sentence(self.help)
 
 
-class Root(Group):
+class Root(CommandGroup):
     """The whole command line."""
 
     def make_context(self, *args: Any, **extra: Any) -> Any:

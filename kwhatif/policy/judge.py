@@ -29,7 +29,7 @@ from kwhatif.report.story import Story
 from kwhatif.words.maintenance import why_harmful
 
 
-class Known(msgspec.Struct, frozen=True):
+class KnownNames(msgspec.Struct, frozen=True):
     """Names that the cluster has; None where they are not known."""
 
     namespaces: Collection[str] | None = None
@@ -45,7 +45,7 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
     reacted: Sequence[JudgedWorkload] = (),
     caveats: Sequence[Caveat] = (),
     strict: bool = False,
-    known: Known = Known(),  # noqa: B008 - frozen
+    known: KnownNames = KnownNames(),  # noqa: B008 - frozen
     story: Story | None = None,
     fragile: Sequence[Fragile] = (),
 ) -> PolicyRow:
@@ -189,7 +189,7 @@ def _expired(book: Rulebook, today: date) -> Iterator[FindingRow]:
             )
 
 
-def _unknown_names(book: Rulebook, known: Known) -> Iterator[FindingRow]:
+def _unknown_names(book: Rulebook, known: KnownNames) -> Iterator[FindingRow]:
     """Names in rules that the cluster does not have; patterns may be about what is yet to come."""
     named: dict[tuple[str, str], None] = {}
     for rule, kind, names in book.names():

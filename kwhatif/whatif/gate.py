@@ -66,10 +66,10 @@ def gate(
     return replace(answer.report(session, "gate"), policy=row, story=story, advise=advice)
 
 
-def _known(read: Cluster, applied: Cluster) -> policy.Known:
+def _known(read: Cluster, applied: Cluster) -> policy.KnownNames:
     """Names that the policy can mean: what the cluster has, and what the manifests bring."""
     classes = applied.all(PriorityClass)
-    return policy.Known(
+    return policy.KnownNames(
         namespaces=applied.all(Namespace) if read.all(Namespace) else None,
         priority_classes=classes if len(classes) > len(SYSTEM_PRIORITY_CLASSES) else None,
     )

@@ -13,7 +13,7 @@ import kwhatif
 from benchmarks.dump import Shape, write_json, write_yaml
 from kwhatif.cli import progress
 from kwhatif.sources.decoding import read
-from kwhatif.sources.dumps.progress import Step
+from kwhatif.sources.dumps.progress import ReadingStep
 from tests.cli.running import run
 
 SHAPE = Shape(nodes=4, budgets=3)
@@ -61,7 +61,7 @@ def test_bytes_and_objects_are_told_as_they_are_read(
     monkeypatch.setattr("kwhatif.sources.text.listing.PIECE", 1 << 14)
     path = tmp_path / f"cluster.{suffix}"
     write(path, SHAPE)  # type: ignore[operator]
-    steps: list[Step] = []
+    steps: list[ReadingStep] = []
     kwhatif.load(path, progress=steps.append)
     of_file = [step for step in steps if step.name == str(path)]
     assert len(of_file) > 5

@@ -14,7 +14,7 @@ import pytest
 
 import kwhatif
 from kwhatif.sources.decoding.resources import RESOURCES
-from kwhatif.sources.dumps.progress import Step
+from kwhatif.sources.dumps.progress import ReadingStep
 from tests.http.conftest import WriteKubeconfig
 from tests.http.fake_api import CERTS, ROOT, TOKEN, FakeAPI, recorded
 
@@ -61,7 +61,7 @@ def test_pages_are_put_together(kubeconfig: WriteKubeconfig) -> None:
 
 
 def test_progress_is_reported_per_list(kubeconfig: WriteKubeconfig) -> None:
-    steps: list[Step] = []
+    steps: list[ReadingStep] = []
     kwhatif.load_live(kubeconfig=kubeconfig(), progress=steps.append)
     pods = [(step.objects, step.total, step.done) for step in steps if step.name == "Pod"]
     assert pods == [(20, 49, False), (40, 49, False), (49, None, False), (49, None, True)]

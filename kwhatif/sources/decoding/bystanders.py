@@ -11,7 +11,7 @@ from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.meta import Model
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.decoding.kinds import group_of
-from kwhatif.sources.decoding.scheduling_events import Event, EventLog
+from kwhatif.sources.decoding.scheduling_events import ApiEvent, EventLog
 
 
 class _LeaseSpec(Model):
@@ -35,8 +35,8 @@ _DECODERS = {
     ("", "ServiceAccount"): _decoder(ServiceAccount),
     ("autoscaling", "HorizontalPodAutoscaler"): _decoder(HorizontalPodAutoscaler),
     ("coordination.k8s.io", "Lease"): _decoder(_Lease),
-    ("", "Event"): _decoder(Event),
-    ("events.k8s.io", "Event"): _decoder(Event),
+    ("", "Event"): _decoder(ApiEvent),
+    ("events.k8s.io", "Event"): _decoder(ApiEvent),
 }
 _SECONDS = len("2026-01-31T12:00:00")
 
@@ -59,9 +59,9 @@ class Bystanders:
             found = decoder.decode(json)
         except FAILURES:
             return
-        if isinstance(found, Event):
+        if isinstance(found, ApiEvent):
             self._events.see(found.reason, json)
-        if isinstance(found, _Lease | Event):
+        if isinstance(found, _Lease | ApiEvent):
             for time in filter(None, found.times):
                 self.newest = max(self.newest, f"{time[:_SECONDS]}Z")
         else:

@@ -27,7 +27,7 @@ from kwhatif.sources.text.origin import Place
 from kwhatif.sources.text.problems import Problems
 
 
-class Batch(NamedTuple):
+class DecodedBatch(NamedTuple):
     """Objects that were decoded together; None stands for one that was not.
 
     `start` is the index of the first within the list at `place`, -1 for an object that stands there itself.
@@ -113,12 +113,12 @@ class ObjectDecoder:
         #: What some of those that are skipped say.
         self.bystanders = Bystanders()
 
-    def document(self, document: Document) -> Iterator[Batch]:
+    def document(self, document: Document) -> Iterator[DecodedBatch]:
         """The objects of one document, an object or a list."""
         self._keep(document.json, _Entry())
         yield from self._value(document.json, document.place, _Entry())
 
-    def listing(self, listing: Listing, place: Place) -> Iterator[Batch]:
+    def listing(self, listing: Listing, place: Place) -> Iterator[DecodedBatch]:
         """The objects of a list that was taken apart, piece by piece while they are hot.
 
         Raises:
@@ -139,15 +139,15 @@ class ObjectDecoder:
             self._problems.forget_after(problems)
             raise
 
-    def accept(self, entries: Sequence[KubernetesObject], api_version: str, place: Place) -> Batch:
+    def accept(self, entries: Sequence[KubernetesObject], api_version: str, place: Place) -> DecodedBatch:
         """The objects of a list whose entries were decoded elsewhere, with the text of their templates."""
-        return Batch(place, 0, self._accept_all(_versioned(entries, api_version)))
+        return DecodedBatch(place, 0, self._accept_all(_versioned(entries, api_version)))
 
     def _keep(self, json: Buffer, entry: _Entry) -> None:
         if self._originals is not None:
             self._originals.add(json, entry.kind or "", self._namespace)
 
-    def _entries(self, entries: Sequence[Any], entry: _Entry, place: Place, start: int) -> Iterator[Batch]:
+    def _entries(self, entries: Sequence[Any], entry: _Entry, place: Place, start: int) -> Iterator[DecodedBatch]:
         if not entry.is_read():
             self._skip(entry.api_version or "", entry.kind or "", len(entries))
             for raw in entries:
@@ -158,7 +158,7 @@ class ObjectDecoder:
         else:
             if entry.kind is None:
                 self._ask_for_versions(entries, place, start)
-            yield Batch(place, start, self._accept_all(entries))
+            yield DecodedBatch(place, start, self._accept_all(entries))
 
     def _ask_for_versions(self, entries: Sequence[Any], place: Place, start: int) -> None:
         """Entries of a `List` have to say their version themselves."""
@@ -167,7 +167,7 @@ class ObjectDecoder:
                 report = self._problems.at(place.item(index), f"{type(obj).__name__} {key_of(obj)}")
                 report.add("is not set", ("apiVersion",), NOT_SET)
 
-    def _value(self, json: Buffer, place: Place, entry: _Entry) -> Iterator[Batch]:
+    def _value(self, json: Buffer, place: Place, entry: _Entry) -> Iterator[DecodedBatch]:
         """One value: fast if it is an object of a known kind, else as examination finds it."""
         try:
             obj = _ANY_OBJECT.decode(json)
@@ -175,11 +175,11 @@ class ObjectDecoder:
             obj = None
         if obj is not None and obj.api_version:
             keep_template(obj, json)
-            yield Batch(place, -1, (self._accept(obj),))
+            yield DecodedBatch(place, -1, (self._accept(obj),))
         else:
             yield from self._examine(json, place, entry)
 
-    def _examine(self, json: Buffer, place: Place, entry: _Entry) -> Iterator[Batch]:
+    def _examine(self, json: Buffer, place: Place, entry: _Entry) -> Iterator[DecodedBatch]:
         report = self._problems.at(place)
         head = read_head(json, report)
         if head is None:
@@ -193,12 +193,12 @@ class ObjectDecoder:
         elif head.kind in KINDS and KINDS[head.kind].reads(head.api_version):
             obj = read_leniently(json, KINDS[head.kind].type, head, report)
             keep_template(obj, json)
-            yield Batch(place, -1, (None if obj is None else self._accept(obj),))
+            yield DecodedBatch(place, -1, (None if obj is None else self._accept(obj),))
         else:
             self._skip(head.api_version, head.kind)
             self.bystanders.see(head.api_version, head.kind, json)
 
-    def _list(self, head: Head, place: Place) -> Iterator[Batch]:
+    def _list(self, head: Head, place: Place) -> Iterator[DecodedBatch]:
         entry = _entry_of(head.api_version, head.kind)
         entries = _decode_entries(memoryview(head.items), entry) if head.has_items() else ()
         yield from self._entries(entries, entry, place, 0)

@@ -11,7 +11,7 @@ from kwhatif.model.meta import Model
 from kwhatif.sources.decoding.lenient import OUT_OF_RANGE, reader
 from kwhatif.sources.text.documents import Buffer, Document
 from kwhatif.sources.text.paths import FieldPath
-from kwhatif.sources.text.problems import Problems, Report
+from kwhatif.sources.text.problems import ObjectProblems, Problems
 from kwhatif.sources.text.unbuilt import hint_for_file
 
 #: What decoding can raise: not the type, not JSON, nested too deeply, not UTF-8.
@@ -66,7 +66,7 @@ def _is_deep(data: object) -> bool:
     return bool(level)
 
 
-def read_head(json: Buffer, report: Report) -> Head | None:
+def read_head(json: Buffer, report: ObjectProblems) -> Head | None:
     """The value's head, or None after telling why it has none."""
     try:
         return _HEAD.decode(json)
@@ -75,7 +75,7 @@ def read_head(json: Buffer, report: Report) -> Head | None:
     return None
 
 
-def is_object(head: Head, report: Report) -> bool:
+def is_object(head: Head, report: ObjectProblems) -> bool:
     """Whether the value says what it is; reports what is missing. From here on the report names the object."""
     metadata = head.metadata if isinstance(head.metadata, dict) else {}
     names = [metadata.get("namespace"), metadata.get("name") or metadata.get("generateName")]
@@ -96,7 +96,7 @@ def is_object(head: Head, report: Report) -> bool:
     return complete
 
 
-def read_leniently(json: Buffer, type_: type[Model], head: Head, report: Report) -> Model | None:
+def read_leniently(json: Buffer, type_: type[Model], head: Head, report: ObjectProblems) -> Model | None:
     """The object as Go would read it, or None after telling everything that Go would refuse."""
     wrong = False
 
@@ -118,7 +118,7 @@ def read_leniently(json: Buffer, type_: type[Model], head: Head, report: Report)
     return None
 
 
-def tell_failure(failure: Exception, json: Buffer, report: Report) -> None:
+def tell_failure(failure: Exception, json: Buffer, report: ObjectProblems) -> None:
     """Say why a value could not be decoded."""
     match failure:
         case RecursionError():

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 
-from kwhatif.sources.decoding.decode import Batch, ObjectDecoder
+from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.text.documents import documents
 from kwhatif.sources.text.listing import Listing, NotPiecesError, split_json, split_yaml
 from kwhatif.sources.text.origin import Origin, Place
@@ -18,7 +18,7 @@ from kwhatif.sources.text.problems import Problems
 _LARGE = 1 << 20
 
 
-def read_text(name: str, text: bytes, decoder: ObjectDecoder, problems: Problems) -> Iterator[Batch]:
+def read_text(name: str, text: bytes, decoder: ObjectDecoder, problems: Problems) -> Iterator[DecodedBatch]:
     """Everything that is in one file, as it is decoded. The same objects may come twice."""
     try:
         listing = _split(text) if len(text) >= _LARGE else None

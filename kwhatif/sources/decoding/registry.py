@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.sources.decoding.decode import Batch
+from kwhatif.sources.decoding.decode import DecodedBatch
 from kwhatif.sources.text.origin import Place
 from kwhatif.sources.text.problems import Problems
 
@@ -16,14 +16,14 @@ class Registry:
     def __init__(self, problems: Problems) -> None:
         self._problems = problems
         self.kinds: dict[type, dict[str, KubernetesObject]] = {}
-        self._batches: list[Batch] = []
+        self._batches: list[DecodedBatch] = []
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing was read; a list without objects is not nothing."""
         return not self._batches
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: DecodedBatch) -> None:
         """Take in what was decoded."""
         self._batches.append(batch)
         objects = batch.objects

@@ -36,7 +36,7 @@ class _Series(Model):
     last_observed_time: str | None = None
 
 
-class Event(Model):
+class ApiEvent(Model):
     """What is read of every `v1 Event` and `events.k8s.io/v1 Event`: the same under two sets of names."""
 
     reason: str | None = None
@@ -67,7 +67,7 @@ class _Source(Model):
     component: str | None = None
 
 
-class _WholeEvent(Event):
+class _WholeEvent(ApiEvent):
     metadata: _Meta = _Meta()
     involved_object: _Reference | None = None
     regarding: _Reference | None = None

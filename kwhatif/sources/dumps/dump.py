@@ -18,7 +18,7 @@ from kwhatif.model.originals import Originals
 from kwhatif.model.pod import Pod
 from kwhatif.model.saved import SavedSnapshot
 from kwhatif.model.scheduling_events import SchedulingEvents
-from kwhatif.sources.decoding.decode import Batch, ObjectDecoder
+from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.read import open_list
 from kwhatif.sources.decoding.registry import Registry
 from kwhatif.sources.decoding.templates import forget_templates
@@ -26,7 +26,7 @@ from kwhatif.sources.dumps.collected import Collected, LoadedCluster
 from kwhatif.sources.dumps.foreign import ForeignDump, find_foreign, find_piped
 from kwhatif.sources.dumps.foreign.exports import read_file
 from kwhatif.sources.dumps.progress import Progress, ProgressReporter
-from kwhatif.sources.text.files import READ_ONCE, STDIN, Given, Input, find_inputs, matches, read_inputs
+from kwhatif.sources.text.files import READ_ONCE, STDIN, GivenText, Input, find_inputs, matches, read_inputs
 from kwhatif.sources.text.inflate import MAX_TEXT, Unreadable
 from kwhatif.sources.text.listing import NotPiecesError
 from kwhatif.sources.text.origin import Origin, Place
@@ -91,7 +91,7 @@ def collect_dump(
     return collected
 
 
-def _forget_what_was_left_out(batch: Batch, snapshots: set[str]) -> None:
+def _forget_what_was_left_out(batch: DecodedBatch, snapshots: set[str]) -> None:
     """A saved snapshot holds templates without what scheduling does not read: nobody may take that for all of them.
 
     `snapshots` are the files that have begun as one.
@@ -119,7 +119,7 @@ def _sort_out(paths: Sequence[str], piped: bytes, problems: Problems) -> tuple[l
     foreign: list[ForeignDump] = []
     others: list[str] = []
     for path in chain.from_iterable(matches(pattern, problems) for pattern in paths):
-        if isinstance(path, Given):
+        if isinstance(path, GivenText):
             others.append(path)
             continue
         if path == "-" and any(dump.path == STDIN for dump in foreign):
@@ -146,7 +146,7 @@ def _batches(
     problems: Problems,
     collected: Collected,
     reporter: ProgressReporter,
-) -> Iterator[Batch]:
+) -> Iterator[DecodedBatch]:
     for source in inputs:
         if source.path and (yield from _streamed(Path(source.path), decoder, reporter)):
             continue
@@ -156,7 +156,7 @@ def _batches(
         yield from _watched(dump.read(decoder, problems, collected), reporter, dump.path)
 
 
-def _streamed(path: Path, decoder: ObjectDecoder, reporter: ProgressReporter) -> Generator[Batch, None, bool]:
+def _streamed(path: Path, decoder: ObjectDecoder, reporter: ProgressReporter) -> Generator[DecodedBatch, None, bool]:
     """The objects of a file, if it is a large list: returns whether it was. The same may come again if it was not."""
     try:
         with open_list(path) as listing:
@@ -169,7 +169,9 @@ def _streamed(path: Path, decoder: ObjectDecoder, reporter: ProgressReporter) ->
     return True
 
 
-def _watched(batches: Iterator[Batch], reporter: ProgressReporter, name: str, size: int = 0) -> Iterator[Batch]:
+def _watched(
+    batches: Iterator[DecodedBatch], reporter: ProgressReporter, name: str, size: int = 0
+) -> Iterator[DecodedBatch]:
     """The same; `size` is that of the file that they come from."""
     objects = 0
     for batch in batches:

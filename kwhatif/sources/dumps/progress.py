@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 
-class Step(NamedTuple):
+class ReadingStep(NamedTuple):
     """How far a list of a live cluster is, a file of a dump, or what is made of them."""
 
     name: str
@@ -22,7 +22,7 @@ class Step(NamedTuple):
     size: int = 0
 
 
-Progress = Callable[[Step], None]
+Progress = Callable[[ReadingStep], None]
 
 
 class ProgressReporter:
@@ -38,4 +38,4 @@ class ProgressReporter:
         """How far something is."""
         if self._progress is not None:
             seconds = time.monotonic() - self._started
-            self._progress(Step(name, objects, seconds, total, done, read, size))
+            self._progress(ReadingStep(name, objects, seconds, total, done, read, size))

@@ -13,20 +13,20 @@ _MAX_WORDS = 300
 PROXY_HINT = "(see proxy-url, HTTPS_PROXY, NO_PROXY)"
 
 
-class Status(msgspec.Struct):
+class ApiStatus(msgspec.Struct):
     """The part of a `metav1.Status` that says what went wrong, and how a list goes on."""
 
     message: str = ""
     metadata: dict[str, object] | None = None
 
 
-def status_of(body: bytes) -> Status:
+def status_of(body: bytes) -> ApiStatus:
     """The API server's `Status`; whatever else answers in its place is quoted."""
     try:
-        return msgspec.json.decode(body, type=Status)
+        return msgspec.json.decode(body, type=ApiStatus)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         words = " ".join(body.decode("utf-8", "replace").split())
-        return Status(words if len(words) <= _MAX_WORDS else f"{words[:_MAX_WORDS]} …")
+        return ApiStatus(words if len(words) <= _MAX_WORDS else f"{words[:_MAX_WORDS]} …")
 
 
 def unreadable(what: str, reason: str) -> ClusterUnreadable:

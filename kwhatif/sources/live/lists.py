@@ -15,9 +15,9 @@ from kwhatif.model.workload import WORKLOADS
 from kwhatif.sources.decoding.resources import ESSENTIAL
 from kwhatif.sources.decoding.templates import keep_templates
 from kwhatif.sources.live.failures import refusal, unreadable
-from kwhatif.sources.live.request import Client, Refused
+from kwhatif.sources.live.request import Client, RefusedRequest
 
-Entry = TypeVar("Entry")
+Item = TypeVar("Item")
 
 PAGE = 500
 #: How often a list is begun again, or goes on with a newer state, before it counts as unreadable.
@@ -36,13 +36,13 @@ class Page(NamedTuple):
     remaining: int | None = None
 
 
-class Restarted(NamedTuple):
+class ListRestarted(NamedTuple):
     """The pages so far are void: the list begins again."""
 
     resource: Resource
 
 
-class Ended(NamedTuple):
+class ListEnded(NamedTuple):
     """That was the list."""
 
     resource: Resource
@@ -52,7 +52,7 @@ class Ended(NamedTuple):
     mixed: bool = False
 
 
-Event = Page | Restarted | Ended
+ListEvent = Page | ListRestarted | ListEnded
 
 
 class _ListMeta(msgspec.Struct, rename="camel"):
@@ -66,8 +66,8 @@ class _Head(msgspec.Struct, rename="camel"):
     metadata: _ListMeta = msgspec.field(default_factory=_ListMeta)
 
 
-class _Objects(_Head, Generic[Entry]):
-    items: tuple[Entry, ...] | None = ()
+class _Objects(_Head, Generic[Item]):
+    items: tuple[Item, ...] | None = ()
 
 
 class _Json(_Head):
@@ -110,7 +110,7 @@ def entries(body: bytes) -> bytes:
     return b"[]" if items == b"null" else items
 
 
-def read_list(client: Client, resource: Resource) -> Iterator[Event]:
+def read_list(client: Client, resource: Resource) -> Iterator[ListEvent]:
     """The pages of a list, and how it ended.
 
     Raises:
@@ -128,14 +128,14 @@ def read_list(client: Client, resource: Resource) -> Iterator[Event]:
             yield Page(resource, answer.body, objects, head.metadata.remaining_item_count)
             token = head.metadata.continue_
             if not token:
-                yield Ended(resource, mixed=mixed)
+                yield ListEnded(resource, mixed=mixed)
                 return
         elif answer.status == 410 and restarts < MAX_RESTARTS:
             restarts += 1
             token = _token_of(answer)
             mixed = bool(token)
             if not token:
-                yield Restarted(resource)
+                yield ListRestarted(resource)
         else:
             yield _refused(answer, resource, client)
             return
@@ -156,7 +156,7 @@ def _check(page: _Head, resource: Resource, token: str, client: Client) -> None:
         raise unreadable(client.describe(resource.path), "the server answers one page over and over")
 
 
-def _token_of(expired: Refused) -> str:
+def _token_of(expired: RefusedRequest) -> str:
     """The token with which the server offers to go on, "" if it offers none."""
     try:
         return msgspec.json.decode(expired.body, type=_Head).metadata.continue_
@@ -164,10 +164,10 @@ def _token_of(expired: Refused) -> str:
         return ""
 
 
-def _refused(answer: Refused, resource: Resource, client: Client) -> Ended:
+def _refused(answer: RefusedRequest, resource: Resource, client: Client) -> ListEnded:
     """How a list ends that the server does not give."""
     if answer.status == 404 and resource.kind not in ESSENTIAL:
-        return Ended(resource)  # an API that is not served has no objects
+        return ListEnded(resource)  # an API that is not served has no objects
     if answer.status == 403 and resource.kind not in ESSENTIAL:
-        return Ended(resource, forbidden=True)
+        return ListEnded(resource, forbidden=True)
     raise unreadable(client.describe(resource.path), refusal(answer.status, answer.body))

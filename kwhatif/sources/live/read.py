@@ -17,7 +17,7 @@ from kwhatif.model.caveat.reading import TwoMoments
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.kinds import Resource
 from kwhatif.model.originals import Originals
-from kwhatif.sources.decoding.decode import Batch, ObjectDecoder
+from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.resources import RESOURCES
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.progress import Progress, ProgressReporter
@@ -25,7 +25,7 @@ from kwhatif.sources.dumps.unread import FORBIDDEN
 from kwhatif.sources.live import lists
 from kwhatif.sources.live.connection import PARALLEL, connect
 from kwhatif.sources.live.failures import refusal, unreadable
-from kwhatif.sources.live.lists import Ended, Page, Restarted, entries, read_list
+from kwhatif.sources.live.lists import ListEnded, ListRestarted, Page, entries, read_list
 from kwhatif.sources.live.options import LiveOptions
 from kwhatif.sources.live.request import Cancelled, Client
 from kwhatif.sources.text.listing import NotPiecesError, one_piece
@@ -73,12 +73,12 @@ def _server_version(client: Client) -> str:
     return ""
 
 
-def _events(client: Client, stop: Event) -> Iterator[lists.Event]:
+def _events(client: Client, stop: Event) -> Iterator[lists.ListEvent]:
     """What happens to all lists, as it happens; the first failure of any of them is raised."""
     todo: Queue[Resource] = Queue()
     for resource in RESOURCES:
         todo.put(resource)
-    happened: Queue[lists.Event | BaseException] = Queue(_WAITING)
+    happened: Queue[lists.ListEvent | BaseException] = Queue(_WAITING)
     for _ in range(PARALLEL):
         # Daemons: a server that hangs must not keep the process from ending.
         Thread(target=_work, args=(client, todo, happened, stop), daemon=True).start()
@@ -87,11 +87,11 @@ def _events(client: Client, stop: Event) -> Iterator[lists.Event]:
         event = happened.get()
         if isinstance(event, BaseException):
             raise event
-        open_lists -= isinstance(event, Ended)
+        open_lists -= isinstance(event, ListEnded)
         yield event
 
 
-def _work(client: Client, todo: Queue[Resource], happened: Queue[lists.Event | BaseException], stop: Event) -> None:
+def _work(client: Client, todo: Queue[Resource], happened: Queue[lists.ListEvent | BaseException], stop: Event) -> None:
     try:
         while True:
             for event in read_list(client, todo.get_nowait()):
@@ -103,7 +103,7 @@ def _work(client: Client, todo: Queue[Resource], happened: Queue[lists.Event | B
             _put(failure, happened, stop)
 
 
-def _put(event: lists.Event | BaseException, happened: Queue[lists.Event | BaseException], stop: Event) -> None:
+def _put(event: lists.ListEvent | BaseException, happened: Queue[lists.ListEvent | BaseException], stop: Event) -> None:
     while not stop.is_set():
         try:
             happened.put(event, timeout=0.1)
@@ -127,16 +127,16 @@ class _Reader:
         self._keeps_json = originals is not None
         self._decoder = ObjectDecoder(self._problems, DEFAULT_NAMESPACE, originals)
 
-    def read(self, events: Iterator[lists.Event]) -> None:
+    def read(self, events: Iterator[lists.ListEvent]) -> None:
         """Take in everything that happens."""
         for event in events:
             match event:
                 case Page():
                     self._page(event)
-                case Restarted():
+                case ListRestarted():
                     self._objects[event.resource.kind].clear()
                     self._report(event.resource)
-                case Ended():
+                case ListEnded():
                     self._end(event)
 
     def _page(self, page: Page) -> None:
@@ -151,7 +151,7 @@ class _Reader:
         total = None if page.remaining is None else len(objects) + page.remaining
         self._report(resource, total)
 
-    def _batches(self, page: Page) -> Iterator[Batch]:
+    def _batches(self, page: Page) -> Iterator[DecodedBatch]:
         """Its objects; what could not be decoded in one go is taken apart, to find out why."""
         resource = page.resource
         place = Place(Origin(f"GET {resource.path}"))
@@ -161,12 +161,12 @@ class _Reader:
         else:
             yield self._decoder.accept(page.objects, resource.api_version, place)
 
-    def _add(self, batch: Batch, objects: dict[str, KubernetesObject]) -> None:
+    def _add(self, batch: DecodedBatch, objects: dict[str, KubernetesObject]) -> None:
         validate_batch(batch, self._problems, STORED)
         # A list that is continued in a later state can bring an object twice: then the newer one counts.
         objects.update((key_of(obj), obj) for obj in batch.objects if obj is not None)
 
-    def _end(self, end: Ended) -> None:
+    def _end(self, end: ListEnded) -> None:
         kind = end.resource.kind
         self._collected.cluster.add_all(end.resource.type, self._objects[kind])
         if end.forbidden:

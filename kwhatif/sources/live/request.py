@@ -32,7 +32,7 @@ class Cancelled(Exception):
     """The reading was given up meanwhile."""
 
 
-class Refused(NamedTuple):
+class RefusedRequest(NamedTuple):
     """The server answered, but not with what was asked for."""
 
     status: int
@@ -63,7 +63,7 @@ class Client:
         #: Whether the server has ever answered: only then a refused connection may be a passing fault.
         self._answered = False
 
-    def get(self, path: str, read: Callable[[bytes], T]) -> T | Refused:
+    def get(self, path: str, read: Callable[[bytes], T]) -> T | RefusedRequest:
         """What `read` makes of the body (it raises `DecodeError` where the body is not whole).
 
         Raises:
@@ -91,7 +91,7 @@ class Client:
         """The request, for messages."""
         return f"GET {path.partition('?')[0]} of {self._connection.host} ({self._connection.name})"
 
-    def _try(self, what: str, path: str, read: Callable[[bytes], T]) -> T | Refused:
+    def _try(self, what: str, path: str, read: Callable[[bytes], T]) -> T | RefusedRequest:
         try:
             status, headers, body = self._send(path)
         except (urllib3.exceptions.HTTPError, OSError) as failure:
@@ -103,7 +103,7 @@ class Client:
         if status == 200:
             return _read_whole(what, headers, body, read)
         if status in _TELLING:
-            return Refused(status, body)
+            return RefusedRequest(status, body)
         if status in _TRY_AGAIN:
             raise _Transient(refusal(status, body), _retry_after(headers))
         raise unreadable(what, refusal(status, body))

@@ -22,7 +22,7 @@ from kwhatif.sources.text.origin import Manifest
 from kwhatif.whatif.applying.applied import Applied
 
 
-class Asked(NamedTuple):
+class AskedObjects(NamedTuple):
     """What can be judged, what is wrong with the rest, and caveats about what was left out."""
 
     applied: tuple[Applied, ...]
@@ -49,7 +49,7 @@ def read_applied(  # noqa: PLR0913 - all that says how manifests are read
     custom_kinds: Collection[str] = (),
     validation: Validation = "strict",
     stored: bool = False,
-) -> Asked:
+) -> AskedObjects:
     """Read files, directories, globs or "-", and find what is asked for by name in the cluster, in that order.
 
     Objects that name no namespace get `default_namespace`; the JSON of pods is kept in `originals`. Fields that there
@@ -70,7 +70,7 @@ def read_applied(  # noqa: PLR0913 - all that says how manifests are read
     if not files and not applied:
         raise InputError(problems)
     if not files:
-        return Asked(tuple(applied), tuple(problems), tuple(in_cluster((), applied, cluster)))
+        return AskedObjects(tuple(applied), tuple(problems), tuple(in_cluster((), applied, cluster)))
     read = read_manifest_set(
         files,
         stdin=stdin,
@@ -82,7 +82,7 @@ def read_applied(  # noqa: PLR0913 - all that says how manifests are read
     )
     objects = (*map(as_applied, read.manifests), *applied)
     caveats = tuple(in_cluster(read.caveats, objects, cluster))
-    return Asked(objects, (*read.problems, *problems), caveats)
+    return AskedObjects(objects, (*read.problems, *problems), caveats)
 
 
 def as_applied(manifest: Manifest) -> Applied:

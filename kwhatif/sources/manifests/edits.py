@@ -24,7 +24,7 @@ from kwhatif.whatif.applying.edited import Given
 _SHORT = 80
 
 
-class Read(NamedTuple):
+class EditsRead(NamedTuple):
     """Edits that could be read, and what is wrong with the others."""
 
     edits: tuple[Given, ...]
@@ -33,12 +33,12 @@ class Read(NamedTuple):
 
 def read_edits(
     said: Sequence[str | Mapping[str, Any]], *, namespace: str, stdin: BinaryIO, minor: int = BASE, option: str = "edit"
-) -> Read:
+) -> EditsRead:
     """Edits in either spelling, for Kubernetes 1.`minor`; `option` is what they are called in errors."""
     return _read([(f"{option} {_shown(each)}", each) for each in said], EditReader(namespace, stdin, minor))
 
 
-def read_edit_files(paths: Sequence[str], *, namespace: str, stdin: BinaryIO, minor: int = BASE) -> Read:
+def read_edit_files(paths: Sequence[str], *, namespace: str, stdin: BinaryIO, minor: int = BASE) -> EditsRead:
     """Files with a YAML list of edits, for Kubernetes 1.`minor`."""
     problems = Problems()
     entries: list[tuple[str, Any]] = []
@@ -50,7 +50,7 @@ def read_edit_files(paths: Sequence[str], *, namespace: str, stdin: BinaryIO, mi
             elif data is not None:
                 problems.add(name, "is not a list of edits", "write `- cordon NODE`, or `- cordon: [NODE]`")
     read = _read(entries, EditReader(namespace, stdin, minor))
-    return Read(read.edits, (*problems.found, *read.problems))
+    return EditsRead(read.edits, (*problems.found, *read.problems))
 
 
 def _shown(said: object) -> str:
@@ -71,7 +71,7 @@ def _check_text(said: object) -> None:
         raise Wrong("is not valid UTF-8") from None
 
 
-def _read(entries: Sequence[tuple[str, Any]], outside: EditReader) -> Read:
+def _read(entries: Sequence[tuple[str, Any]], outside: EditReader) -> EditsRead:
     found: list[Given] = []
     problems: list[Problem] = []
     for where, said in entries:
@@ -84,7 +84,7 @@ def _read(entries: Sequence[tuple[str, Any]], outside: EditReader) -> Read:
             problems.append(Problem(where, "its manifest is text, not the name of a file", hint="give a file"))
         except InputError as wrong:
             problems.extend(placed(wrong.problems, where) if isinstance(said, Mapping) else wrong.problems)
-    return Read(tuple(found), tuple(problems))
+    return EditsRead(tuple(found), tuple(problems))
 
 
 class EditReader:

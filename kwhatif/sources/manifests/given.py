@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import msgspec
 
 from kwhatif.sources.decoding.resources import BY_KIND
-from kwhatif.sources.text.files import Given
+from kwhatif.sources.text.files import GivenText
 
 
 class Readable(Protocol):
@@ -19,7 +19,7 @@ class Readable(Protocol):
     def read(self) -> str | bytes: ...  # noqa: D102
 
 
-class Model(Protocol):
+class ClientModel(Protocol):
     """An object of a client library, such as `V1Pod` of the official one."""
 
     def to_dict(self) -> dict[str, Any]: ...  # noqa: D102
@@ -27,7 +27,7 @@ class Model(Protocol):
 
 #: A path, "-" for standard input, `text("…")`, an open file, an object (a dict, or one of a client library), or a list
 #: of objects.
-Source = str | os.PathLike[str] | Readable | Model | Mapping[str, Any] | Sequence[Mapping[str, Any] | Model]
+Source = str | os.PathLike[str] | Readable | ClientModel | Mapping[str, Any] | Sequence[Mapping[str, Any] | ClientModel]
 
 
 class NotAPath(TypeError):
@@ -43,7 +43,7 @@ _ACCEPTED = "a path, kwhatif.text(...), an open file, or Kubernetes objects as d
 _MODEL = re.compile(r"(?:[A-Z][a-z]+)?V\d+(?:(?:alpha|beta)\d+)?(\w+)")
 
 
-def text(content: str | bytes, name: str = "text") -> Given:
+def text(content: str | bytes, name: str = "text") -> GivenText:
     """YAML or JSON that is at hand, to be given in the place of a path; errors call it `name`.
 
     Raises:
@@ -51,7 +51,7 @@ def text(content: str | bytes, name: str = "text") -> Given:
     """
     if not isinstance(content, (str, bytes)):
         raise TypeError(f"text() takes a string or bytes, not {_kind(content)}")
-    return Given(name, content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content)
+    return GivenText(name, content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content)
 
 
 def named_inputs(sources: Iterable[object], argument: str) -> list[str]:
@@ -69,7 +69,7 @@ def named_input(source: object, name: str) -> str:
     Raises:
         TypeError: it is nothing of that kind.
     """
-    if isinstance(source, Given):
+    if isinstance(source, GivenText):
         return source
     if isinstance(source, (str, os.PathLike)):
         return _path(os.fspath(source), name)
@@ -81,8 +81,8 @@ def named_input(source: object, name: str) -> str:
         return text(read(), file if isinstance(file, str) else name)
     if isinstance(source, (list, tuple)):
         entries = [_object(entry, f"{name}[{index}]") for index, entry in enumerate(source)]
-        return Given(name, _json({"apiVersion": "v1", "kind": "List", "items": entries}, name))
-    return Given(name, _json(_object(source, name), name))
+        return GivenText(name, _json({"apiVersion": "v1", "kind": "List", "items": entries}, name))
+    return GivenText(name, _json(_object(source, name), name))
 
 
 def _path(path: object, name: str) -> str:

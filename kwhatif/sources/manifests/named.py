@@ -14,14 +14,14 @@ from kwhatif.model.nearest import nearest
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.workload import POD_SOURCES, Namespace
 from kwhatif.report.inputs import SourceRow
-from kwhatif.sources.text.files import SUFFIXES, Given
+from kwhatif.sources.text.files import SUFFIXES, GivenText
 from kwhatif.whatif.applying.applied import Applied
 
 #: What can be asked for by name.
 _WITH_PODS = [RESOURCES[kind] for kind in POD_SOURCES]
 
 
-class Reference(NamedTuple):
+class ObjectReference(NamedTuple):
     """What somebody asks for: `text` as it was written; without a namespace, the default one is meant."""
 
     text: str
@@ -35,23 +35,25 @@ class Reference(NamedTuple):
         return f"{self.namespace}/{self.name}"
 
 
-def parse_reference(text: str, default_namespace: str) -> Reference | None:
+def parse_reference(text: str, default_namespace: str) -> ObjectReference | None:
     """The reference that the text is; None for a path. A file or directory of that name is meant, where there is one.
 
     `KIND/NAME` and `KIND/NAMESPACE/NAME`; the kind may be singular, plural, short, or followed by its group.
     """
     word, *rest = text.split("/")
     resource = BY_WORD.get(word.lower())
-    if isinstance(text, Given) or resource is None or len(rest) not in (1, 2) or not all(rest) or os.path.exists(text):  # noqa: PTH110 - unlike that of `Path`, it never raises
+    if isinstance(text, GivenText) or os.path.exists(text):  # noqa: PTH110 - unlike that of `Path`, it never raises
+        return None
+    if resource is None or len(rest) not in (1, 2) or not all(rest):
         return None
     namespace, name = rest if len(rest) == 2 else (default_namespace, *rest)
-    return Reference(text, resource, namespace, name)
+    return ObjectReference(text, resource, namespace, name)
 
 
 def unknown_kind(text: str) -> Problem | None:
     """What is wrong with a name such as `depl/shop/web`; None for what may be the path of a file."""
     word, *rest = text.split("/")
-    if isinstance(text, Given) or word.lower() in BY_WORD or len(rest) not in (1, 2) or not all((word, *rest)):
+    if isinstance(text, GivenText) or word.lower() in BY_WORD or len(rest) not in (1, 2) or not all((word, *rest)):
         return None
     if has_magic(text) or text.endswith(SUFFIXES) or os.path.exists(word):  # noqa: PTH110 - see above
         return None
@@ -62,7 +64,7 @@ def unknown_kind(text: str) -> Problem | None:
     return Problem(text, message, hint=f"did you mean {'/'.join((near[0], *rest))}?")
 
 
-def find_named(reference: Reference, cluster: Cluster) -> Applied | Problem:
+def find_named(reference: ObjectReference, cluster: Cluster) -> Applied | Problem:
     """The object of the cluster that is asked for, to be judged anew; or why there is none."""
     resource = reference.resource
     if not issubclass(resource.type, POD_SOURCES):
@@ -76,7 +78,7 @@ def find_named(reference: Reference, cluster: Cluster) -> Applied | Problem:
     return Applied(found, source, anew=True)
 
 
-def _hint(reference: Reference, objects: Mapping[str, KubernetesObject], cluster: Cluster) -> str:
+def _hint(reference: ObjectReference, objects: Mapping[str, KubernetesObject], cluster: Cluster) -> str:
     """What may have been meant, or that it could not be read."""
     reason = cluster.unread.get(reference.resource.kind)
     if reason:
@@ -86,7 +88,7 @@ def _hint(reference: Reference, objects: Mapping[str, KubernetesObject], cluster
     return f"did you mean {' or '.join(f'{word}/{key}' for key in keys[:3])}?" if keys else ""
 
 
-def _likely(reference: Reference, objects: Mapping[str, KubernetesObject]) -> Iterator[str]:
+def _likely(reference: ObjectReference, objects: Mapping[str, KubernetesObject]) -> Iterator[str]:
     """Objects of that name in other namespaces, and of names that are near in the same one."""
     yield from (key_of(obj) for obj in objects.values() if obj.metadata.name == reference.name)
     beside = [obj.metadata.name for obj in objects.values() if obj.metadata.namespace == reference.namespace]
@@ -133,7 +135,7 @@ def _pod_key(name: str, default_namespace: str) -> str | None:
 def _not_pending(name: str, key: str, pod: Pod | None, cluster: Cluster) -> Problem | None:
     if pod is None:
         namespace, _, own = key.partition("/")
-        reference = Reference(f"pod/{name}", RESOURCES[Pod], namespace, own)
+        reference = ObjectReference(f"pod/{name}", RESOURCES[Pod], namespace, own)
         hint = _hint(reference, cluster.all(Pod), cluster)
         return Problem(name, f'pods "{own}" not found in namespace {namespace}', hint=hint)
     if is_terminal(pod):

@@ -17,7 +17,7 @@ from kwhatif.model.meta import GIVEN_EMPTY, ObjectMeta
 from kwhatif.model.nearest import nearest
 from kwhatif.model.originals import Originals
 from kwhatif.model.pod import PodTemplateSpec
-from kwhatif.sources.decoding.decode import Batch, ObjectDecoder
+from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.examine import FAILURES, tell_failure
 from kwhatif.sources.decoding.kinds import KINDS
 from kwhatif.sources.decoding.registry import Registry
@@ -159,7 +159,7 @@ class _Reader:
             hint = f"did you mean {near[0]}?" if near else ""
             self._problems.add(f"--pod-template-path {kind}", f"no manifest holds a {kind}", hint)
 
-    def _accept(self, single: Batch, outlined: Mapping[str, Outline]) -> None:
+    def _accept(self, single: DecodedBatch, outlined: Mapping[str, Outline]) -> None:
         """Keep the object if nothing is wrong with it, and if it is not there already."""
         (obj,) = single.objects
         pointer = single.place.origin.pointer
@@ -203,9 +203,9 @@ def _is_read(outline: Outline) -> bool:
     return kind is not None and kind.reads(outline.version)
 
 
-def _one_by_one(batch: Batch) -> Iterator[Batch]:
+def _one_by_one(batch: DecodedBatch) -> Iterator[DecodedBatch]:
     for index, obj in enumerate(batch.objects):
-        yield Batch(batch.place_of(index), -1, (obj,))
+        yield DecodedBatch(batch.place_of(index), -1, (obj,))
 
 
 def _custom(outline: Outline, default_namespace: str) -> CustomResource:

@@ -26,7 +26,7 @@ _FIELDS = ("apiVersion", "kind", "metadata", "parameters", "steps")
 _SECOND = 1_000_000_000
 
 
-class Scenario(NamedTuple):
+class ScenarioFile(NamedTuple):
     """What a file says."""
 
     parameters: Parameters
@@ -59,14 +59,16 @@ _PARAMETERS = {
 }
 
 
-def read_scenario(path: str, parameters: Parameters, *, namespace: str, stdin: BinaryIO, minor: int = BASE) -> Scenario:
+def read_scenario(
+    path: str, parameters: Parameters, *, namespace: str, stdin: BinaryIO, minor: int = BASE
+) -> ScenarioFile:
     """The scenario of a file, for Kubernetes 1.`minor`; `parameters` are what it does not give.
 
     Raises:
         InputError: with everything that is wrong with it.
     """
     problems = Problems()
-    found: list[Scenario] = []
+    found: list[ScenarioFile] = []
     for name, text in read_inputs(find_inputs([path], stdin, problems), problems):
         for document in documents(name, text, problems):
             data = data_of(document, problems)
@@ -87,13 +89,13 @@ class _Reading:
         self._problems = problems
         self._reader = reader
 
-    def scenario(self, data: Any, parameters: Parameters) -> Scenario:
+    def scenario(self, data: Any, parameters: Parameters) -> ScenarioFile:
         if not isinstance(data, Mapping) or (data.get("apiVersion"), data.get("kind")) != (API_VERSION, KIND):
             self._problems.add(self._where, "is not a scenario", f"write apiVersion: {API_VERSION} and kind: {KIND}")
-            return Scenario(parameters)
+            return ScenarioFile(parameters)
         for field in sorted(data.keys() - set(_FIELDS)):
             self._unknown(str(field), _FIELDS, "field")
-        return Scenario(self._parameters(data.get("parameters"), parameters), self._steps(data.get("steps")))
+        return ScenarioFile(self._parameters(data.get("parameters"), parameters), self._steps(data.get("steps")))
 
     def _unknown(self, name: str, known: Sequence[str], what: str) -> None:
         near = nearest(name, known)

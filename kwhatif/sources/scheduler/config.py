@@ -14,7 +14,7 @@ from kwhatif.sources.text.documents import Document, documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
 from kwhatif.sources.text.problems import Problems
 from kwhatif.sources.text.yaml_keys import repeated_keys
-from kwhatif.sources.text.yaml_lines import Node, line_tree
+from kwhatif.sources.text.yaml_lines import FieldNode, line_tree
 from kwhatif.sources.text.yaml_text import YAMLProblem
 
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
@@ -47,7 +47,7 @@ class ConfigFile:
         return node.line + 1
 
     @cached_property
-    def _tree(self) -> Node | None:
+    def _tree(self) -> FieldNode | None:
         with suppress(YAMLProblem):  # nearly all JSON is YAML
             return line_tree(self.text)
         return None

@@ -23,7 +23,7 @@ from kwhatif.sources.scheduler.config import ConfigFile, read_config
 from kwhatif.sources.scheduler.plugins import PluginSource, load_plugins
 
 
-class Scheduler(msgspec.Struct, frozen=True):
+class ConfiguredScheduler(msgspec.Struct, frozen=True):
     """Profiles by scheduler name, and caveats about what they leave out."""
 
     profiles: Mapping[str, Profile]
@@ -36,7 +36,7 @@ class SchedulerConfig(msgspec.Struct, frozen=True):
     file: ConfigFile | None
     plugins: Sequence[PluginSource]
 
-    def scheduler(self, release: Release, originals: SessionOriginals | None) -> Scheduler:
+    def scheduler(self, release: Release, originals: SessionOriginals | None) -> ConfiguredScheduler:
         """The scheduler of that release. Extenders are called if there are `originals` to send them.
 
         Raises:
@@ -65,14 +65,16 @@ def _with_extenders(
     configuration: KubeSchedulerConfiguration,
     release: Release,
     originals: SessionOriginals | None,
-) -> Scheduler:
+) -> ConfiguredScheduler:
     caveats: list[Caveat] = list(_not_modelled(configuration, release))
     for extender in configuration.extenders:
         caveats.extend(_left_out(extender, called=originals is not None))
     if originals is None:
-        return Scheduler(profiles, caveats)
+        return ConfiguredScheduler(profiles, caveats)
     extenders = tuple(_extenders(configuration.extenders, originals))
-    return Scheduler({name: replace(profile, extenders=extenders) for name, profile in profiles.items()}, caveats)
+    return ConfiguredScheduler(
+        {name: replace(profile, extenders=extenders) for name, profile in profiles.items()}, caveats
+    )
 
 
 def _extenders(configs: Sequence[ExtenderConfig], originals: SessionOriginals) -> Iterator[Extender]:

@@ -46,7 +46,7 @@ class ReleaseOptions(NamedTuple):
         _said(self.version)
 
 
-class Asked(NamedTuple):
+class AskedRelease(NamedTuple):
     """The release that is asked, how its version is known, and what is to be said about that."""
 
     release: Release
@@ -79,7 +79,7 @@ def parse_version(text: str) -> int:
     return int(match[1])
 
 
-def ask_release(options: ReleaseOptions, server_version: str, nodes: Iterable[Node], *, live: bool) -> Asked:
+def ask_release(options: ReleaseOptions, server_version: str, nodes: Iterable[Node], *, live: bool) -> AskedRelease:
     """The release; `server_version` is that of the API server, "" where it is not known.
 
     Raises:
@@ -97,7 +97,7 @@ def ask_release(options: ReleaseOptions, server_version: str, nodes: Iterable[No
     unknown = tuple(sorted(_not_modelled(settings, release)))
     if unknown:
         caveats.append(GateNotModelled(gates=unknown))
-    return Asked(release.with_gates(settings), found.source, settings, tuple(caveats))
+    return AskedRelease(release.with_gates(settings), found.source, settings, tuple(caveats))
 
 
 def _said(option: str | None) -> _Version | None:

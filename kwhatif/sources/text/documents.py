@@ -169,12 +169,12 @@ class _Lines:
             begin = _CONTENT.search(self._text)
             assert begin is not None
             return self._first_line + self._text.count(b"\n", 0, begin.start())
-        from kwhatif.sources.text.yaml_lines import Node, line_tree
+        from kwhatif.sources.text.yaml_lines import FieldNode, line_tree
 
         if self._tree is None:
             self._tree = line_tree(self._text)
         node = self._tree
-        assert isinstance(node, Node)
+        assert isinstance(node, FieldNode)
         for step in path:
             node = node.children.get(step, node)
         return self._first_line + node.line

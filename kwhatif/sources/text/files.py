@@ -33,7 +33,7 @@ _MAX_NAME = 4096
 READ_ONCE = ("is named more than once", "it can be read only once")
 
 
-class Given(str):
+class GivenText(str):
     """A text that the caller has at hand, in the place of a path; as a string it is its name."""
 
     __slots__ = ("data",)
@@ -62,7 +62,7 @@ def find_inputs(paths: Sequence[str], stdin: BinaryIO, problems: Problems) -> li
     for path in paths:
         if not path:
             problems.add("a file's name", "is empty", "a variable that is not set?")
-        elif isinstance(path, Given):
+        elif isinstance(path, GivenText):
             inputs.append(Input(str(path), partial(bytes, path.data)))
         elif "\0" in path:
             problems.add(repr(path), "holds a null byte: no file has such a name")
@@ -94,7 +94,7 @@ def read_inputs(inputs: Sequence[Input], problems: Problems) -> Iterator[tuple[s
 def matches(path: str, problems: Problems) -> list[str]:
     """The paths that a glob matches, sorted; any other path is itself."""
     # The functions of `os.path` say False where those of `Path` raise: a name that is too long, a folder not to enter.
-    if isinstance(path, Given) or not has_magic(path) or len(path) > _MAX_NAME or os.path.exists(path):  # noqa: PTH110
+    if isinstance(path, GivenText) or not has_magic(path) or len(path) > _MAX_NAME or os.path.exists(path):  # noqa: PTH110
         return [path]
     return glob(path, problems)
 

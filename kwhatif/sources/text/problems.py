@@ -37,9 +37,9 @@ class Problems:
         """What somebody else has found."""
         self._found.extend(problems)
 
-    def at(self, place: Place, name: str = "") -> Report:
+    def at(self, place: Place, name: str = "") -> ObjectProblems:
         """Where to report what is wrong with one object."""
-        return Report(self._found, place, name)
+        return ObjectProblems(self._found, place, name)
 
     def raise_if_any(self) -> None:
         """Give up if anything is wrong.
@@ -51,7 +51,7 @@ class Problems:
             raise InputError(self._found)
 
 
-class Report:
+class ObjectProblems:
     """What is wrong with one object: the place is said once, then field by field."""
 
     def __init__(self, found: list[Problem], place: Place, name: str) -> None:

@@ -31,7 +31,7 @@ _LONGEST_KEY = 1000
 _NOT_ALWAYS_TEXT = frozenset(b"+-.0123456789yYnNtTfFoO~")
 
 
-class Entry(NamedTuple):
+class YAMLEntry(NamedTuple):
     """What stands on a line: `text` is its JSON, followed by a comma unless the value is on the next lines.
 
     Without text there is an entry, but not a simple one. A blank line or a comment has no column.
@@ -45,12 +45,12 @@ class Entry(NamedTuple):
 
 
 #: Lines repeat themselves: line -> what stands on it.
-_known: dict[bytes, Entry] = {}
+_known: dict[bytes, YAMLEntry] = {}
 _MAX_KNOWN = 100_000
-_BLANK = Entry(-1, False)
+_BLANK = YAMLEntry(-1, False)
 
 
-def entry_on(line: bytes) -> Entry:
+def entry_on(line: bytes) -> YAMLEntry:
     """The entry on a line."""
     known = _known.get(line)
     if known is not None:
@@ -63,19 +63,19 @@ def entry_on(line: bytes) -> Entry:
     return entry
 
 
-def _parse(content: bytes, column: int) -> Entry:
+def _parse(content: bytes, column: int) -> YAMLEntry:
     match = _LINE.fullmatch(content)
     if match is None:
-        return Entry(column, content == b"-" or content.startswith(b"- "))
+        return YAMLEntry(column, content == b"-" or content.startswith(b"- "))
     dash, key, value, item = match.groups()
     begins_item = dash is not None
     if key is not None and len(key) > _LONGEST_KEY:
         raise NotSimpleError
     if key is None:
-        return Entry(column, begins_item, text=_scalar(item) + b"," if begins_item else b"")
+        return YAMLEntry(column, begins_item, text=_scalar(item) + b"," if begins_item else b"")
     if value is None:
-        return Entry(column, begins_item, True, _key(key) + b":", False)
-    return Entry(column, begins_item, True, _key(key) + b":" + _scalar(value) + b",")
+        return YAMLEntry(column, begins_item, True, _key(key) + b":", False)
+    return YAMLEntry(column, begins_item, True, _key(key) + b":" + _scalar(value) + b",")
 
 
 def _key(text: bytes) -> bytes:

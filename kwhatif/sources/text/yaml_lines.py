@@ -9,32 +9,32 @@ import yaml
 from kwhatif.sources.text.yaml_text import events
 
 
-class Node:
+class FieldNode:
     """A field: its line, counted from 0, and what is below it by key or index."""
 
     __slots__ = ("children", "key", "key_line", "line")
 
     def __init__(self, line: int) -> None:
         self.line = line
-        self.children: dict[str | int, Node] = {}
+        self.children: dict[str | int, FieldNode] = {}
         #: In a map whose value comes next: its key. A list has none.
         self.key: str | None = None
         self.key_line = 0
 
-    def add(self, line: int) -> Node:
+    def add(self, line: int) -> FieldNode:
         """The next value: it stands where its key does, or where it begins."""
         if self.key is None:
-            child = self.children[len(self.children)] = Node(line)
+            child = self.children[len(self.children)] = FieldNode(line)
         else:
-            child = self.children[self.key] = Node(self.key_line)
+            child = self.children[self.key] = FieldNode(self.key_line)
             self.key = None
         return child
 
 
-def line_tree(text: bytes) -> Node:
+def line_tree(text: bytes) -> FieldNode:
     """Every field of the document; `text` must be valid. What an alias stands for has no lines of its own."""
-    root = Node(0)
-    stack: list[tuple[Node, bool]] = []
+    root = FieldNode(0)
+    stack: list[tuple[FieldNode, bool]] = []
     event: Any
     for event in events(text):
         if isinstance(event, yaml.CollectionEndEvent):

@@ -15,7 +15,7 @@ from kwhatif.model.affinity import NodeSelector, PodAffinityTerm, PreferredSched
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import LabelSelector
 from kwhatif.model.workload import Service
-from kwhatif.sources.decoding.decode import Batch
+from kwhatif.sources.decoding.decode import DecodedBatch
 from kwhatif.sources.text.paths import FieldPath
 from kwhatif.sources.text.problems import Problems
 from kwhatif.sources.validation import selectors, values
@@ -141,7 +141,7 @@ CANDIDATES = Validator(
 )
 
 
-def validate_batch(batch: Batch, problems: Problems, validator: Validator) -> None:
+def validate_batch(batch: DecodedBatch, problems: Problems, validator: Validator) -> None:
     """Add everything that is wrong with objects just decoded."""
     objects = batch.objects
     for index in doubtful(objects) if validator is STORED else range(len(objects)):

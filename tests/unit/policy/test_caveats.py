@@ -14,7 +14,7 @@ from kwhatif.model.caveat.manifests import PodSecurityNotChecked
 from kwhatif.model.caveat.reading import StaleSnapshot
 from kwhatif.model.caveat.scheduling import Sampling
 from kwhatif.model.caveat.workloads import AutoscalerNotModelled
-from kwhatif.policy.judge import Known, judge
+from kwhatif.policy.judge import KnownNames, judge
 from kwhatif.report.policy import FindingRow
 from tests.unit.policy.test_rules import LABELS, TODAY, evicts, placed, policy, victim, workload
 
@@ -25,7 +25,7 @@ SECURITY = PodSecurityNotChecked(namespaces=(("shop", "restricted"),), pods=("sh
 
 
 def found(
-    rules: dict[str, Any], *caveats: Caveat, strict: bool = False, ignore: str = "", known: Known | None = None
+    rules: dict[str, Any], *caveats: Caveat, strict: bool = False, ignore: str = "", known: KnownNames | None = None
 ) -> list[FindingRow]:
     row = judge(
         policy(**rules),
@@ -34,7 +34,7 @@ def found(
         today=TODAY,
         caveats=caveats,
         strict=strict,
-        known=known or Known(),
+        known=known or KnownNames(),
     )
     return list(row.findings)
 
@@ -129,7 +129,7 @@ def test_names_that_the_cluster_does_not_have_are_warnings() -> None:
         "protectedVictims": [{"name": "core", "namespaces": ["kube-sistem", "team-*"]}],
         "priorityClasses": [{"allowed": ["hihg"]}],
     }
-    known = Known(namespaces={"kube-system", "shop"}, priority_classes={"high"})
+    known = KnownNames(namespaces={"kube-system", "shop"}, priority_classes={"high"})
     assert [(row.rule, row.level, row.message) for row in found(rules, known=known)] == [
         (
             "unknownName",

@@ -10,7 +10,7 @@ from kwhatif.model.node import Node, NodeStatus, NodeSystemInfo
 from kwhatif.release import MINORS, NEWEST
 from kwhatif.sources.scheduler.release import (
     VARIABLE,
-    Asked,
+    AskedRelease,
     ReleaseOptions,
     ask_release,
     completed_gates,
@@ -31,7 +31,7 @@ def kubelets(*versions: str) -> list[Node]:
 
 def ask(
     option: str | None = None, *, server: str = "", nodes: tuple[str, ...] = (), live: bool = False, gates: str = ""
-) -> Asked:
+) -> AskedRelease:
     return ask_release(ReleaseOptions(option, gates), server, kubelets(*nodes), live=live)
 
 
@@ -52,7 +52,7 @@ def test_what_is_not_a_version(text: str) -> None:
         parse_version(text)
 
 
-def found(asked: Asked) -> tuple[int, str]:
+def found(asked: AskedRelease) -> tuple[int, str]:
     return asked.release.minor, asked.source
 
 

@@ -20,7 +20,7 @@ from kwhatif.model.workload import Deployment
 from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.saving.redact import redact
-from kwhatif.sources.text.files import Given
+from kwhatif.sources.text.files import GivenText
 from kwhatif.workloads.applied_template import Difference, compare, digest_of
 from kwhatif.workloads.rollout import plan_update
 from kwhatif.workloads.template import same_template
@@ -376,7 +376,7 @@ def pod(number: int, kind: str, owner: str) -> Json:
 
 
 def cluster(*objects: Json) -> Cluster:
-    return read_cluster([Given("dump", json.dumps(items(*objects)).encode())], stdin=BytesIO()).cluster
+    return read_cluster([GivenText("dump", json.dumps(items(*objects)).encode())], stdin=BytesIO()).cluster
 
 
 def items(*objects: Json) -> Json:
@@ -384,7 +384,7 @@ def items(*objects: Json) -> Json:
 
 
 def manifest(obj: Json) -> Any:
-    given = Given("manifest", json.dumps(obj).encode())
+    given = GivenText("manifest", json.dumps(obj).encode())
     return read_manifest_set([given], stdin=BytesIO(), default_namespace="default").manifests[0].object
 
 

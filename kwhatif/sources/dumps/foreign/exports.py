@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.sources.decoding.decode import Batch, ObjectDecoder
+from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.read import read_text
 from kwhatif.sources.decoding.resources import RESOURCES
 from kwhatif.sources.dumps.collected import Collected
@@ -17,7 +17,7 @@ _LOGS = b"==== START logs for container "
 
 def read_file(
     name: str, text: bytes, decoder: ObjectDecoder, problems: Problems, collected: Collected
-) -> Iterator[Batch]:
+) -> Iterator[DecodedBatch]:
     """The objects of a file, whatever has written it; what is to be said of it goes to `collected`."""
     lists = simulator.lists_of(name, text)
     if lists is not None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from kwhatif.sources.decoding.decode import Batch, ObjectDecoder
+from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.resources import BY_KIND
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.foreign.exports import read_file, tell_absent
@@ -17,7 +17,7 @@ from kwhatif.sources.dumps.foreign.layout import Layout
 from kwhatif.sources.dumps.foreign.layouts import recognize
 from kwhatif.sources.dumps.foreign.open_tree import open_archive, open_tree
 from kwhatif.sources.dumps.foreign.seen import Seen
-from kwhatif.sources.dumps.foreign.trees import Budget, File, Folder, Packed, Tree
+from kwhatif.sources.dumps.foreign.trees import ByteBudget, File, Folder, Packed, Tree
 from kwhatif.sources.text.files import STDIN, as_utf8
 from kwhatif.sources.text.inflate import MAX_TEXT, Unreadable, inflate
 from kwhatif.sources.text.listing import NotPiecesError, one_piece
@@ -35,7 +35,7 @@ class ForeignDump(NamedTuple):
     layout: Layout
     files: Sequence[File]
 
-    def read(self, decoder: ObjectDecoder, problems: Problems, collected: Collected) -> Iterator[Batch]:
+    def read(self, decoder: ObjectDecoder, problems: Problems, collected: Collected) -> Iterator[DecodedBatch]:
         """Its objects, each once; what is to be said of it goes to `collected`."""
         kinds = {file.path: kind for file in self.files if (kind := self.layout.kind_of(file.path)) is not None}
         notes: dict[str, bytes] = {}
@@ -55,7 +55,7 @@ class ForeignDump(NamedTuple):
         for file in self.files:
             if file.unfit and file.path in wanted:
                 problems.add(f"{self.path}: {file.path}", file.unfit)
-        budget = Budget(MAX_TEXT)
+        budget = ByteBudget(MAX_TEXT)
         try:
             for path, data in self.tree.read(lambda path: path in wanted or self.layout.is_note(path)):
                 try:
@@ -70,7 +70,7 @@ class ForeignDump(NamedTuple):
 
     def _read_file(
         self, path: str, text: bytes, kind: str, decoder: ObjectDecoder, problems: Problems, collected: Collected
-    ) -> Iterator[Batch]:
+    ) -> Iterator[DecodedBatch]:
         name = f"{self.path}: {path}"
         entries = _bare_entries(text) if kind else None
         if entries is None:

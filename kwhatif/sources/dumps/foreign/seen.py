@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.reading import ObjectsTwice
 from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.sources.decoding.decode import Batch
+from kwhatif.sources.decoding.decode import DecodedBatch
 
 
 class Seen:
@@ -23,7 +23,7 @@ class Seen:
         """Kinds of which there are objects."""
         return {kind.__name__ for kind in self._objects}
 
-    def once(self, batch: Batch) -> Batch:
+    def once(self, batch: DecodedBatch) -> DecodedBatch:
         """The batch without objects that were there before."""
         return batch._replace(objects=[obj if obj is None or self._is_new(obj) else None for obj in batch.objects])
 

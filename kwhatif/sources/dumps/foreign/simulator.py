@@ -12,7 +12,7 @@ import msgspec
 
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.reading import SchedulerConfigLeftOut
-from kwhatif.sources.decoding.decode import Batch, ObjectDecoder
+from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.resources import BY_KIND
 from kwhatif.sources.text.documents import documents
 from kwhatif.sources.text.listing import NotPiecesError, one_piece
@@ -50,7 +50,7 @@ def lists_of(name: str, text: bytes) -> Lists | None:
     return fields if "kind" not in fields and fields.keys() & _KINDS.keys() else None
 
 
-def read_lists(name: str, lists: Lists, decoder: ObjectDecoder, problems: Problems) -> Iterator[Batch]:
+def read_lists(name: str, lists: Lists, decoder: ObjectDecoder, problems: Problems) -> Iterator[DecodedBatch]:
     """The objects of all lists."""
     for field, kind in _KINDS.items():
         text = bytes(lists.get(field, b"null"))

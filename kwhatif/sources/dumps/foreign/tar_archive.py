@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Self
 
-from kwhatif.sources.dumps.foreign.trees import LINK, NO_FILE, Budget, File, Packed, counted, safe
+from kwhatif.sources.dumps.foreign.trees import LINK, NO_FILE, ByteBudget, File, Packed, counted, safe
 from kwhatif.sources.text.inflate import MAGIC, Unreadable, inflated_parts, is_compressed, limit_of, limit_of_stream
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class TarArchive:
 
     def read(self, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
         """Path and content of the wanted files."""
-        budget = Budget(limit_of(self._packed.size))
+        budget = ByteBudget(limit_of(self._packed.size))
         with self._entries() as entries:
             for entry, archive in entries:
                 path = safe(entry.name)
@@ -98,7 +98,7 @@ class _Stream(io.RawIOBase):
     """The inflated archive: an error where it gets too long."""
 
     def __init__(self, file: IO[bytes], size: int) -> None:
-        self._budget = Budget(limit_of_stream(size))
+        self._budget = ByteBudget(limit_of_stream(size))
         self._parts = inflated_parts(file)
         self._rest = memoryview(b"")
 

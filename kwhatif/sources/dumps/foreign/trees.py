@@ -122,7 +122,7 @@ def counted(entries: Iterator[T], hint: str = TRUST) -> Iterator[T]:
         yield entry
 
 
-class Budget:
+class ByteBudget:
     """How much may still be read."""
 
     def __init__(self, size: int) -> None:

@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from kwhatif.sources.dumps.foreign.trees import Budget, File, Packed, counted, safe, unfit
+from kwhatif.sources.dumps.foreign.trees import ByteBudget, File, Packed, counted, safe, unfit
 from kwhatif.sources.text.inflate import SUSPICIOUS, TRUST, Unreadable, limit_of
 
 _ENCRYPTED = 1
@@ -28,7 +28,7 @@ class ZipArchive:
 
     def read(self, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
         """Path and content of the wanted files."""
-        budget = Budget(limit_of(self._packed.size))
+        budget = ByteBudget(limit_of(self._packed.size))
         with self._archive() as archive:
             for entry in _entries(archive):
                 path = safe(entry.filename)
