@@ -19,10 +19,10 @@ from collections.abc import Callable
 from kwhatif.cel import values
 from kwhatif.cel.checked import Checked, Node, call, constant, empty_map, identifier, literal_text, member_call, walk
 from kwhatif.cel.library.lists import TYPED
-from kwhatif.cel.library.quantity import parse as parse_quantity
 from kwhatif.cel.library.regex import MARK, without_groups
 from kwhatif.cel.library.semver import parse as parse_semver
 from kwhatif.cel.library.strings import RENAMED
+from kwhatif.model.quantity import parse_quantity
 
 #: Static types of `device.attributes` and `device.capacity`.
 DOMAINS = frozenset({"map(string, map(string, any))", "map(string, map(string, kubernetes.Quantity))"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import binascii
 import re
 from base64 import b64decode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 
 from kwhatif.cel.library import url
@@ -23,17 +23,13 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 # QUIRK: upstream's dot before the fraction matches any character.
 _TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})")
 
-Check = Callable[[str], list[str]]
+Check = Callable[[str], Sequence[str]]
 
 
-def _of_names(check: Callable[[str], tuple[str, ...]]) -> Check:
-    return lambda text: list(check(text))
-
-
-def _as_prefix(check: Callable[[str], tuple[str, ...]]) -> Check:
-    def check_prefix(text: str) -> list[str]:
+def _as_prefix(check: Check) -> Check:
+    def check_prefix(text: str) -> Sequence[str]:
         # A name generated from a prefix goes on after the dash.
-        return list(check(text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text))
+        return check(text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text)
 
     return check_prefix
 
@@ -80,14 +76,14 @@ FORMATS: dict[str, Check] = {
     "byte": _byte,
     "date": _date,
     "datetime": _datetime,
-    "dns1035Label": _of_names(dns_1035_label_errors),
+    "dns1035Label": dns_1035_label_errors,
     "dns1035LabelPrefix": _as_prefix(dns_1035_label_errors),
-    "dns1123Label": _of_names(dns_label_errors),
+    "dns1123Label": dns_label_errors,
     "dns1123LabelPrefix": _as_prefix(dns_label_errors),
-    "dns1123Subdomain": _of_names(dns_subdomain_errors),
+    "dns1123Subdomain": dns_subdomain_errors,
     "dns1123SubdomainPrefix": _as_prefix(dns_subdomain_errors),
-    "labelValue": _of_names(label_value_errors),
-    "qualifiedName": _of_names(label_key_errors),
+    "labelValue": label_value_errors,
+    "qualifiedName": label_key_errors,
     "uri": _uri,
     "uuid": _uuid,
 }
@@ -95,7 +91,7 @@ FORMATS: dict[str, Check] = {
 
 def validate(name: str, text: str) -> list[str]:
     """What is wrong with `text`; `rewrite.py` makes it an optional list."""
-    return FORMATS[name](text)
+    return list(FORMATS[name](text))
 
 
 _FORMAT = "kubernetes.NamedFormat"

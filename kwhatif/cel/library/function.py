@@ -18,3 +18,16 @@ class Function(NamedTuple):
     result: str
     implementation: Callable[..., Any]
     member: bool = False
+
+
+def accepts(parse: Callable[..., Any]) -> Callable[..., bool]:
+    """Whether a reader takes its arguments: `isURL` of `url`."""
+
+    def accepted(*args: Any) -> bool:
+        try:
+            parse(*args)
+        except ValueError:
+            return False
+        return True
+
+    return accepted

@@ -7,8 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 from kwhatif.cel.library.function import Function
+from kwhatif.model.int64 import fits
 
-_MIN_INT64, _MAX_INT64, _MAX_UINT64 = -(2**63), 2**63 - 1, 2**64 - 1
+_MAX_UINT64 = 2**64 - 1
 
 
 def _check_comparable(values: list[Any]) -> None:
@@ -47,7 +48,7 @@ def total(values: list[Any]) -> Any:
     if any(type(value) not in {int, float} for value in values):
         raise ValueError("no such overload")
     result = sum(values)
-    if isinstance(result, int) and not _MIN_INT64 <= result <= _MAX_INT64:
+    if isinstance(result, int) and not fits(result):
         raise ValueError("integer overflow")
     return result
 

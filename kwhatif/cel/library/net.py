@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ipaddress import IPv6Address, ip_address, ip_interface
 
-from kwhatif.cel.library.function import Function
+from kwhatif.cel.library.function import Function, accepts
 from kwhatif.cel.library.netip import address_refusal, prefix_refusal, quote
 from kwhatif.cel.values import Address
 
@@ -19,15 +19,6 @@ def parse_ip(text: str) -> Address:
     if isinstance(address, IPv6Address) and address.ipv4_mapped:
         raise ValueError(f'IPv4-mapped IPv6 address "{text}" is not allowed')
     return ip_interface(address)
-
-
-def is_ip(text: str) -> bool:
-    """`isIP(text)`."""
-    try:
-        parse_ip(text)
-    except ValueError:
-        return False
-    return True
 
 
 def is_canonical(text: str) -> bool:
@@ -46,15 +37,6 @@ def parse_cidr(text: str) -> Address:
     return parsed
 
 
-def is_cidr(text: str) -> bool:
-    """`isCIDR(text)`."""
-    try:
-        parse_cidr(text)
-    except ValueError:
-        return False
-    return True
-
-
 def contains_ip(network: Address, address: Address) -> bool:
     """`cidr.containsIP(ip)`."""
     return address.ip in network.network
@@ -68,11 +50,6 @@ def contains_cidr(network: Address, other: Address) -> bool:
 def masked(network: Address) -> Address:
     """`cidr.masked()`."""
     return ip_interface(str(network.network))
-
-
-def to_string(address: Address) -> str:
-    """`string(cidr)`."""
-    return str(address)
 
 
 def is_link_local_multicast(address: Address) -> bool:
@@ -90,7 +67,7 @@ def is_global_unicast(address: Address) -> bool:
 _IP, _CIDR = "net.IP", "net.CIDR"
 FUNCTIONS = (
     Function("ip", ("string",), _IP, parse_ip),
-    Function("isIP", ("string",), "bool", is_ip),
+    Function("isIP", ("string",), "bool", accepts(parse_ip)),
     Function("ip.isCanonical", ("string",), "bool", is_canonical),
     Function("@string.ip", (_IP,), "string", lambda address: str(address.ip)),
     Function("family", (_IP,), "int", lambda address: address.version, member=True),
@@ -100,8 +77,8 @@ FUNCTIONS = (
     Function("isLinkLocalUnicast", (_IP,), "bool", lambda address: address.ip.is_link_local, member=True),
     Function("isGlobalUnicast", (_IP,), "bool", is_global_unicast, member=True),
     Function("cidr", ("string",), _CIDR, parse_cidr),
-    Function("isCIDR", ("string",), "bool", is_cidr),
-    Function("@string.cidr", (_CIDR,), "string", to_string),
+    Function("isCIDR", ("string",), "bool", accepts(parse_cidr)),
+    Function("@string.cidr", (_CIDR,), "string", str),
     Function("ip", (_CIDR,), _IP, lambda network: network, member=True),
     Function("masked", (_CIDR,), _CIDR, masked, member=True),
     Function("prefixLength", (_CIDR,), "int", lambda network: network.network.prefixlen, member=True),

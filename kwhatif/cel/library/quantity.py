@@ -4,29 +4,14 @@ from __future__ import annotations
 
 from math import inf
 
-from kwhatif.cel.library.function import Function
+from kwhatif.cel.library.function import Function, accepts
+from kwhatif.model.int64 import fits
 from kwhatif.model.quantity import NANO, parse_quantity
-
-_MAX_INT64 = 2**63 - 1
-
-
-def parse(text: str) -> int:
-    """`quantity(text)`."""
-    return parse_quantity(text)
-
-
-def is_quantity(text: str) -> bool:
-    """`isQuantity(text)`."""
-    try:
-        parse_quantity(text)
-    except ValueError:
-        return False
-    return True
 
 
 def is_integer(nanos: int) -> bool:
     """`q.isInteger()`."""
-    return nanos % NANO == 0 and -_MAX_INT64 - 1 <= nanos // NANO <= _MAX_INT64
+    return nanos % NANO == 0 and fits(nanos // NANO)
 
 
 def as_integer(nanos: int) -> int:
@@ -56,8 +41,8 @@ def sub_int(nanos: int, units: int) -> int:
 
 _QUANTITY = "kubernetes.Quantity"
 FUNCTIONS = (
-    Function("quantity", ("string",), _QUANTITY, parse),
-    Function("isQuantity", ("string",), "bool", is_quantity),
+    Function("quantity", ("string",), _QUANTITY, parse_quantity),
+    Function("isQuantity", ("string",), "bool", accepts(parse_quantity)),
     Function("isInteger", (_QUANTITY,), "bool", is_integer, member=True),
     Function("asInteger", (_QUANTITY,), "int", as_integer, member=True),
     Function("asApproximateFloat", (_QUANTITY,), "double", as_approximate_float, member=True),

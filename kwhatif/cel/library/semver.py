@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.cel.library.function import Function
+from kwhatif.cel.library.function import Function, accepts
 from kwhatif.cel.semver import Semver, numbers
 from kwhatif.model.int64 import wrap
 
@@ -12,22 +12,13 @@ def parse(text: str, normalize: bool = False) -> Semver:  # noqa: FBT001, FBT002
     return Semver.parse_normalized(text) if normalize else Semver.parse(text)
 
 
-def is_semver(text: str, normalize: bool = False) -> bool:  # noqa: FBT001, FBT002 - called by position, by CEL
-    """`isSemver(text)` and `isSemver(text, normalize)`."""
-    try:
-        parse(text, normalize)
-    except ValueError:
-        return False
-    return True
-
-
 _SEMVER = "kubernetes.Semver"
 # QUIRK: (semverlib.go) the parts are uint64, and become int64 unchecked.
 FUNCTIONS = (
     Function("semver", ("string",), _SEMVER, parse),
     Function("semver", ("string", "bool"), _SEMVER, parse),
-    Function("isSemver", ("string",), "bool", is_semver),
-    Function("isSemver", ("string", "bool"), "bool", is_semver),
+    Function("isSemver", ("string",), "bool", accepts(parse)),
+    Function("isSemver", ("string", "bool"), "bool", accepts(parse)),
     Function("major", (_SEMVER,), "int", lambda key: wrap(numbers(key)[0]), member=True),
     Function("minor", (_SEMVER,), "int", lambda key: wrap(numbers(key)[1]), member=True),
     Function("patch", (_SEMVER,), "int", lambda key: wrap(numbers(key)[2]), member=True),

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import quote, unquote, unquote_plus
 
-from kwhatif.cel.library.function import Function
+from kwhatif.cel.library.function import Function, accepts
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SCHEME = re.compile(r"[A-Za-z][-+.0-9A-Za-z]*:")
@@ -98,15 +98,6 @@ def parse(text: str) -> str:
     return text
 
 
-def is_url(text: str) -> bool:
-    """`isURL(text)`."""
-    try:
-        read(text)
-    except ValueError:
-        return False
-    return True
-
-
 def hostname(text: str) -> str:
     """`url.getHostname()`."""
     host = read(text).host
@@ -139,7 +130,7 @@ def query(text: str) -> dict[str, list[str]]:
 _URL = "kubernetes.URL"
 FUNCTIONS = (
     Function("url", ("string",), _URL, parse),
-    Function("isURL", ("string",), "bool", is_url),
+    Function("isURL", ("string",), "bool", accepts(read)),
     Function("getScheme", (_URL,), "string", lambda text: read(text).scheme, member=True),
     Function("getHost", (_URL,), "string", lambda text: read(text).host, member=True),
     Function("getHostname", (_URL,), "string", hostname, member=True),
