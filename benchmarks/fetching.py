@@ -68,7 +68,7 @@ def decode(source: Path) -> None:
     """Those bodies, decoded into the types that hold only what scheduling needs."""
     import msgspec
 
-    from kwhatif.sources.decoding.resources import BY_KIND
+    from kwhatif.sources.decoding.kinds import BY_KIND
 
     gc.disable()
     lists = {

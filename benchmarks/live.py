@@ -19,7 +19,7 @@ from benchmarks.dump import Generator, Shape
 from benchmarks.fetching import PAGE
 from benchmarks.process import KWHATIF, ROOT, costs_of
 from benchmarks.rows import Row, times
-from kwhatif.sources.decoding.resources import BY_KIND, RESOURCES
+from kwhatif.sources.decoding.kinds import BY_KIND, RESOURCES
 
 TITLE = "A live cluster"
 NOTE = """\

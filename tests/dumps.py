@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 import zstandard
 
-from kwhatif.sources.decoding.resources import BY_KIND
+from kwhatif.sources.decoding.kinds import BY_KIND
 
 DEMO = Path(__file__).parents[1] / "fixtures" / "demo" / "cluster.yaml"
 Json = dict[str, Any]

@@ -13,7 +13,7 @@ from kwhatif.cli.options import Filenames, Manifests, Namespace, Output, OutputO
 from kwhatif.cli.run import Style, answer, parse_conditions
 
 if TYPE_CHECKING:
-    from kwhatif.api.simulate import TimesOptions as TimesArguments
+    from kwhatif.api.simulate import Times as TimesArguments
 
 Then = Annotated[
     list[str] | None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.sources.decoding.resources import RESOURCES
+from kwhatif.sources.decoding.kinds import RESOURCES
 
 
 def cluster_role(name: str = "kwhatif") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kwhatif.admission.changes import Change
+from kwhatif.admission.changes import FieldChange
 from kwhatif.admission.priority import DEFAULT_POLICY
 from kwhatif.batch import ScheduleResult
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
@@ -53,7 +53,7 @@ def decision_about_result(result: ScheduleResult, **fields: Any) -> Decision:
     )
 
 
-def change_rows(changes: Iterable[Change]) -> tuple[ChangeRow, ...]:
+def change_rows(changes: Iterable[FieldChange]) -> tuple[ChangeRow, ...]:
     """What admission, or an edit, has changed about an object."""
     return tuple(ChangeRow(by=each.by, field=each.field, before=each.before, after=each.after) for each in changes)
 

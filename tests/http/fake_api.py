@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from kwhatif.sources.decoding.resources import RESOURCES
+from kwhatif.sources.decoding.kinds import RESOURCES
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "fixtures" / "live"

@@ -21,7 +21,7 @@ import pytest
 from urllib3.exceptions import NewConnectionError
 
 import kwhatif
-from kwhatif.sources.decoding.resources import ESSENTIAL, RESOURCES
+from kwhatif.sources.decoding.kinds import ESSENTIAL, RESOURCES
 from kwhatif.sources.live import LiveOptions, lists, read, request
 from kwhatif.sources.live.connection import connect
 from tests.cli.running import run

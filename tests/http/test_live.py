@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 import kwhatif
-from kwhatif.sources.decoding.resources import RESOURCES
+from kwhatif.sources.decoding.kinds import RESOURCES
 from kwhatif.sources.dumps.progress import ReadingStep
 from tests.http.conftest import WriteKubeconfig
 from tests.http.fake_api import CERTS, ROOT, TOKEN, FakeAPI, recorded

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from kwhatif.model.caveat import lacking
-from kwhatif.sources.decoding.resources import by_group
+from kwhatif.sources.decoding.kinds import by_group
 from kwhatif.words.amounts import listed
 
 _DANGLING = {

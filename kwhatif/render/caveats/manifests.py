@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from kwhatif.model.caveat import manifests
-from kwhatif.sources.text.unbuilt import BUILD
+from kwhatif.sources.text.problems import BUILD
 from kwhatif.words.amounts import listed, plural, some
 
 NOTHING_JUDGED = "nothing was judged: the manifests hold no pod, and nothing that makes pods"

@@ -10,9 +10,8 @@ from kwhatif.configuration.strict import json_name
 from kwhatif.model.meta import Model
 from kwhatif.sources.decoding.lenient import OUT_OF_RANGE, reader
 from kwhatif.sources.text.documents import Buffer, Document
-from kwhatif.sources.text.paths import FieldPath
-from kwhatif.sources.text.problems import ObjectProblems, Problems
-from kwhatif.sources.text.unbuilt import hint_for_file
+from kwhatif.sources.text.origin import FieldPath
+from kwhatif.sources.text.problems import ObjectProblems, Problems, hint_for_file
 
 #: What decoding can raise: not the type, not JSON, nested too deeply, not UTF-8.
 FAILURES = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)

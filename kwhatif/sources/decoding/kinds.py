@@ -1,4 +1,4 @@
-"""The kinds that kwhatif reads: type, API group and versions of each.
+"""The kinds that kwhatif reads: type, API group and versions of each; and the API's lists of them.
 
 A kind is only itself in its own group: `serving.knative.dev/v1 Service` is no `v1 Service`. Versions are accepted where
 the fields that scheduling reads have the same shape and meaning.
@@ -6,14 +6,17 @@ the fields that scheduling reads have the same shape and meaning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
 
 from kwhatif.model.job import CronJob
-from kwhatif.model.kinds import RESOURCES, Resource
+from kwhatif.model.kinds import RESOURCES as KNOWN
+from kwhatif.model.kinds import Resource
 from kwhatif.model.meta import Model
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod
 from kwhatif.model.saved import SAVED_API_VERSION, SavedSnapshot
 from kwhatif.model.usage import METRICS_API_VERSION, NodeMetrics, PodMetrics
 from kwhatif.sources.decoding.convert import CONVERSIONS
@@ -60,7 +63,7 @@ def _kind(resource: Resource) -> Kind:
 
 
 #: By name.
-KINDS: Mapping[str, Kind] = {resource.kind: _kind(resource) for resource in RESOURCES.values()} | {
+KINDS: Mapping[str, Kind] = {resource.kind: _kind(resource) for resource in KNOWN.values()} | {
     type_.__name__: Kind(type_, frozenset({api_version}), namespaced, conversions={})
     for type_, api_version, namespaced in (
         (SavedSnapshot, SAVED_API_VERSION, False),
@@ -71,3 +74,25 @@ KINDS: Mapping[str, Kind] = {resource.kind: _kind(resource) for resource in RESO
 
 #: All types as one union, distinguished by their `kind`.
 AnyObject: Any = reduce(or_, (kind.type for kind in KINDS.values()))
+
+#: The largest lists come first.
+RESOURCES: tuple[Resource, ...] = tuple(sorted(KNOWN.values(), key=lambda resource: resource.type not in (Node, Pod)))
+BY_KIND = {resource.kind: resource for resource in RESOURCES}
+BY_PLURAL = {resource.plural: resource for resource in RESOURCES}
+
+#: Without these there is no answer at all.
+ESSENTIAL = frozenset({"Node", "Pod"})
+
+_CORE = "the core group"
+
+
+def by_group(kinds: Iterable[str]) -> str:
+    """The resources of these kinds in words, group by group: `limitranges in the core group, jobs in batch`."""
+    groups: dict[str, list[str]] = {}
+    for kind in kinds:
+        groups.setdefault(BY_KIND[kind].group, []).append(BY_KIND[kind].plural)
+    return ", ".join(f"{' and '.join(_pairs(plurals))} in {group or _CORE}" for group, plurals in groups.items())
+
+
+def _pairs(words: list[str]) -> list[str]:
+    return [", ".join(words[:-1]), words[-1]] if len(words) > 1 else words

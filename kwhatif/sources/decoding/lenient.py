@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import inspect
 
 from kwhatif.configuration.strict import json_name
-from kwhatif.sources.text.paths import FieldPath
+from kwhatif.sources.text.origin import FieldPath
 
 #: Takes a problem: message, path, hint.
 AddProblemWithHint = Callable[[str, FieldPath, str], None]

@@ -17,7 +17,7 @@ from kwhatif.model.nearest import nearest
 from kwhatif.sources.decoding.api_fields import ApiFields
 from kwhatif.sources.decoding.lenient import mismatch
 from kwhatif.sources.text.documents import Buffer, Document
-from kwhatif.sources.text.paths import FieldPath
+from kwhatif.sources.text.origin import FieldPath
 
 #: What becomes of unknown and repeated fields: errors, caveats, or nothing. As kubectl's `--validate`.
 Validation = Literal["strict", "warn", "ignore"]

@@ -24,7 +24,7 @@ from kwhatif.sources.extenders.answers import (
 )
 from kwhatif.sources.extenders.objects import WholeObjects, read_object
 from kwhatif.sources.extenders.transport import Transport
-from kwhatif.sources.text.paths import FieldPath, to_text
+from kwhatif.sources.text.origin import FieldPath, to_text
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

@@ -12,7 +12,7 @@ import msgspec
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.kinds import Resource
 from kwhatif.model.workload import WORKLOADS
-from kwhatif.sources.decoding.resources import ESSENTIAL
+from kwhatif.sources.decoding.kinds import ESSENTIAL
 from kwhatif.sources.decoding.templates import keep_templates
 from kwhatif.sources.live.failures import refusal, unreadable
 from kwhatif.sources.live.request import Client, RefusedRequest

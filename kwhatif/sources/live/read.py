@@ -18,7 +18,7 @@ from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.kinds import Resource
 from kwhatif.model.originals import Originals
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
-from kwhatif.sources.decoding.resources import RESOURCES
+from kwhatif.sources.decoding.kinds import RESOURCES
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.progress import Progress, ProgressReporter
 from kwhatif.sources.dumps.unread import FORBIDDEN

@@ -15,7 +15,7 @@ from kwhatif.model.nearest import nearest
 from kwhatif.sources.decoding.api_fields import ApiFields, api_fields
 from kwhatif.sources.decoding.lenient import reader
 from kwhatif.sources.decoding.strict import unknown_fields_and_wrong_types
-from kwhatif.sources.text.paths import FieldPath, to_text
+from kwhatif.sources.text.origin import FieldPath, to_text
 from kwhatif.sources.validation.objects import CANDIDATES
 
 

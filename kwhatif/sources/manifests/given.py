@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from kwhatif.sources.decoding.resources import BY_KIND
+from kwhatif.sources.decoding.kinds import BY_KIND
 from kwhatif.sources.text.files import GivenText
 
 

@@ -10,8 +10,7 @@ from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.manifests import CustomKind, FieldIgnored
 from kwhatif.model.caveat.reading import VersionNotDefault
 from kwhatif.sources.decoding.api_fields import api_fields, is_stable
-from kwhatif.sources.decoding.kinds import KINDS, group_of
-from kwhatif.sources.decoding.resources import BY_KIND
+from kwhatif.sources.decoding.kinds import BY_KIND, KINDS, group_of
 from kwhatif.sources.decoding.strict import (
     Finding,
     Validation,
@@ -21,7 +20,7 @@ from kwhatif.sources.decoding.strict import (
 )
 from kwhatif.sources.manifests.outline import Outline
 from kwhatif.sources.text.documents import Document
-from kwhatif.sources.text.paths import FieldPath
+from kwhatif.sources.text.origin import FieldPath
 from kwhatif.sources.text.problems import Problems
 
 #: Of kinds of its own kwhatif says itself what is wrong.

@@ -18,7 +18,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.saved import SAVED_API_VERSION, SavedSnapshot
 from kwhatif.model.scheduling_events import SchedulingEvents
 from kwhatif.model.usage import NodeMetrics, PodMetrics
-from kwhatif.sources.decoding.resources import RESOURCES
+from kwhatif.sources.decoding.kinds import RESOURCES
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.saving.anonymize import Anonymizer
 from kwhatif.sources.saving.atomic import replacing

@@ -13,10 +13,8 @@ from typing import NamedTuple
 import msgspec
 
 from kwhatif.sources.text import yaml_blocks
-from kwhatif.sources.text.origin import Origin, Place
-from kwhatif.sources.text.paths import FieldPath
-from kwhatif.sources.text.problems import Problems
-from kwhatif.sources.text.unbuilt import hint_for_text
+from kwhatif.sources.text.origin import FieldPath, Origin, Place
+from kwhatif.sources.text.problems import Problems, hint_for_text
 from kwhatif.sources.text.yaml_entries import NotSimpleError
 
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")

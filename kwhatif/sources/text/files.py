@@ -99,13 +99,9 @@ def matches(path: str, problems: Problems) -> list[str]:
     return glob(path, problems)
 
 
-def _expand(path: str, problems: Problems) -> list[str]:
-    found = matches(path, problems)
-    return [name for match in found for name in _files_of(match, problems)]
-
-
-def _files_of(path: str, problems: Problems) -> list[str]:
-    return files_below(path, SUFFIXES, problems) if os.path.isdir(path) else [path]  # noqa: PTH112 - see `matches`
+def _expand(path: str, problems: Problems) -> Iterator[str]:
+    for match in matches(path, problems):
+        yield from files_below(match, SUFFIXES, problems) if os.path.isdir(match) else [match]  # noqa: PTH112 - see `matches`
 
 
 def read_bytes(path: str) -> bytes:

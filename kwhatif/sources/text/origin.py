@@ -1,17 +1,21 @@
-"""Where an object was read, for messages and for reports that point into files."""
+"""Where an object, or a field of it, was read: for messages, and for reports that point into files."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
 
 from kwhatif.model.cluster import KubernetesObject
-from kwhatif.sources.text.paths import FieldPath
 
+#: Names of fields, keys of maps, indexes of lists.
+FieldPath = tuple[str | int, ...]
 #: Line of a field in the file, by its path within the document.
 FindLine = Callable[[FieldPath], int]
+
+_PLAIN = re.compile(r"[\w-]+")
 
 
 class Origin(NamedTuple):
@@ -52,3 +56,16 @@ class Manifest(msgspec.Struct, frozen=True):
     object: KubernetesObject
     origin: Origin
     annotations: dict[str, str] = {}
+
+
+def to_text(path: FieldPath) -> str:
+    """The path as Kubernetes writes it: `spec.containers[0].image`; a key that holds dots or slashes is quoted."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif _PLAIN.fullmatch(step):
+            text += f".{step}" if text else step
+        else:
+            text += f'["{step}"]'
+    return text

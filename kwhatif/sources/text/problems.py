@@ -1,12 +1,21 @@
-"""Collecting what is wrong, so that one run reports everything."""
+"""Collecting what is wrong, so that one run reports everything; and what to do about some of it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from pathlib import PurePath
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.sources.text.origin import Origin, Place
-from kwhatif.sources.text.paths import FieldPath, to_text
+from kwhatif.sources.text.origin import FieldPath, Origin, Place, to_text
+
+#: What to give in the place of a file that a tool makes manifests of.
+BUILD = "give what `kustomize build` makes of it"
+RENDER = "give what `helm template` makes of it"
+
+#: An action of Helm's templates.
+_ACTION = re.compile(rb"\{\{[^{}]*\}\}")
+_BY_NAME = {"kustomization.yaml": BUILD, "kustomization.yml": BUILD, "Chart.yaml": RENDER, "values.yaml": RENDER}
 
 
 class Problems:
@@ -85,3 +94,13 @@ class ObjectProblems:
     def _problem(self, message: str, path: FieldPath, field: str, hint: str) -> Problem:
         origin = self._place.of(path)
         return Problem(origin.where(self.name), message, field, hint, origin.source, origin.line, object=self.name)
+
+
+def hint_for_file(file: str) -> str:
+    """By the name of the file; "" for any other."""
+    return _BY_NAME.get(PurePath(file).name, "")
+
+
+def hint_for_text(text: bytes) -> str:
+    """By what stands in a text that is neither YAML nor JSON; "" for any other."""
+    return f"it looks like a template: {RENDER}" if _ACTION.search(text) else ""

@@ -7,11 +7,11 @@ of two equal keys the last one counts, and (QUIRK: `go.yaml.in/yaml/v2/decode.go
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
-from kwhatif.sources.text.paths import FieldPath
+from kwhatif.sources.text.origin import FieldPath
 from kwhatif.sources.text.yaml_scalars import as_json, plain, tagged
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -96,15 +96,12 @@ class _Frame:
         return "<<" if self.key is None else self.key
 
 
-class _Anchored:
+class _Anchored(NamedTuple):
     """What an alias stands for, and how large that is."""
 
-    __slots__ = ("chars", "nodes", "value")
-
-    def __init__(self, value: Any, nodes: int, chars: int) -> None:
-        self.value = value
-        self.nodes = nodes
-        self.chars = chars
+    value: Any
+    nodes: int
+    chars: int
 
 
 class _Builder:

@@ -16,7 +16,7 @@ from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import LabelSelector
 from kwhatif.model.workload import Service
 from kwhatif.sources.decoding.decode import DecodedBatch
-from kwhatif.sources.text.paths import FieldPath
+from kwhatif.sources.text.origin import FieldPath
 from kwhatif.sources.text.problems import Problems
 from kwhatif.sources.validation import selectors, values
 from kwhatif.sources.validation.pods import doubtful

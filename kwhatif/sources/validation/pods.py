@@ -13,7 +13,7 @@ from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.container import ResourceList
 from kwhatif.model.meta import LabelSelector
 from kwhatif.model.pod import Pod, pod_affinity_terms
-from kwhatif.sources.text.paths import FieldPath
+from kwhatif.sources.text.origin import FieldPath
 from kwhatif.sources.validation import selectors, values
 
 Check = Callable[[Any, FieldPath, Callable[[str, FieldPath], None]], None]

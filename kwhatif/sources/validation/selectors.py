@@ -14,7 +14,7 @@ from kwhatif.model.affinity import (
     TopologySpreadConstraint,
 )
 from kwhatif.model.meta import LabelSelector, Requirement
-from kwhatif.sources.text.paths import FieldPath
+from kwhatif.sources.text.origin import FieldPath
 from kwhatif.sources.validation.values import AddProblem
 
 #: Pairs of label key and value that were found to be valid.

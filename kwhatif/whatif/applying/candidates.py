@@ -8,7 +8,7 @@ from typing import cast
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.admission.changes import Change
+from kwhatif.admission.changes import FieldChange
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.denied import Denied
 from kwhatif.admission.new_pod import admit_replicas, stored_pod
@@ -191,7 +191,7 @@ class Planner:
 
     def _admit_group(self, group: Group) -> Iterator[Candidate]:
         rows: tuple[ChangeRow, ...] = ()
-        last: Sequence[Change] | None = None
+        last: Sequence[FieldChange] | None = None
         results = admit_replicas(group.pod, group.names, self.cluster, self.usage)
         for pod, result in zip(group.pods(), results, strict=True):
             if isinstance(result, Denied):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
+from kwhatif.sources.decoding.kinds import RESOURCES
 from kwhatif.sources.decoding.read import read_text
-from kwhatif.sources.decoding.resources import RESOURCES
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.foreign import kwokctl, simulator
 from kwhatif.sources.text.problems import Problems

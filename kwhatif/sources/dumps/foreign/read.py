@@ -9,14 +9,16 @@ from typing import NamedTuple
 
 import msgspec
 
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.reading import ObjectsTwice
+from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
-from kwhatif.sources.decoding.resources import BY_KIND
+from kwhatif.sources.decoding.examine import FAILURES
+from kwhatif.sources.decoding.kinds import BY_KIND
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.foreign.exports import read_file, tell_absent
-from kwhatif.sources.dumps.foreign.layout import Layout
-from kwhatif.sources.dumps.foreign.layouts import recognize
+from kwhatif.sources.dumps.foreign.layouts import Layout, recognize
 from kwhatif.sources.dumps.foreign.open_tree import open_archive, open_tree
-from kwhatif.sources.dumps.foreign.seen import Seen
 from kwhatif.sources.dumps.foreign.trees import ByteBudget, File, Folder, Packed, Tree
 from kwhatif.sources.text.files import STDIN, as_utf8
 from kwhatif.sources.text.inflate import MAX_TEXT, Unreadable, inflate
@@ -39,7 +41,7 @@ class ForeignDump(NamedTuple):
         """Its objects, each once; what is to be said of it goes to `collected`."""
         kinds = {file.path: kind for file in self.files if (kind := self.layout.kind_of(file.path)) is not None}
         notes: dict[str, bytes] = {}
-        seen = Seen(self.layout.name)
+        seen = _Seen(self.layout.name)
         for path, text in self._texts(kinds, problems):
             if self.layout.is_note(path):
                 notes[path] = text
@@ -83,6 +85,36 @@ class ForeignDump(NamedTuple):
             problems.add(name, "is not valid JSON")
 
 
+class _Seen:
+    """Objects of one dump so far: tools ask for some twice, at different moments. The first one counts."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._objects: dict[type, dict[str, KubernetesObject]] = {}
+        self._conflicts: list[str] = []
+
+    @property
+    def kinds(self) -> set[str]:
+        """Kinds of which there are objects."""
+        return {kind.__name__ for kind in self._objects}
+
+    def once(self, batch: DecodedBatch) -> DecodedBatch:
+        """The batch without objects that were there before."""
+        return batch._replace(objects=[obj if obj is None or self._is_new(obj) else None for obj in batch.objects])
+
+    def caveats(self) -> Iterator[Caveat]:
+        """What is to be said about objects that came twice."""
+        if self._conflicts:
+            yield ObjectsTwice(dump=self._name, count=len(self._conflicts), example=self._conflicts[0])
+
+    def _is_new(self, obj: KubernetesObject) -> bool:
+        key = key_of(obj)
+        first = self._objects.setdefault(type(obj), {}).setdefault(key, obj)
+        if first is not obj and first != obj:
+            self._conflicts.append(f"{type(obj).__name__} {key}")
+        return first is obj
+
+
 def find_foreign(path: str) -> ForeignDump | None:
     """The dump at `path`, if it is an archive, or a folder that a known tool has made.
 
@@ -121,7 +153,7 @@ def _bare_entries(text: bytes) -> bytes | None:
         return text
     try:
         bare = msgspec.json.decode(text, type=_List)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except FAILURES:
         return None
     entries = bytes(bare.items)
     return None if bare.kind or entries == b"null" else entries

@@ -13,7 +13,8 @@ import msgspec
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.reading import SchedulerConfigLeftOut
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
-from kwhatif.sources.decoding.resources import BY_KIND
+from kwhatif.sources.decoding.examine import FAILURES
+from kwhatif.sources.decoding.kinds import BY_KIND
 from kwhatif.sources.text.documents import documents
 from kwhatif.sources.text.listing import NotPiecesError, one_piece
 from kwhatif.sources.text.origin import Origin, Place
@@ -45,7 +46,7 @@ def lists_of(name: str, text: bytes) -> Lists | None:
         return None
     try:
         fields = msgspec.json.decode(found[0].json, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except FAILURES:
         return None
     return fields if "kind" not in fields and fields.keys() & _KINDS.keys() else None
 

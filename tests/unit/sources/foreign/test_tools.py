@@ -13,7 +13,7 @@ import pytest
 
 import kwhatif
 from kwhatif.model.cluster import Cluster
-from kwhatif.sources.decoding.resources import BY_KIND
+from kwhatif.sources.decoding.kinds import BY_KIND
 from kwhatif.whatif.loaded.inventory import Inventory
 from kwhatif.whatif.loaded.session import Session
 from tests import dumps
