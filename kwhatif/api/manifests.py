@@ -60,11 +60,11 @@ def read_manifests(
     return asked, paths
 
 
-def require_templates(report: Report) -> None:
+def require_no_problems(report: Report) -> None:
     """All that was asked about could be judged.
 
     Raises:
-        InputError: custom resources have no pod templates where they should have them.
+        InputError: with all of `problems`: a manifest cannot be read, a custom resource has no pod template, …
     """
     if report.problems:
         raise InputError([Problem(row.where, row.message, row.field, row.hint) for row in report.problems])

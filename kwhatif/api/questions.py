@@ -8,7 +8,7 @@ from typing import NamedTuple, Unpack
 from msgspec.structs import replace
 
 from kwhatif.api.arguments import require_known, require_names, require_session
-from kwhatif.api.manifests import ManifestOptions, read_manifests, require_asked, require_templates
+from kwhatif.api.manifests import ManifestOptions, read_manifests, require_asked, require_no_problems
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
@@ -110,7 +110,7 @@ def _answer(
     )
     with rare_garbage_collection():
         report = _judged(session, command, question, how)
-    require_templates(report)
+    require_no_problems(report)
     return report
 
 
@@ -154,7 +154,7 @@ def advise(
     question = Question(applied=asked.applied, template_paths=paths, full=True, caveats=asked.caveats)
     with rare_garbage_collection():
         report = worded(ask_advice(session, question, Limits(most, workloads)))
-    require_templates(report)
+    require_no_problems(report)
     return report
 
 

@@ -5,11 +5,29 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
+from kwhatif.cli.cluster_options import (
+    As,
+    AsGroup,
+    CallExtenders,
+    Context,
+    FeatureGates,
+    From,
+    Kubeconfig,
+    KubernetesVersion,
+    Plugin,
+    RequestTimeout,
+    SchedulerConfig,
+    Strict,
+    Verbose,
+)
+from kwhatif.cli.edits import Compare, Edits, If
 from kwhatif.cli.run import now
 from kwhatif.cli.stages import Stages
 from kwhatif.cli.usage import check_not_swapped
@@ -23,17 +41,44 @@ if TYPE_CHECKING:
     from kwhatif.whatif.loaded.session import Session
 
 
-class ClusterSource(NamedTuple):
+@dataclass(frozen=True)
+class ClusterSource:
     """The cluster that the options name."""
 
-    from_: list[str] | None
-    kubeconfig: str | None
-    context: str | None
-    as_user: str | None
-    as_group: list[str] | None
-    request_timeout: str
-    strict: bool
-    stages: Stages
+    from_: From = None
+    kubeconfig: Kubeconfig = None
+    context: Context = None
+    as_user: As = None
+    as_group: AsGroup = None
+    request_timeout: RequestTimeout = "1m"
+    strict: Strict = False
+    verbose: Verbose = False
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant together.
+
+        Raises:
+            BadParameter: in words for the user.
+        """
+        from kwhatif.sources.timeout import parse_timeout
+
+        named = {"--kubeconfig": self.kubeconfig, "--context": self.context, "--as": self.as_user}
+        given = [name for name, value in named.items() if value is not None]
+        if self.from_ and given:
+            raise typer.BadParameter(
+                "it is about the live cluster, but --from names a dump: leave one of them out", param_hint=given[0]
+            )
+        if self.as_group and self.as_user is None:
+            raise typer.BadParameter("it needs a user: give --as as well", param_hint="--as-group")
+        try:
+            parse_timeout(self.request_timeout)
+        except ValueError as wrong:
+            raise typer.BadParameter(str(wrong), param_hint="--request-timeout") from wrong
+
+    @cached_property
+    def stages(self) -> Stages:
+        """What `-v` prints on the way."""
+        return Stages(verbose=self.verbose)
 
     @contextmanager
     def progress(self) -> Iterator[Progress | None]:
@@ -56,27 +101,6 @@ class ClusterSource(NamedTuple):
             "request_timeout": self.request_timeout,
         }
 
-    def check(self) -> None:
-        """Say what cannot be meant.
-
-        Raises:
-            BadParameter: in words for the user.
-        """
-        from kwhatif.sources.timeout import parse_timeout
-
-        named = {"--kubeconfig": self.kubeconfig, "--context": self.context, "--as": self.as_user}
-        given = [name for name, value in named.items() if value is not None]
-        if self.from_ and given:
-            raise typer.BadParameter(
-                "it is about the live cluster, but --from names a dump: leave one of them out", param_hint=given[0]
-            )
-        if self.as_group and self.as_user is None:
-            raise typer.BadParameter("it needs a user: give --as as well", param_hint="--as-group")
-        try:
-            parse_timeout(self.request_timeout)
-        except ValueError as wrong:
-            raise typer.BadParameter(str(wrong), param_hint="--request-timeout") from wrong
-
 
 class Answers(NamedTuple):
     """What a command has found out; `before` is the answer without the edits, where that is wanted too."""
@@ -85,18 +109,33 @@ class Answers(NamedTuple):
     before: Report | None = None
 
 
-class SchedulerSource(NamedTuple):
+@dataclass(frozen=True)
+class SchedulerSource:
     """A cluster, and the scheduler to ask about it."""
 
     where: ClusterSource
-    scheduler_config: str | None
-    call_extenders: bool
-    plugin: list[str] | None
-    if_: list[str] | None = None
-    edits: list[str] | None = None
-    compare: bool = False
-    kubernetes_version: str | None = None
-    feature_gates: list[str] | None = None
+    scheduler_config: SchedulerConfig = None
+    call_extenders: CallExtenders = False
+    plugin: Plugin = None
+    if_: If = None
+    edits: Edits = None
+    compare: Compare = False
+    kubernetes_version: KubernetesVersion = None
+    feature_gates: FeatureGates = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant together.
+
+        Raises:
+            BadParameter: in words for the user.
+        """
+        if self.call_extenders and self.scheduler_config is None:
+            raise typer.BadParameter(
+                "it needs the configuration that names the extenders: give --scheduler-config",
+                param_hint="--call-extenders",
+            )
+        if self.compare and not (self.if_ or self.edits):
+            raise typer.BadParameter("it needs edits: give --if or --edits", param_hint="--compare")
 
     @property
     def strict(self) -> bool:

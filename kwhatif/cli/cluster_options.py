@@ -6,9 +6,6 @@ from typing import Annotated
 
 import typer
 
-from kwhatif.cli.cluster import ClusterSource, SchedulerSource
-from kwhatif.cli.edits import Compare, Edits, If
-from kwhatif.cli.stages import Stages
 from kwhatif.cli.usage import CLUSTER, OTHER, SCHEDULER
 
 
@@ -130,52 +127,3 @@ Verbose = Annotated[
         rich_help_panel=OTHER,
     ),
 ]
-
-
-def where_of(
-    from_: From = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
-    as_user: As = None,
-    as_group: AsGroup = None,
-    request_timeout: RequestTimeout = "1m",
-    strict: Strict = False,
-    verbose: Verbose = False,
-) -> ClusterSource:
-    """The cluster that the options name.
-
-    Raises:
-        BadParameter: they cannot be meant together.
-    """
-    stages = Stages(verbose=verbose)
-    where = ClusterSource(from_, kubeconfig, context, as_user, as_group, request_timeout, strict, stages)
-    where.check()
-    return where
-
-
-def source_of(
-    where: ClusterSource,
-    scheduler_config: SchedulerConfig = None,
-    call_extenders: CallExtenders = False,
-    plugin: Plugin = None,
-    if_: If = None,
-    edits: Edits = None,
-    compare: Compare = False,
-    kubernetes_version: KubernetesVersion = None,
-    feature_gates: FeatureGates = None,
-) -> SchedulerSource:
-    """A cluster, and the scheduler that the options name.
-
-    Raises:
-        BadParameter: they cannot be meant together.
-    """
-    if call_extenders and scheduler_config is None:
-        raise typer.BadParameter(
-            "it needs the configuration that names the extenders: give --scheduler-config",
-            param_hint="--call-extenders",
-        )
-    if compare and not (if_ or edits):
-        raise typer.BadParameter("it needs edits: give --if or --edits", param_hint="--compare")
-    return SchedulerSource(
-        where, scheduler_config, call_extenders, plugin, if_, edits, compare, kubernetes_version, feature_gates
-    )

@@ -13,11 +13,10 @@ from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import Filenames, Manifests, Namespace, Printing, Reading, named, one_of
 from kwhatif.cli.reports import ReportFiles, parse_reports, write_reports
 from kwhatif.cli.run import Style, now, print_answers
-from kwhatif.errors import ExitCode, InputError, Problem
+from kwhatif.errors import ExitCode
 
 if TYPE_CHECKING:
     from kwhatif.report import Report
-    from kwhatif.report.inputs import ProblemRow
 
 
 class GateOutput(Enum):
@@ -132,11 +131,8 @@ def _today() -> date:
 
 def _exit(report: Report) -> None:
     """Broken manifests come first: what they would say is not known. Then the policy decides."""
-    if report.problems:
-        raise InputError([_problem(row) for row in report.problems])
+    from kwhatif.api.manifests import require_no_problems
+
+    require_no_problems(report)
     if report.policy is not None and report.policy.verdict == "fail":
         raise typer.Exit(ExitCode.ANSWERED_NO)
-
-
-def _problem(row: ProblemRow) -> Problem:
-    return Problem(row.where, row.message, row.field, row.hint)

@@ -8,25 +8,16 @@ from dataclasses import is_dataclass
 from functools import wraps
 from typing import Any
 
-from kwhatif.cli.cluster import ClusterSource, SchedulerSource
-from kwhatif.cli.cluster_options import source_of, where_of
 
-#: Type of a group that is not a dataclass -> what makes it from its options.
-_MAKERS: dict[Any, Callable[..., Any]] = {SchedulerSource: source_of, ClusterSource: where_of}
-
-
-def _maker_of(group: Any) -> Callable[..., Any] | None:
-    """What makes a value of this type from options of its own; None: it is that of one option."""
-    if isinstance(group, type) and is_dataclass(group):
-        return group
-    return _MAKERS.get(group)
+def _is_group(annotation: Any) -> bool:
+    return isinstance(annotation, type) and is_dataclass(annotation)
 
 
 def reads_cluster(command: Callable[..., None]) -> Callable[..., None]:
     """The command, with several options in the place of each parameter that stands for them.
 
-    Such a parameter's type is `SchedulerSource` or `ClusterSource`, of which a command has one under the name `cluster`
-    or `where`, or a dataclass, of whose fields each is an option.
+    Such a parameter's type is a dataclass, of whose fields each is an option, or another group of them. A command has
+    either a `SchedulerSource` under the name `cluster`, or a `ClusterSource` under the name `where`.
     """
     own = inspect.signature(command, eval_str=True)
     parameters = list(_spread(own))
@@ -48,20 +39,19 @@ def reads_cluster(command: Callable[..., None]) -> Callable[..., None]:
 def _spread(signature: inspect.Signature) -> Iterator[inspect.Parameter]:
     """The parameters, with those of its group in the place of each that stands for one."""
     for parameter in signature.parameters.values():
-        make = _maker_of(parameter.annotation)
-        if make is None:
-            yield parameter
+        if _is_group(parameter.annotation):
+            yield from _spread(inspect.signature(parameter.annotation, eval_str=True))
         else:
-            yield from _spread(inspect.signature(make, eval_str=True))
+            yield parameter
 
 
 def _gathered(signature: inspect.Signature, values: dict[str, Any]) -> dict[str, Any]:
     """The arguments for a function of that signature, groups made of their options."""
     arguments = {}
     for name, parameter in signature.parameters.items():
-        make = _maker_of(parameter.annotation)
-        if make is None:
-            arguments[name] = values[name]
+        group = parameter.annotation
+        if _is_group(group):
+            arguments[name] = group(**_gathered(inspect.signature(group, eval_str=True), values))
         else:
-            arguments[name] = make(**_gathered(inspect.signature(make, eval_str=True), values))
+            arguments[name] = values[name]
     return arguments

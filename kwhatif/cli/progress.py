@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kwhatif.cli.amounts import mebibytes
+from kwhatif.cli.stages import mebibytes
 from kwhatif.render.safe import safe
 
 if TYPE_CHECKING:

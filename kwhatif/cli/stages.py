@@ -7,7 +7,6 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from kwhatif.cli.amounts import mebibytes
 from kwhatif.render.safe import safe
 
 if TYPE_CHECKING:
@@ -55,3 +54,8 @@ def _peak() -> str:
         return ""
     unit = 1 if sys.platform == "darwin" else 1024
     return mebibytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)
+
+
+def mebibytes(count: int) -> str:
+    """Bytes in words, as files are measured."""
+    return f"{count / 2**20:,.0f} MiB" if count >= 10 * 2**20 else f"{count / 2**20:.1f} MiB"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from kwhatif.configuration.strict import Issue
 from kwhatif.matching.label_syntax import label_key_errors
 from kwhatif.model.duration import parse_duration
-
-Issue = tuple[str, str]
 
 _NUMBER = re.compile(r"[-+]?(?:\d++\.?\d*+|\.\d++)")
 

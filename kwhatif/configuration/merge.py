@@ -18,24 +18,7 @@ PluginSets = Mapping[Point | None, PluginSet]
 
 def plugin_sets(plugins: Plugins) -> dict[Point | None, PluginSet]:
     """The sets that the configuration gives, by point."""
-    return {
-        None: plugins.multi_point,
-        Point.PRE_ENQUEUE: plugins.pre_enqueue,
-        Point.QUEUE_SORT: plugins.queue_sort,
-        Point.PRE_FILTER: plugins.pre_filter,
-        Point.FILTER: plugins.filter,
-        Point.POST_FILTER: plugins.post_filter,
-        Point.PRE_SCORE: plugins.pre_score,
-        Point.SCORE: plugins.score,
-        Point.RESERVE: plugins.reserve,
-        Point.PERMIT: plugins.permit,
-        Point.PRE_BIND: plugins.pre_bind,
-        Point.BIND: plugins.bind,
-        Point.POST_BIND: plugins.post_bind,
-        Point.PLACEMENT_GENERATE: plugins.placement_generate,
-        Point.PLACEMENT_SCORE: plugins.placement_score,
-        Point.POD_GROUP_POST_FILTER: plugins.pod_group_post_filter,
-    }
+    return {None: plugins.multi_point, **{point: getattr(plugins, point.name.lower()) for point in Point}}
 
 
 def with_enabled(

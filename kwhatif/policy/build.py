@@ -8,15 +8,13 @@ from typing import Any
 import msgspec
 
 from kwhatif.cel import CelCompileError, Program, compile_expression
-from kwhatif.configuration.strict import convert, problems, without_nulls
+from kwhatif.configuration.strict import Issue, convert, problems, without_nulls
 from kwhatif.errors import InputError, Problem
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.policy import aftermath, caveats, fields, rules
 from kwhatif.policy.names import all_names, unknown_rule
 from kwhatif.policy.rules import Find, Labels, Rule
 from kwhatif.policy.schema import API_VERSION, KIND, Level, Policy
-
-Issue = tuple[str, str]
 
 _VARIABLES = {"decision": "dyn", "workload": "dyn", "node": "dyn"}
 

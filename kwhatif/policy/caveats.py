@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from kwhatif.configuration.strict import Issue
 from kwhatif.matching.globs import is_like
 from kwhatif.model.caveat import CODES, Caveat
 from kwhatif.model.caveat.reading import StaleSnapshot
@@ -12,9 +13,6 @@ from kwhatif.model.duration import parse_duration
 from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.policy.names import CAVEATS, did_you_mean
 from kwhatif.policy.schema import Level, Policy
-
-#: Path and message.
-Issue = tuple[str, str]
 
 
 def level_of(caveat: Caveat, policy: Policy, *, strict: bool) -> Level:

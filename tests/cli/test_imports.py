@@ -26,7 +26,6 @@ OURS = {
     "kwhatif",
     "kwhatif._version",
     "kwhatif.cli",
-    "kwhatif.cli.amounts",
     "kwhatif.cli.app",
     "kwhatif.cli.capacity",
     "kwhatif.cli.characters",

@@ -46,13 +46,13 @@ _MAX_DEPTH = 400
 
 
 def data_of(document: Document, problems: Problems) -> Any:
-    """The document as plain data, or None after telling why it cannot be had."""
+    """The document as plain data, or None after reporting why it cannot be had."""
     try:
         data = msgspec.json.decode(document.json)
         if _is_deep(data):
             raise RecursionError
     except FAILURES as failure:
-        tell_failure(failure, document.json, problems.at(document.place))
+        report_failure(failure, document.json, problems.at(document.place))
         return None
     return data
 
@@ -66,11 +66,11 @@ def _is_deep(data: object) -> bool:
 
 
 def read_head(json: Buffer, report: ObjectProblems) -> Head | None:
-    """The value's head, or None after telling why it has none."""
+    """The value's head, or None after reporting why it has none."""
     try:
         return _HEAD.decode(json)
     except FAILURES as failure:
-        tell_failure(failure, json, report)
+        report_failure(failure, json, report)
     return None
 
 
@@ -96,7 +96,7 @@ def is_object(head: Head, report: ObjectProblems) -> bool:
 
 
 def read_leniently(json: Buffer, type_: type[Model], head: Head, report: ObjectProblems) -> Model | None:
-    """The object as Go would read it, or None after telling everything that Go would refuse."""
+    """The object as Go would read it, or None after reporting everything that Go would refuse."""
     wrong = False
 
     def add(message: str, path: FieldPath, hint: str) -> None:
@@ -113,11 +113,11 @@ def read_leniently(json: Buffer, type_: type[Model], head: Head, report: ObjectP
     except msgspec.ValidationError:  # all else is reported by the reader
         report.add("a number is out of range")
     except FAILURES as failure:
-        tell_failure(failure, json, report)
+        report_failure(failure, json, report)
     return None
 
 
-def tell_failure(failure: Exception, json: Buffer, report: ObjectProblems) -> None:
+def report_failure(failure: Exception, json: Buffer, report: ObjectProblems) -> None:
     """Say why a value could not be decoded."""
     match failure:
         case RecursionError():

@@ -1,7 +1,7 @@
 """The kinds that kwhatif reads: type, API group and versions of each; and the API's lists of them.
 
-A kind is only itself in its own group: `serving.knative.dev/v1 Service` is no `v1 Service`. Versions are accepted where
-the fields that scheduling reads have the same shape and meaning.
+A kind is only itself in its own group: `serving.knative.dev/v1 Service` is not a `v1 Service`. Versions are accepted
+where the fields that scheduling reads have the same shape and meaning.
 """
 
 from __future__ import annotations

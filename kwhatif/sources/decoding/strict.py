@@ -10,7 +10,7 @@ import binascii
 import json
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 from kwhatif.model.nearest import nearest
@@ -21,6 +21,8 @@ from kwhatif.sources.text.origin import FieldPath
 
 #: What becomes of unknown and repeated fields: errors, caveats, or nothing. As kubectl's `--validate`.
 Validation = Literal["strict", "warn", "ignore"]
+#: Types by number: field -> code (see `api_fields`).
+Types = Sequence[dict[str, str]]
 _ALIASES: dict[str, Validation] = {"true": "strict", "false": "ignore"}
 
 
@@ -48,7 +50,7 @@ class Finding(NamedTuple):
 
 def unknown_fields_and_wrong_types(data: object, type_: int, table: ApiFields) -> Iterator[Finding]:
     """Everything in an object, as plain data, that is not as the type in the table has it."""
-    yield from _Walk(table).value(data, str(type_), ())
+    yield from _findings(data, str(type_), (), table.types)
 
 
 def repeated(path: FieldPath) -> Finding:
@@ -56,47 +58,38 @@ def repeated(path: FieldPath) -> Finding:
     return Finding(path, f'duplicate field "{_text(path)}"', is_lax=True)
 
 
-class _Walk:
-    def __init__(self, table: ApiFields) -> None:
-        self._types = table.types
-
-    def value(self, value: object, code: str, path: FieldPath) -> Iterator[Finding]:
-        """What is wrong at the path and below. As everywhere in Kubernetes, null is "not set"."""
-        if value is None or code == "*":
+def _findings(value: object, code: str, path: FieldPath, types: Types) -> Iterator[Finding]:
+    """What is wrong at the path and below. As everywhere in Kubernetes, null is "not set"."""
+    if value is None or code == "*":
+        return
+    if code.isdigit():
+        yield from _of_object(value, types[int(code)], path, types)
+    elif code[0] in "[{":
+        is_list = code[0] == "["
+        if not isinstance(value, list if is_list else dict):
+            yield Finding(path, *mismatch("a list" if is_list else "an object", value))
             return
-        if code.isdigit():
-            yield from self._object(value, self._types[int(code)], path)
-        elif code[0] == "[":
-            yield from self._list(value, code[1:], path)
-        elif code[0] == "{":
-            yield from self._map(value, code[1:], path)
-        elif (wrong := _wrong(value, code)) is not None:
-            yield Finding(path, *wrong)
+        for step, item in _entries(value):
+            yield from _findings(item, code[1:], (*path, step), types)
+    elif (wrong := _wrong(value, code)) is not None:
+        yield Finding(path, *wrong)
 
-    def _object(self, value: object, fields: dict[str, str], path: FieldPath) -> Iterator[Finding]:
-        if not isinstance(value, dict):
-            yield Finding(path, *mismatch("an object", value))
-            return
-        for name, below in value.items():
-            if name in fields:
-                yield from self.value(below, fields[name], (*path, name))
-            else:
-                here = (*path, name)
-                yield Finding(here, f'unknown field "{_text(here)}"', _hint(name, fields), is_lax=True)
 
-    def _list(self, value: object, code: str, path: FieldPath) -> Iterator[Finding]:
-        if not isinstance(value, list):
-            yield Finding(path, *mismatch("a list", value))
-            return
-        for index, item in enumerate(value):
-            yield from self.value(item, code, (*path, index))
+def _of_object(value: object, fields: dict[str, str], path: FieldPath, types: Types) -> Iterator[Finding]:
+    if not isinstance(value, dict):
+        yield Finding(path, *mismatch("an object", value))
+        return
+    for name, below in value.items():
+        here = (*path, name)
+        if name in fields:
+            yield from _findings(below, fields[name], here, types)
+        else:
+            yield Finding(here, f'unknown field "{_text(here)}"', _hint(name, fields), is_lax=True)
 
-    def _map(self, value: object, code: str, path: FieldPath) -> Iterator[Finding]:
-        if not isinstance(value, dict):
-            yield Finding(path, *mismatch("an object", value))
-            return
-        for name, item in value.items():
-            yield from self.value(item, code, (*path, name))
+
+def _entries(value: Any) -> Iterable[tuple[Any, Any]]:
+    """What a map or a list holds, with keys or indexes; nothing of any other value."""
+    return value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
 
 
 def _text(path: FieldPath) -> str:
@@ -190,6 +183,5 @@ def _repeats(value: Any, path: FieldPath) -> Iterator[FieldPath]:
     if isinstance(value, _Repeating):
         for key in value.keys_repeated:
             yield (*path, key)
-    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for step, item in entries:
+    for step, item in _entries(value):
         yield from _repeats(item, (*path, step))

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.lacking import (
+    Lacking,
     NoBudgets,
     NoDevices,
     NoLimits,
@@ -22,18 +23,8 @@ from kwhatif.model.caveat.lacking import (
 #: Why a kind is unread (`Cluster.unread`): the user may not list it.
 FORBIDDEN = "no permission to list"
 
-_Lacking = (
-    type[NoBudgets]
-    | type[NoDevices]
-    | type[NoLimits]
-    | type[NoNamespaces]
-    | type[NoPriorityClasses]
-    | type[NoServices]
-    | type[NoStorage]
-    | type[NoWorkloads]
-)
 #: What several kinds are read for.
-SUBJECTS: Mapping[_Lacking, tuple[str, ...]] = {
+SUBJECTS: Mapping[type[Lacking], tuple[str, ...]] = {
     NoBudgets: ("PodDisruptionBudget",),
     NoPriorityClasses: ("PriorityClass",),
     NoNamespaces: ("Namespace",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 from kwhatif.errors import InputError, Problem
 from kwhatif.gates import BASE
 from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.manifests import CustomKind
 from kwhatif.model.cluster import key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.meta import GIVEN_EMPTY, ObjectMeta
@@ -18,13 +20,13 @@ from kwhatif.model.nearest import nearest
 from kwhatif.model.originals import Originals
 from kwhatif.model.pod import PodTemplateSpec
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
-from kwhatif.sources.decoding.examine import FAILURES, tell_failure
+from kwhatif.sources.decoding.examine import FAILURES, report_failure
 from kwhatif.sources.decoding.kinds import KINDS
 from kwhatif.sources.decoding.registry import Registry
 from kwhatif.sources.decoding.strict import Validation
 from kwhatif.sources.decoding.templates import forget_templates
 from kwhatif.sources.manifests.outline import Outline, outlines
-from kwhatif.sources.manifests.served import CustomKinds, ServerCheck, repeats_by_object
+from kwhatif.sources.manifests.served import ServerCheck, repeats_by_object
 from kwhatif.sources.manifests.unmodelled import Unmodelled, unjudged
 from kwhatif.sources.text.documents import Document, documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
@@ -109,7 +111,8 @@ class _Reader:
         self._refused: set[str] = set()
         #: Those with fields that the API server drops: no text to compare with what it has stored.
         self._ignored: set[str] = set()
-        self._custom = CustomKinds()
+        #: Kind and version of objects that only a controller of their own knows -> how many.
+        self._custom: Counter[tuple[str, str]] = Counter()
         #: Kinds whose pod templates are asked for -> whether there was one.
         self._custom_kinds = dict.fromkeys(custom_kinds, False)
         self._namespace = namespace
@@ -125,7 +128,7 @@ class _Reader:
         try:
             found = list(outlines(document))
         except FAILURES as failure:
-            tell_failure(failure, document.json, self._problems.at(document.place))
+            report_failure(failure, document.json, self._problems.at(document.place))
             return
         known: dict[str, Outline] = {}
         repeats = repeats_by_object(document, found)
@@ -149,11 +152,15 @@ class _Reader:
         for batch in self._decoder.document(document):
             for single in _one_by_one(batch):
                 self._accept(single, known)
-        self._server.tell_mistyped()
+        self._server.report_mistyped()
 
     def finish(self) -> None:
         """What can be said when all was read."""
-        self.caveats.extend((*self._server.caveats(), *self._custom.caveats(), *self.unmodelled.caveats()))
+        custom = (
+            CustomKind(kind=kind, version=version, count=count)
+            for (kind, version), count in sorted(self._custom.items())
+        )
+        self.caveats.extend((*self._server.caveats(), *custom, *self.unmodelled.caveats()))
         for kind in (kind for kind, was_found in self._custom_kinds.items() if not was_found):
             near = nearest(kind, (name.rpartition("/")[2] for name in self.kinds()))
             hint = f"did you mean {near[0]}?" if near else ""
@@ -186,7 +193,7 @@ class _Reader:
         elif left_out := list(unjudged(outline)):
             self.caveats.extend(left_out)
         elif self._server.is_custom(outline):
-            self._custom.add(outline)
+            self._custom[outline.kind, outline.version] += 1
 
 
 def _with_empty_labels(obj: Any, outline: Outline | None) -> Any:

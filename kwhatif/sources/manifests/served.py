@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.gates import BASE
 from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.manifests import CustomKind, FieldIgnored
+from kwhatif.model.caveat.manifests import FieldIgnored
 from kwhatif.model.caveat.reading import VersionNotDefault
 from kwhatif.sources.decoding.api_fields import api_fields, is_stable
 from kwhatif.sources.decoding.kinds import BY_KIND, KINDS, group_of
@@ -93,8 +93,8 @@ class ServerCheck:
             where = report.where(finding.path)
             self._caveats.append(FieldIgnored(where=where, problem=finding.message, hint=finding.hint))
 
-    def tell_mistyped(self) -> None:
-        """Tell of values of a wrong type, unless decoding has."""
+    def report_mistyped(self) -> None:
+        """Report values of a wrong type, unless decoding has."""
         for outline, finding in self._mistyped:
             report = self._problems.at(outline.place, outline.name)
             report.add_unless_there(finding.message, finding.path, finding.hint)
@@ -105,22 +105,6 @@ class ServerCheck:
         yield from self._caveats
         for (version, kind), count in sorted(self._unstable.items()):
             yield VersionNotDefault(kind=kind, version=version, count=count)
-
-
-class CustomKinds:
-    """Counts the objects of kinds that only their own controllers know."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[tuple[str, str]] = Counter()
-
-    def add(self, outline: Outline) -> None:
-        """There is another one."""
-        self._counts[outline.kind, outline.version] += 1
-
-    def caveats(self) -> Iterator[Caveat]:
-        """What was not judged."""
-        for (kind, version), count in sorted(self._counts.items()):
-            yield CustomKind(kind=kind, version=version, count=count)
 
 
 def _is_dropped(outline: Outline) -> bool:

@@ -8,17 +8,16 @@ template whether a workload changes.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from kwhatif.model.cluster import key_of
-from kwhatif.model.job import CronJob
 from kwhatif.model.meta import AnnotatedMeta, Model, ObjectMeta, controller_of
 from kwhatif.model.node import Node, NodeStatus
-from kwhatif.model.pod import JOB_TRACKING, NO_ANNOTATIONS, Pod, PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.model.pod import JOB_TRACKING, NO_ANNOTATIONS, Pod, PodMeta, PodSpec
 from kwhatif.model.volume import Volume
-from kwhatif.model.workload import WORKLOADS, Deployment, PodController, ReplicaSet
+from kwhatif.model.workload import WORKLOADS, ReplicaSet
 from kwhatif.workloads.applied_template import digest_of, template_of, with_template
 from kwhatif.workloads.template import has_images, without_images
 
@@ -36,7 +35,6 @@ READ_ANNOTATIONS = frozenset(
 )
 
 _SOME_FINALIZER = "kwhatif.dev/some-finalizer"
-_WITH_TEMPLATE = Deployment | PodController
 #: BLAKE2 takes keys of 64 bytes.
 _LONGEST_SALT = 16
 T = TypeVar("T", bound=Model)
@@ -60,11 +58,8 @@ def redact(obj: T, *, images: bool, digests: bool = True) -> T:
                 metadata=_pod_meta(obj.metadata),
                 spec=spec if controller_of(meta) is None else _without_unread_volumes(spec),
             )
-        case CronJob() if not images:
-            run = obj.spec.job_template
-            return replace(obj, spec=replace(obj.spec, job_template=replace(run, spec=_imageless(run.spec))))
-    if isinstance(obj, _WITH_TEMPLATE) and not images:
-        return replace(obj, spec=_imageless(obj.spec))
+    if isinstance(obj, WORKLOADS) and not images and (template := template_of(obj)) is not None:
+        return with_template(obj, replace(template, spec=without_images(template.spec)))
     return obj
 
 
@@ -81,8 +76,6 @@ def _digested(workload: T, *, keep: bool) -> T:
 
 def _pod_meta(meta: PodMeta) -> PodMeta:
     """Without annotations where none is a rule; finalizers that may hold anything become one name."""
-    if meta.annotations == NO_ANNOTATIONS and not meta.finalizers:
-        return replace(meta, annotations=NO_ANNOTATIONS)
     finalizers = dict.fromkeys(name if name == JOB_TRACKING else _SOME_FINALIZER for name in meta.finalizers)
     annotations = NO_ANNOTATIONS if meta.annotations == NO_ANNOTATIONS else meta.annotations
     return replace(meta, annotations=annotations, finalizers=tuple(finalizers))
@@ -94,13 +87,6 @@ def _node_status(status: NodeStatus, *, images: bool) -> NodeStatus:
     return replace(status, conditions=conditions, images=status.images if images else ())
 
 
-def _imageless(spec: Any) -> Any:
-    template: PodTemplateSpec | None = spec.template
-    if template is None:
-        return spec
-    return replace(spec, template=replace(template, spec=without_images(template.spec)))
-
-
 def holds_images(obj: Model) -> bool:
     """Whether `redact` has images to drop."""
     match obj:
@@ -108,10 +94,7 @@ def holds_images(obj: Model) -> bool:
             return bool(obj.status.images)
         case Pod():
             return has_images(obj.spec)
-        case CronJob():
-            template = obj.spec.job_template.spec.template
-        case _:
-            template = obj.spec.template if isinstance(obj, _WITH_TEMPLATE) else None
+    template = template_of(obj) if isinstance(obj, WORKLOADS) else None
     return template is not None and has_images(template.spec)
 
 

@@ -6,7 +6,7 @@ What passes here is never refused by a parser further in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import inspect
@@ -20,9 +20,7 @@ from kwhatif.sources.text.origin import FieldPath
 from kwhatif.sources.text.problems import Problems
 from kwhatif.sources.validation import selectors, values
 from kwhatif.sources.validation.pods import doubtful
-from kwhatif.sources.validation.values import AddProblem
-
-Check = Callable[[Any, FieldPath, AddProblem], None]
+from kwhatif.sources.validation.values import AddProblem, Check
 
 _TIMES = {
     "allocationTimestamp",

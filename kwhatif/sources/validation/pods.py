@@ -5,18 +5,15 @@ What many pods say is thrown together, and then each value that is new is checke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any
 
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.container import ResourceList
 from kwhatif.model.meta import LabelSelector
 from kwhatif.model.pod import Pod, pod_affinity_terms
-from kwhatif.sources.text.origin import FieldPath
 from kwhatif.sources.validation import selectors, values
-
-Check = Callable[[Any, FieldPath, Callable[[str, FieldPath], None]], None]
+from kwhatif.sources.validation.values import Check
 
 
 def doubtful(objects: Sequence[KubernetesObject | None]) -> Sequence[int]:

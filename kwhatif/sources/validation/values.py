@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from typing import Any
 
 from kwhatif.model.quantity import QuantityText, parse_quantity
 from kwhatif.sources.text.origin import FieldPath
 
 #: Takes what is wrong, and the path to it.
 AddProblem = Callable[[str, FieldPath], None]
+#: Looks at a value, which stands at the path.
+Check = Callable[[Any, FieldPath, AddProblem], None]
 
 good_quantities: set[QuantityText] = set()
 good_hours: set[str] = set()

@@ -23,14 +23,14 @@ def read_file(
     if lists is not None:
         yield from simulator.read_lists(name, lists, decoder, problems)
         collected.caveats += simulator.caveats(lists)
-        tell_absent(collected, "a kube-scheduler-simulator export", simulator.kinds_of(lists))
+        note_absent(collected, "a kube-scheduler-simulator export", simulator.kinds_of(lists))
     elif kwokctl.is_export(text):
         found = set()
         for batch in read_text(name, kwokctl.with_dates(text), decoder, problems):
             found |= {type(obj).__name__ for obj in batch.objects}
             yield batch
         collected.caveats += kwokctl.caveats(text)
-        tell_absent(collected, "a kwokctl export", found | kwokctl.EXPORTED)
+        note_absent(collected, "a kwokctl export", found | kwokctl.EXPORTED)
     else:
         before = len(problems)
         yield from read_text(name, text, decoder, problems)
@@ -40,7 +40,7 @@ def read_file(
             )
 
 
-def tell_absent(collected: Collected, name: str, kinds: set[str]) -> None:
+def note_absent(collected: Collected, name: str, kinds: set[str]) -> None:
     """Note which kinds a dump of that sort cannot hold."""
     absent = {resource.kind for resource in RESOURCES} - kinds
     collected.cluster.unread |= dict.fromkeys(sorted(absent), f"{name} has no")

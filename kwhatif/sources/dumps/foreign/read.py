@@ -16,7 +16,7 @@ from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.decoding.kinds import BY_KIND
 from kwhatif.sources.dumps.collected import Collected
-from kwhatif.sources.dumps.foreign.exports import read_file, tell_absent
+from kwhatif.sources.dumps.foreign.exports import note_absent, read_file
 from kwhatif.sources.dumps.foreign.layouts import Layout, recognize
 from kwhatif.sources.dumps.foreign.open_tree import open_archive, open_tree
 from kwhatif.sources.dumps.foreign.trees import ByteBudget, File, Folder, Packed, Tree
@@ -50,7 +50,7 @@ class ForeignDump(NamedTuple):
                     yield seen.once(batch)
         collected.caveats += [*self.layout.caveats(notes), *seen.caveats()]
         if self.layout.is_whole:
-            tell_absent(collected, self.layout.name, {*kinds.values(), *seen.kinds})
+            note_absent(collected, self.layout.name, {*kinds.values(), *seen.kinds})
 
     def _texts(self, wanted: Container[str], problems: Problems) -> Iterator[tuple[str, bytes]]:
         """Path and text of every file that is wanted, or that is a note."""
