@@ -18,7 +18,7 @@ from benchmarks.rows import Row, at_least, at_most
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.sweep.processes import available_cores, play, play_here
-from kwhatif.sweep.scenario import Outages, Player, Scenario, together
+from kwhatif.sweep.scenario import Outages, Player, SweepScenario, together
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.maintenance.outage import outage
 
@@ -50,7 +50,7 @@ def _measure(
 ) -> Iterator[Row]:
     shape = _shape(nodes, pods_per_node)
     session = Session(read_cluster([str(context.json(shape))], stdin=sys.stdin.buffer).cluster)
-    asked = together(session, [Scenario(node.name, (node.name,)) for node in session.snapshot.nodes])[:scenarios]
+    asked = together(session, [SweepScenario(node.name, (node.name,)) for node in session.snapshot.nodes])[:scenarios]
     player = Player(session, Parameters(), Outages())
     start = time.perf_counter()
     found = list(play(player, asked, available_cores()))
@@ -63,7 +63,7 @@ def _measure(
     assert all(alone[each.row.scenario] == each for each in found if each.row.scenario in alone)
 
 
-def _plain(session: Session, asked: Sequence[Scenario]) -> float:
+def _plain(session: Session, asked: Sequence[SweepScenario]) -> float:
     start = time.perf_counter()
     for scenario in asked:
         outage(session, scenario.nodes, Parameters())

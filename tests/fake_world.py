@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.admission.denied import Denied
-from kwhatif.controllers.contract import Create, DeletePod, How, Outcome, Remove, Update, Write
+from kwhatif.controllers.contract import Create, DeletePod, How, Remove, SyncResult, Update, Write
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of, parse_time
 from kwhatif.model.pod import Pod, is_terminal
@@ -178,7 +178,7 @@ class World:
         self.now = end
         return self
 
-    def _carry_out(self, controller: Any, key: str, outcome: Outcome) -> None:
+    def _carry_out(self, controller: Any, key: str, outcome: SyncResult) -> None:
         place = controller.name, key
         self.timers.pop(place, None)
         times = [time for time in (outcome.again, outcome.deadline) if time is not None]

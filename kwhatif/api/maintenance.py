@@ -22,7 +22,7 @@ from kwhatif.sources.scheduler.release import ReleaseOptions, ask_release, parse
 from kwhatif.sources.sweeps import SweepFile
 from kwhatif.sweep.processes import play
 from kwhatif.sweep.report import Runner, drain_each, outage_each
-from kwhatif.sweep.scenario import Drains, Outages, Outcome, Player, Scenario
+from kwhatif.sweep.scenario import Drains, Outages, Player, ScenarioOutcome, SweepScenario
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.maintenance.drain import drain as play_drain
 from kwhatif.whatif.maintenance.outage import outage as play_outage
@@ -205,7 +205,7 @@ def _runner(options: Any, *, each: bool) -> Runner:
         why = "is about scenarios: give --each, too" if wrong else "is less than 1"
         raise InputError([Problem(name, why) for name in wrong or ["--jobs"]])
 
-    def run(player: Player, scenarios: Sequence[Scenario]) -> Iterator[Outcome]:
+    def run(player: Player, scenarios: Sequence[SweepScenario]) -> Iterator[ScenarioOutcome]:
         with SweepFile(resume, player) if resume else nullcontext() as file:
             known = file.outcomes if file is not None else {}
             left = [scenario for scenario in scenarios if scenario.name not in known]
@@ -220,7 +220,7 @@ def _runner(options: Any, *, each: bool) -> Runner:
     return run
 
 
-def _played(player: Player, scenarios: Sequence[Scenario], jobs: int, dask: str) -> Iterator[Outcome]:
+def _played(player: Player, scenarios: Sequence[SweepScenario], jobs: int, dask: str) -> Iterator[ScenarioOutcome]:
     if dask:
         from kwhatif.sweep.on_dask import play_on_dask
 

@@ -7,7 +7,7 @@ The queue of every controller waits 5 ms after the first failure of a key, then 
 from __future__ import annotations
 
 from kwhatif.admission.denied import Denied
-from kwhatif.controllers.contract import Create, Outcome, View
+from kwhatif.controllers.contract import Create, SyncResult, View
 
 _FIRST, _LONGEST = 0.005, 1000.0
 _FAILURES = "failures"
@@ -18,15 +18,15 @@ class BackingOff:
 
     name: str
 
-    def refused(self, key: str, write: Create, denied: Denied, view: View) -> Outcome:
+    def refused(self, key: str, write: Create, denied: Denied, view: View) -> SyncResult:
         """See `Maker`: a sync of the key has failed once more."""
         del write, denied
         memory = view.memory(self.name, key)
         failures = memory.get(_FAILURES, 0)
         memory[_FAILURES] = failures + 1
-        return Outcome(again=view.now + min(_LONGEST, _FIRST * 2 ** min(failures, 30)))
+        return SyncResult(again=view.now + min(_LONGEST, _FIRST * 2 ** min(failures, 30)))
 
-    def synced(self, key: str, outcome: Outcome, view: View) -> Outcome:
+    def synced(self, key: str, outcome: SyncResult, view: View) -> SyncResult:
         """The outcome of a sync; one that creates nothing has not failed."""
         if not any(isinstance(write, Create) for write in outcome.writes):
             view.memory(self.name, key).pop(_FAILURES, None)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from kwhatif.controllers.backoff import BackingOff
-from kwhatif.controllers.contract import NOTHING, Create, Outcome, Remove, Update, View, Write
+from kwhatif.controllers.contract import NOTHING, Create, Remove, SyncResult, Update, View, Write
 from kwhatif.controllers.pods import controllers_of
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import controller_of
@@ -34,13 +34,13 @@ class EphemeralVolumes(BackingOff):
             return (key_of(after),)
         return controllers_of(before, None, "Pod") if isinstance(before, PersistentVolumeClaim) and not after else ()
 
-    def sync(self, key: str, view: View) -> Outcome:
+    def sync(self, key: str, view: View) -> SyncResult:
         """See `Controller`."""
         pod = view.state.cluster.get(Pod, key)
         if pod is None or pod.metadata.deletion_timestamp is not None:
             return NOTHING
         claims = tuple(ephemeral_claims(pod, view.state.cluster))
-        return self.synced(key, Outcome(tuple(map(Create, claims))), view)
+        return self.synced(key, SyncResult(tuple(map(Create, claims))), view)
 
 
 class PodResourceClaims(BackingOff):
@@ -59,14 +59,14 @@ class PodResourceClaims(BackingOff):
                 if any(entry.resource_claim_template_name == after.metadata.name for entry in entries):
                     yield key
 
-    def sync(self, key: str, view: View) -> Outcome:
+    def sync(self, key: str, view: View) -> SyncResult:
         """See `Controller` (`syncPod`)."""
         pod = view.state.cluster.get(Pod, key)
         if pod is None or pod.metadata.deletion_timestamp is not None:
             return NOTHING
         named, claims = with_resource_claims(pod, view.state.cluster)
         writes: tuple[Write, ...] = (*map(Create, claims), Update(named)) if claims else ()
-        return self.synced(key, Outcome(writes), view)
+        return self.synced(key, SyncResult(writes), view)
 
 
 class ResourceClaims:
@@ -81,7 +81,7 @@ class ResourceClaims:
         if isinstance(before, Pod) and not (isinstance(after, Pod) and not _is_done(after)):
             yield from _claims_of(before)
 
-    def sync(self, key: str, view: View) -> Outcome:
+    def sync(self, key: str, view: View) -> SyncResult:
         """See `Controller` (`syncClaim`)."""
         claim = view.state.cluster.get(ResourceClaim, key)
         if claim is None:
@@ -90,11 +90,11 @@ class ResourceClaims:
         left = tuple(user for user in users if user.resource != "pods" or _may_run(user.name, user.uid, claim, view))
         owner = controller_of(claim.metadata)
         if not left and owner is not None and owner.kind == "Pod" and not _may_run(owner.name, owner.uid, claim, view):
-            return Outcome((Remove(ResourceClaim, key),))
+            return SyncResult((Remove(ResourceClaim, key),))
         if left == users:
             return NOTHING
         allocation = claim.status.allocation if left else None
-        return Outcome(
+        return SyncResult(
             (Update(replace(claim, status=replace(claim.status, reserved_for=left, allocation=allocation))),)
         )
 

@@ -79,7 +79,7 @@ class Remove(msgspec.Struct, frozen=True):
 Write = Create | Update | DeletePod | Remove
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class SyncResult(msgspec.Struct, frozen=True):
     """What a sync does."""
 
     #: In this order.
@@ -90,7 +90,7 @@ class Outcome(msgspec.Struct, frozen=True):
     deadline: float | None = None
 
 
-NOTHING = Outcome()
+NOTHING = SyncResult()
 
 
 class Moment(Protocol):
@@ -155,14 +155,14 @@ class Controller(Protocol):
         `before` is None for a new object, `after` for one that is gone.
         """
 
-    def sync(self, key: str, view: View) -> Outcome:
+    def sync(self, key: str, view: View) -> SyncResult:
         """One sync of a key (`syncHandler`). It is repeated until it writes nothing."""
 
 
 class Maker(Controller, Protocol):
     """A controller that creates objects."""
 
-    def refused(self, key: str, write: Create, denied: Denied, view: View) -> Outcome:
+    def refused(self, key: str, write: Create, denied: Denied, view: View) -> SyncResult:
         """The API server has refused what a sync of the key would create; the writes after it were not made.
 
         The key is tried again when `again` comes, and whenever something happens that concerns it.

@@ -12,8 +12,8 @@ from itertools import islice
 from msgspec.structs import replace
 
 from kwhatif.controllers.backoff import BackingOff
-from kwhatif.controllers.contract import NOTHING, Create, DeletePod, Outcome, View, Write
-from kwhatif.controllers.daemon_set_update import OnNode, rolling_update
+from kwhatif.controllers.contract import NOTHING, Create, DeletePod, SyncResult, View, Write
+from kwhatif.controllers.daemon_set_update import DaemonPodsOnNode, rolling_update
 from kwhatif.controllers.pods import is_available, keys_of, named, next_available, owners_of_changed
 from kwhatif.controllers.revisions import revision_label, revisions_of
 from kwhatif.model.cluster import KubernetesObject, key_of
@@ -55,7 +55,7 @@ class DaemonSets(BackingOff):
                 return list(view.state.cluster.all(DaemonSet))
         return ()
 
-    def sync(self, key: str, view: View) -> Outcome:
+    def sync(self, key: str, view: View) -> SyncResult:
         """See `Controller` (`syncDaemonSet`)."""
         daemon_set = view.state.cluster.get(DaemonSet, key)
         if daemon_set is None or daemon_set.metadata.deletion_timestamp is not None:
@@ -99,7 +99,7 @@ class _Sync:
         self._delete: list[Write] = []
         self._again: list[float] = []
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> SyncResult:
         """What is missing or too much comes first; if there is nothing, the update goes on."""
         self._manage()
         if not self._create and not self._delete and self._set.spec.update_strategy.type != _ON_DELETE:
@@ -109,7 +109,7 @@ class _Sync:
         self._again += [] if available is None else [available]
         # A refused pod ends the sync; upstream deletes others nevertheless, so that this comes first.
         writes = (*self._delete[:_BURST], *map(Create, self._new_pods(self._create[:_BURST])))
-        return Outcome(writes, min(self._again, default=None))
+        return SyncResult(writes, min(self._again, default=None))
 
     def _manage(self) -> None:
         """`podsShouldBeOnNode` for every node."""
@@ -167,7 +167,7 @@ class _Sync:
 
     def _roll(self) -> None:
         nodes = {
-            node: OnNode.of(
+            node: DaemonPodsOnNode.of(
                 [
                     (key_of(pod), self._is_updated(pod), self._is_available(pod))
                     for pod in pods

@@ -12,7 +12,7 @@ from kwhatif.model.workload import RollingUpdate, UpdateStrategy
 from kwhatif.workloads.rolling.update import resolved
 
 
-class Bounds(NamedTuple):
+class DesiredNodeCounts(NamedTuple):
     """How many nodes a DaemonSet wants a pod on, how many may be without, and how many may have two meanwhile."""
 
     wanted: int
@@ -20,22 +20,22 @@ class Bounds(NamedTuple):
     surge: int
 
 
-class Moves(NamedTuple):
+class NodeMoves(NamedTuple):
     """Nodes that get a new pod, and nodes that lose their old one."""
 
     create: tuple[str, ...] = ()
     delete: tuple[str, ...] = ()
 
 
-def bounds_of(strategy: UpdateStrategy, wanted: int) -> Bounds:
+def bounds_of(strategy: UpdateStrategy, wanted: int) -> DesiredNodeCounts:
     """The bounds of a rolling update (`updatedDesiredNodeCounts`)."""
     rolling = strategy.rolling_update or RollingUpdate()
     surge = resolved(rolling.max_surge, wanted, default=0, round_up=True)
     unavailable = resolved(rolling.max_unavailable, wanted, default=1, round_up=True)
-    return Bounds(wanted, unavailable if unavailable or surge else 1, surge)
+    return DesiredNodeCounts(wanted, unavailable if unavailable or surge else 1, surge)
 
 
-class OnNode(NamedTuple):
+class DaemonPodsOnNode(NamedTuple):
     """The pods of the DaemonSet on one node that are not terminating, at most one of each template."""
 
     #: Their keys.
@@ -49,7 +49,7 @@ class OnNode(NamedTuple):
     is_crowded: bool
 
     @classmethod
-    def of(cls, pods: Iterable[tuple[str, bool, bool]], *, should_run: bool) -> OnNode:
+    def of(cls, pods: Iterable[tuple[str, bool, bool]], *, should_run: bool) -> DaemonPodsOnNode:
         """From key, whether it is of the new template, and whether it is available, of each pod."""
         found: dict[bool, tuple[str, bool]] = {}
         is_crowded = False
@@ -60,7 +60,7 @@ class OnNode(NamedTuple):
         return cls(old, new, old_available, new_available, should_run, is_crowded)
 
 
-def rolling_update(nodes: Mapping[str, OnNode], strategy: UpdateStrategy, wanted: int) -> Moves:
+def rolling_update(nodes: Mapping[str, DaemonPodsOnNode], strategy: UpdateStrategy, wanted: int) -> NodeMoves:
     """One step (`rollingUpdate`): nodes that get a new pod, and keys of the old pods that go.
 
     Args:
@@ -72,7 +72,7 @@ def rolling_update(nodes: Mapping[str, OnNode], strategy: UpdateStrategy, wanted
     return _beside(nodes, bounds) if bounds.surge else _instead(nodes, bounds)
 
 
-def _instead(nodes: Mapping[str, OnNode], bounds: Bounds) -> Moves:
+def _instead(nodes: Mapping[str, DaemonPodsOnNode], bounds: DesiredNodeCounts) -> NodeMoves:
     """Old pods that are not available go at once, and as many others as may be missing.
 
     QUIRK: a node whose only pod is terminating counts as one where it is missing, also if it never ends.
@@ -88,10 +88,10 @@ def _instead(nodes: Mapping[str, OnNode], bounds: Bounds) -> Moves:
         else:
             missing += 1
             idle.append(node.old)
-    return Moves(delete=(*idle, *candidates[: max(0, bounds.unavailable - missing)]))
+    return NodeMoves(delete=(*idle, *candidates[: max(0, bounds.unavailable - missing)]))
 
 
-def _beside(nodes: Mapping[str, OnNode], bounds: Bounds) -> Moves:
+def _beside(nodes: Mapping[str, DaemonPodsOnNode], bounds: DesiredNodeCounts) -> NodeMoves:
     """New pods come beside old ones, which go once the new ones are available."""
     create: list[str] = []
     candidates: list[str] = []
@@ -116,4 +116,4 @@ def _beside(nodes: Mapping[str, OnNode], bounds: Bounds) -> Moves:
             (candidates if node.old_available else create).append(name)
     spare = max(0, available - bounds.wanted)
     more = max(0, bounds.surge - surging)
-    return Moves((*create, *candidates[:more]), (*delete, *leaving[:spare]))
+    return NodeMoves((*create, *candidates[:more]), (*delete, *leaving[:spare]))

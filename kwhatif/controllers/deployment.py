@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.controllers.backoff import BackingOff
-from kwhatif.controllers.contract import NOTHING, Create, Outcome, Remove, Update, View, Write
+from kwhatif.controllers.contract import NOTHING, Create, Remove, SyncResult, Update, View, Write
 from kwhatif.controllers.deployment_sets import (
     age_of,
     has_template_of,
@@ -69,7 +69,7 @@ class Deployments(BackingOff):
                 return [key for each in found for key in controllers_of(each, None, self.name)]
         return ()
 
-    def sync(self, key: str, view: View) -> Outcome:
+    def sync(self, key: str, view: View) -> SyncResult:
         """See `Controller` (`syncDeployment`)."""
         deployment = view.state.cluster.get(Deployment, key)
         if deployment is None or deployment.metadata.deletion_timestamp is not None or _is_left_alone(deployment):
@@ -119,13 +119,13 @@ class _Sync:
         )
         return _Set(obj, pods, sized, len(running))
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> SyncResult:
         """What the sync does, and when the next pod gets available."""
         waiting = (
             next_available(active(each.pods), each.obj.spec.min_ready_seconds, self._view) for each in self._sets
         )
         again = min((time for time in waiting if time is not None), default=None)
-        return Outcome(tuple(self._writes()), again)
+        return SyncResult(tuple(self._writes()), again)
 
     def _writes(self) -> Iterator[Write]:
         deployment, bounds = self._deployment, self._bounds

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.disruption import SyncFailed, counted_status
 from kwhatif.controllers.budget_pods import budget_pods, pods_selected_by
-from kwhatif.controllers.contract import NOTHING, Outcome, Update, View
+from kwhatif.controllers.contract import NOTHING, SyncResult, Update, View
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
@@ -36,7 +36,7 @@ class Disruption:
             return budget_pods(view.state.cluster).budgets_of(pod)[:1]
         return ()
 
-    def sync(self, key: str, view: View) -> Outcome:
+    def sync(self, key: str, view: View) -> SyncResult:
         """Count again; where that fails, the budget allows nothing, and keeps its other numbers (`failSafe`)."""
         cluster = view.state.cluster
         budget = cluster.get(PodDisruptionBudget, key)
@@ -50,7 +50,7 @@ class Disruption:
             status = replace(before, disruptions_allowed=0)
         recheck = min((view.at(time) + DELETION_TIMEOUT for time in status.disrupted_pods.values()), default=None)
         writes = () if status == budget.status else (Update(replace(budget, status=status)),)
-        return Outcome(writes, recheck if recheck is not None and recheck > view.now else None)
+        return SyncResult(writes, recheck if recheck is not None and recheck > view.now else None)
 
 
 def _still_disrupted(disrupted: Mapping[str, str], pods: Sequence[Pod], view: View) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""`Drain`: `kubectl drain`, step by step (`k8s.io/kubectl/pkg/cmd/drain/drain.go`).
+"""`KubectlDrain`: `kubectl drain`, step by step (`k8s.io/kubectl/pkg/cmd/drain/drain.go`).
 
 All nodes are cordoned first, then drained one after another, or `parallel` at a time.
 """
@@ -9,14 +9,14 @@ from copy import copy
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.contract import Outcome, Update, View, Write
+from kwhatif.controllers.contract import SyncResult, Update, View, Write
 from kwhatif.controllers.drain_filters import DrainOptions, joined, list_pods
 from kwhatif.controllers.drained_node import DrainedNode, DrainLog, Order
 from kwhatif.controllers.eviction import EvictionApi
 from kwhatif.model.node import Node
 
 
-class Drain:
+class KubectlDrain:
     """One command. `attempt` is asked whenever its `again` has come, or `is_waiting_for` says so."""
 
     def __init__(self, nodes: tuple[str, ...], options: DrainOptions, order: Order = list) -> None:
@@ -34,7 +34,7 @@ class Drain:
         self._left = list(nodes)
         self._at: list[DrainedNode] = []
 
-    def fork(self) -> Drain:
+    def fork(self) -> KubectlDrain:
         """An independent command that has come as far."""
         other = copy(self)
         other.log = self.log.fork()
@@ -56,7 +56,7 @@ class Drain:
         is_refused = all(node.is_refused(view.state.generation) for node in self._at)
         return self._started and is_refused and not self.options.timeout
 
-    def attempt(self, view: View) -> Outcome:
+    def attempt(self, view: View) -> SyncResult:
         """Go as far as it goes now."""
         api = EvictionApi(view)
         writes: list[Write] = []
@@ -72,12 +72,12 @@ class Drain:
             done = [node for node in self._at if not node.pods]
             if not done:
                 again = min((time for node in self._at for time in node.times(view)), default=None)
-                return Outcome(tuple(writes), again)
+                return SyncResult(tuple(writes), again)
             for node in done:
                 self._at.remove(node)
                 self._end(node, view)
         self._finish()
-        return Outcome(tuple(writes))
+        return SyncResult(tuple(writes))
 
     # --- all nodes -----------------------------------------------------------------------------------
 

@@ -46,7 +46,7 @@ class DrainOptions(msgspec.Struct, frozen=True):
     parallel: int = 1
 
 
-class Verdict(NamedTuple):
+class PodDeleteStatus(NamedTuple):
     """Of one pod."""
 
     goes: bool
@@ -55,13 +55,13 @@ class Verdict(NamedTuple):
     error: str = ""
 
 
-_GOES, _STAYS = Verdict(goes=True), Verdict(goes=False)
+_GOES, _STAYS = PodDeleteStatus(goes=True), PodDeleteStatus(goes=False)
 
 
-class Listed(NamedTuple):
+class PodDeleteList(NamedTuple):
     """The pods of a node, by namespace and name, with what becomes of them."""
 
-    pods: Sequence[tuple[Pod, Verdict]]
+    pods: Sequence[tuple[Pod, PodDeleteStatus]]
 
     @property
     def going(self) -> list[Pod]:
@@ -80,7 +80,7 @@ class Listed(NamedTuple):
         groups = self._grouped(lambda verdict: verdict.warning)
         return "; ".join(f"{message}: {', '.join(keys)}" for message, keys in groups.items())
 
-    def _grouped(self, message: Callable[[Verdict], str]) -> Mapping[str, list[str]]:
+    def _grouped(self, message: Callable[[PodDeleteStatus], str]) -> Mapping[str, list[str]]:
         groups: dict[str, list[str]] = {}
         for pod, verdict in self.pods:
             if message(verdict):
@@ -88,12 +88,12 @@ class Listed(NamedTuple):
         return groups
 
 
-def list_pods(node: str, options: DrainOptions, view: View) -> Listed:
+def list_pods(node: str, options: DrainOptions, view: View) -> PodDeleteList:
     """The pods of the node that the selector selects (`GetPodsForDeletion`)."""
     pods = view.state.cluster.all(Pod)
     found = (pods[key] for key in pods_assigned_to(node, view.state))
     selected = [pod for pod in found if options.pod_selector.matches(pod.metadata.labels)]
-    return Listed([(pod, _verdict(pod, options, view)) for pod in selected])
+    return PodDeleteList([(pod, _verdict(pod, options, view)) for pod in selected])
 
 
 def is_left_out(pod: Pod, options: DrainOptions, view: View) -> bool:
@@ -102,7 +102,7 @@ def is_left_out(pod: Pod, options: DrainOptions, view: View) -> bool:
     return most > 0 and end is not None and int(view.now - view.at(end)) > most
 
 
-def _verdict(pod: Pod, options: DrainOptions, view: View) -> Verdict:
+def _verdict(pod: Pod, options: DrainOptions, view: View) -> PodDeleteStatus:
     """Of the first filter that keeps the pod; else of the last one.
 
     QUIRK: (makeFilters) warnings of filters before the last one are lost, such as `deleting Pods with local storage`.
@@ -117,34 +117,40 @@ def _verdict(pod: Pod, options: DrainOptions, view: View) -> Verdict:
     return verdict
 
 
-def _of_daemon_set(pod: Pod, options: DrainOptions, view: View) -> Verdict:
+def _of_daemon_set(pod: Pod, options: DrainOptions, view: View) -> PodDeleteStatus:
     owner = controller_of(pod.metadata)
     if owner is None or (owner.kind, owner.api_version) != ("DaemonSet", "apps/v1") or is_terminal(pod):
         return _GOES
     if view.state.cluster.get(DaemonSet, f"{pod.metadata.namespace}/{owner.name}") is None:
-        return _GOES if options.force else Verdict(goes=False, error=f'daemonsets.apps "{owner.name}" not found')
+        return (
+            _GOES if options.force else PodDeleteStatus(goes=False, error=f'daemonsets.apps "{owner.name}" not found')
+        )
     if not options.ignore_daemonsets:
-        return Verdict(goes=False, error=DAEMON_SET)
-    return Verdict(goes=False, warning=DAEMON_SET_STAYS)
+        return PodDeleteStatus(goes=False, error=DAEMON_SET)
+    return PodDeleteStatus(goes=False, warning=DAEMON_SET_STAYS)
 
 
-def _of_mirror(pod: Pod, options: DrainOptions, view: View) -> Verdict:
+def _of_mirror(pod: Pod, options: DrainOptions, view: View) -> PodDeleteStatus:
     del options, view
     return _GOES if pod.metadata.annotations.mirror is None else _STAYS
 
 
-def _of_local_storage(pod: Pod, options: DrainOptions, view: View) -> Verdict:
+def _of_local_storage(pod: Pod, options: DrainOptions, view: View) -> PodDeleteStatus:
     del view
     if is_terminal(pod) or options.delete_emptydir_data or not has_local_storage(pod):
         return _GOES
-    return Verdict(goes=False, error=LOCAL_STORAGE)
+    return PodDeleteStatus(goes=False, error=LOCAL_STORAGE)
 
 
-def _of_unreplicated(pod: Pod, options: DrainOptions, view: View) -> Verdict:
+def _of_unreplicated(pod: Pod, options: DrainOptions, view: View) -> PodDeleteStatus:
     del view
     if is_terminal(pod) or controller_of(pod.metadata) is not None:
         return _GOES
-    return Verdict(goes=True, warning=NO_CONTROLLER_GOES) if options.force else Verdict(goes=False, error=NO_CONTROLLER)
+    return (
+        PodDeleteStatus(goes=True, warning=NO_CONTROLLER_GOES)
+        if options.force
+        else PodDeleteStatus(goes=False, error=NO_CONTROLLER)
+    )
 
 
 def has_local_storage(pod: Pod) -> bool:

@@ -14,7 +14,7 @@ import msgspec
 
 from kwhatif.controllers.contract import DeletePod, View, Write
 from kwhatif.controllers.drain_filters import DrainOptions, is_left_out
-from kwhatif.controllers.eviction import NOT_FOUND, TOO_MANY_REQUESTS, EvictionApi, Granted, Refused
+from kwhatif.controllers.eviction import NOT_FOUND, TOO_MANY_REQUESTS, EvictionApi, EvictionGranted, EvictionRefused
 from kwhatif.model.cluster import key_of
 from kwhatif.model.duration import go_duration
 from kwhatif.model.pod import Pod
@@ -36,7 +36,7 @@ class DrainLog:
         #: What was granted when: seconds since the start, pod.
         self.granted: list[tuple[float, str]] = []
         #: The last refusal of each pod that was ever refused.
-        self.refusals: dict[str, Refused] = {}
+        self.refusals: dict[str, EvictionRefused] = {}
         #: Pods that were given up, and the error.
         self.given_up: dict[str, str] = {}
 
@@ -150,7 +150,7 @@ class DrainedNode:
             self._give_up(pod, f"{error}: global timeout reached: {timeout}")
             return ()
         answer = api.evict(pod.key, self._options.grace_period)
-        if isinstance(answer, Granted):
+        if isinstance(answer, EvictionGranted):
             self._grant(pod, view.now)
             return answer.writes
         if answer.code == NOT_FOUND:

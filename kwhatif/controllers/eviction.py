@@ -21,13 +21,13 @@ WOULD_VIOLATE = "Cannot evict pod as it would violate the pod's disruption budge
 _MOST_DISRUPTED = 2000
 
 
-class Granted(msgspec.Struct, frozen=True):
+class EvictionGranted(msgspec.Struct, frozen=True):
     """The pod is being deleted."""
 
     writes: tuple[Write, ...]
 
 
-class Refused(msgspec.Struct, frozen=True):
+class EvictionRefused(msgspec.Struct, frozen=True):
     """What the API server answers instead, in its words."""
 
     code: int
@@ -49,7 +49,7 @@ class EvictionApi:
         self._cluster = view.state.cluster
         self._statuses: dict[str, PodDisruptionBudgetStatus] = {}
 
-    def evict(self, key: str, grace: float | None = None) -> Granted | Refused:
+    def evict(self, key: str, grace: float | None = None) -> EvictionGranted | EvictionRefused:
         """Ask for the eviction of a pod.
 
         Args:
@@ -58,14 +58,14 @@ class EvictionApi:
         """
         pod = self._cluster.get(Pod, key)
         if pod is None:
-            return Refused(NOT_FOUND, f'pods "{key.partition("/")[2]}" not found')
+            return EvictionRefused(NOT_FOUND, f'pods "{key.partition("/")[2]}" not found')
         if _budgets_do_not_matter(pod):
             return self._granted(pod, key, grace)
         budgets = budget_pods(self._cluster).budgets_of(pod)
         if not budgets:
             return self._granted(pod, key, grace)
         if len(budgets) > 1:
-            return Refused(SERVER_ERROR, MANY_BUDGETS, budgets=budgets)
+            return EvictionRefused(SERVER_ERROR, MANY_BUDGETS, budgets=budgets)
         budget = self._cluster.all(PodDisruptionBudget)[budgets[0]]
         status = self._statuses.get(budgets[0]) or budget.status or PodDisruptionBudgetStatus()
         if not is_ready(pod) and _lets_unready_pods_go(budget, status):
@@ -78,24 +78,26 @@ class EvictionApi:
         self._statuses[budgets[0]] = status
         return self._granted(pod, key, grace, Update(replace(budget, status=status)))
 
-    def _granted(self, pod: Pod, key: str, grace: float | None, *writes: Write) -> Granted:
+    def _granted(self, pod: Pod, key: str, grace: float | None, *writes: Write) -> EvictionGranted:
         if pod.metadata.deletion_timestamp is not None and grace is None:
-            return Granted(())  # a second deletion with the same grace changes nothing
-        return Granted((*writes, DeletePod(key, "Evicted", grace, EVICTED)))
+            return EvictionGranted(())  # a second deletion with the same grace changes nothing
+        return EvictionGranted((*writes, DeletePod(key, "Evicted", grace, EVICTED)))
 
-    def _refused(self, budget: PodDisruptionBudget, key: str, status: PodDisruptionBudgetStatus) -> Refused | None:
+    def _refused(
+        self, budget: PodDisruptionBudget, key: str, status: PodDisruptionBudgetStatus
+    ) -> EvictionRefused | None:
         """What `checkAndDecrement` says."""
         if status.observed_generation < budget.metadata.generation:
             still = f"The disruption budget {budget.metadata.name} is still being processed by the server."
-            return Refused(TOO_MANY_REQUESTS, WOULD_VIOLATE, still, (key,))
+            return EvictionRefused(TOO_MANY_REQUESTS, WOULD_VIOLATE, still, (key,))
         forbidden = f'poddisruptionbudget.policy "{budget.metadata.name}" is forbidden: '
         if status.disruptions_allowed < 0:
-            return Refused(FORBIDDEN, f"{forbidden}pdb disruptions allowed is negative", budgets=(key,))
+            return EvictionRefused(FORBIDDEN, f"{forbidden}pdb disruptions allowed is negative", budgets=(key,))
         if len(status.disrupted_pods) > _MOST_DISRUPTED:
             many = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
-            return Refused(FORBIDDEN, forbidden + many, budgets=(key,))
+            return EvictionRefused(FORBIDDEN, forbidden + many, budgets=(key,))
         if status.disruptions_allowed == 0:
-            return Refused(TOO_MANY_REQUESTS, WOULD_VIOLATE, self._cause(budget, key, status), (key,))
+            return EvictionRefused(TOO_MANY_REQUESTS, WOULD_VIOLATE, self._cause(budget, key, status), (key,))
         return None
 
     def _cause(self, budget: PodDisruptionBudget, key: str, status: PodDisruptionBudgetStatus) -> str:

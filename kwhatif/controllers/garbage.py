@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.contract import NOTHING, DeletePod, Outcome, Remove, Update, View, Write
+from kwhatif.controllers.contract import NOTHING, DeletePod, Remove, SyncResult, Update, View, Write
 from kwhatif.matching.volumes import claim_names
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.job import CronJob, Job
@@ -50,7 +50,7 @@ class GarbageCollector:
             memory[_GONE] = (*memory.get(_GONE, ()), before)
             yield key
 
-    def sync(self, key: str, view: View) -> Outcome:
+    def sync(self, key: str, view: View) -> SyncResult:
         """See `Controller`."""
         gone: tuple[KubernetesObject, ...] = view.memory(self.name, key).pop(_GONE, ())
         if not gone:
@@ -61,7 +61,7 @@ class GarbageCollector:
                 dependents: Sequence[Any] = view.owned(owner, kind)
                 for obj in dependents:
                     writes += _collected(obj, view) if len(obj.metadata.owner_references) < 2 else ()
-        return Outcome(tuple(writes))
+        return SyncResult(tuple(writes))
 
 
 def _collected(obj: Any, view: View) -> Iterator[Write]:
@@ -106,12 +106,12 @@ class ClaimProtection:
             if found is not None and found.metadata.deletion_timestamp is not None:
                 yield key
 
-    def sync(self, key: str, view: View) -> Outcome:
+    def sync(self, key: str, view: View) -> SyncResult:
         """See `Controller`."""
         claim = view.state.cluster.get(PersistentVolumeClaim, key)
         if claim is None or claim.metadata.deletion_timestamp is None or is_used(claim, view):
             return NOTHING
-        return Outcome((Remove(PersistentVolumeClaim, key),))
+        return SyncResult((Remove(PersistentVolumeClaim, key),))
 
 
 CONTROLLERS = (GarbageCollector(), ClaimProtection())

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from kwhatif.admission.denied import Denied
 from kwhatif.controllers.backoff import BackingOff
-from kwhatif.controllers.contract import NOTHING, Create, Outcome, View
-from kwhatif.controllers.job_failures import Ended
+from kwhatif.controllers.contract import NOTHING, Create, SyncResult, View
+from kwhatif.controllers.job_failures import EndedPod
 from kwhatif.controllers.job_sync import JobSync
 from kwhatif.controllers.pods import keys_of, owners_of_changed
 from kwhatif.model.cluster import KubernetesObject, key_of
@@ -60,16 +60,16 @@ class Jobs(BackingOff):
             return
         memory = view.memory(self.name, key)
         self._start(key, memory, view, before)
-        ended: dict[str, Ended] = dict(memory.get(_ENDED, {}))
+        ended: dict[str, EndedPod] = dict(memory.get(_ENDED, {}))
         uid = _uid(before)
-        known = ended.get(uid, Ended(before))
+        known = ended.get(uid, EndedPod(before))
         pod = after or _gone(known.pod if is_terminal(known.pod) else before, view)
         deleted, final = known.deleted, known.final
         if deleted is None and pod.metadata.deletion_timestamp is not None:
             deleted = view.now
         if final is None and is_terminal(pod) and not is_terminal(before):
             final = view.now
-        ended[uid] = Ended(pod, deleted, final)
+        ended[uid] = EndedPod(pod, deleted, final)
         memory[_ENDED] = ended
         memory[_DUE] = min(memory.get(_DUE, view.now + _BATCH), view.now + _BATCH)
 
@@ -83,7 +83,7 @@ class Jobs(BackingOff):
             before = _uid(changed) if changed is not None and is_active(changed) else ""
             memory[_COUNTED] = frozenset(_uid(pod) for pod in pods) - {before}
 
-    def sync(self, key: str, view: View) -> Outcome:
+    def sync(self, key: str, view: View) -> SyncResult:
         """See `Controller` (`syncJob`)."""
         job = view.state.cluster.get(Job, key)
         if job is None or job.metadata.deletion_timestamp is not None or job.spec.managed_by not in _OWN:
@@ -94,7 +94,7 @@ class Jobs(BackingOff):
         if not times or is_finished(job):
             return NOTHING
         if min(times) > view.now:
-            return Outcome(again=due, deadline=deadline)
+            return SyncResult(again=due, deadline=deadline)
         self._start(key, memory, view)
         done = JobSync(job, self._ended(job, memory, view), view).outcome(memory[_COUNTED])
         memory[_COUNTED] = done.counted
@@ -103,16 +103,16 @@ class Jobs(BackingOff):
             memory.pop(name, None)
             if time is not None:
                 memory[name] = time
-        return self.synced(key, Outcome(done.writes, done.again, done.deadline), view)
+        return self.synced(key, SyncResult(done.writes, done.again, done.deadline), view)
 
-    def _ended(self, job: Job, memory: dict[str, Any], view: View) -> Sequence[Ended]:
+    def _ended(self, job: Job, memory: dict[str, Any], view: View) -> Sequence[EndedPod]:
         """All pods of the Job, with what is known of their ends."""
-        noted: dict[str, Ended] = memory.get(_ENDED, {})
+        noted: dict[str, EndedPod] = memory.get(_ENDED, {})
         present = {_uid(pod): pod for pod in view.pods_of(job)}
         gone = [each for uid, each in noted.items() if uid not in present]
-        return [*(noted.get(uid, Ended(pod))._replace(pod=pod) for uid, pod in present.items()), *gone]
+        return [*(noted.get(uid, EndedPod(pod))._replace(pod=pod) for uid, pod in present.items()), *gone]
 
-    def refused(self, key: str, write: Create, denied: Denied, view: View) -> Outcome:
+    def refused(self, key: str, write: Create, denied: Denied, view: View) -> SyncResult:
         """See `Maker`."""
         outcome = super().refused(key, write, denied, view)
         view.memory(self.name, key)[_DUE] = outcome.again

@@ -18,7 +18,7 @@ _FIRST, _LONGEST = 10.0, 600.0
 _ALWAYS = "Always"
 
 
-class Ended(NamedTuple):
+class EndedPod(NamedTuple):
     """A pod whose end a Job has yet to count."""
 
     pod: Pod
@@ -109,25 +109,25 @@ def _exit_code(pod: Pod, wanted: OnExitCodes) -> tuple[str, int] | None:
 # --- back-off ----------------------------------------------------------------------------------------
 
 
-class Backoff(NamedTuple):
+class BackoffRecord(NamedTuple):
     """Failures since the last success, and when the last one was."""
 
     failures: int = 0
     last: float = 0.0
 
-    def after(self, succeeded: Sequence[float], failed: Sequence[float]) -> Backoff:
+    def after(self, succeeded: Sequence[float], failed: Sequence[float]) -> BackoffRecord:
         """With pods that have ended meanwhile, by the times of their ends (`newBackoffRecord`)."""
         if not succeeded:
-            return Backoff(self.failures + len(failed), max(failed)) if failed else self
+            return BackoffRecord(self.failures + len(failed), max(failed)) if failed else self
         since = [time for time in failed if time > max(succeeded)]
-        return Backoff(len(since), max(since, default=0.0))
+        return BackoffRecord(len(since), max(since, default=0.0))
 
     def until(self) -> float:
         """When the next pod may be made."""
         return self.last + min(_LONGEST, _FIRST * 2 ** min(self.failures - 1, 10)) if self.failures else 0.0
 
 
-def finished_at(ended: Ended, view: View) -> float:
+def finished_at(ended: EndedPod, view: View) -> float:
     """When the pod ended (`getFinishedTime`).
 
     By its containers; a pod that somebody else declares failed (podgc, node lost) has none that have ended: then since

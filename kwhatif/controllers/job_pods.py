@@ -9,7 +9,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import Create, DeletePod, View, Write
-from kwhatif.controllers.job_failures import Backoff, Failures, replaces_only_failed
+from kwhatif.controllers.job_failures import BackoffRecord, Failures, replaces_only_failed
 from kwhatif.controllers.job_indexes import first_pending, index_of
 from kwhatif.controllers.pods import named, reference
 from kwhatif.model.cluster import key_of
@@ -22,14 +22,14 @@ from kwhatif.workloads.removal import is_active, removed_first_of_job
 _BURST = 500
 
 
-class Progress(NamedTuple):
+class JobProgress(NamedTuple):
     """How far the Job is."""
 
     succeeded: int
     #: Numbers that are done, and that are given up.
     done: frozenset[int]
     failed: frozenset[int]
-    backoff: Backoff
+    backoff: BackoffRecord
     #: Where there is a limit per number.
     by_index: Mapping[int, Failures]
 
@@ -51,7 +51,7 @@ class Managed(NamedTuple):
 class JobPods:
     """The pods of one Job in one sync."""
 
-    def __init__(self, job: Job, pods: Sequence[Pod], progress: Progress, view: View) -> None:
+    def __init__(self, job: Job, pods: Sequence[Pod], progress: JobProgress, view: View) -> None:
         """Set up.
 
         Args:
@@ -155,7 +155,7 @@ class JobPods:
 
     def _due(self, index: int) -> float:
         known = self._progress.by_index.get(index)
-        return Backoff(known.counted + known.ignored, known.last).until() if known else 0.0
+        return BackoffRecord(known.counted + known.ignored, known.last).until() if known else 0.0
 
     def _wait_until(self, time: float) -> None:
         """A sync is never due within less than a second."""

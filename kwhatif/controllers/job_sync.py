@@ -8,9 +8,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import DeletePod, Update, View, Write
-from kwhatif.controllers.job_failures import Backoff, Ended, Failures, finished_at, is_failed, judged, restarts
+from kwhatif.controllers.job_failures import BackoffRecord, EndedPod, Failures, finished_at, is_failed, judged, restarts
 from kwhatif.controllers.job_indexes import index_of, is_success, parse_indexes, write_indexes
-from kwhatif.controllers.job_pods import JobPods, Managed, Progress
+from kwhatif.controllers.job_pods import JobPods, JobProgress, Managed
 from kwhatif.model.cluster import key_of
 from kwhatif.model.job import Job, JobCondition, completions_of
 from kwhatif.model.pod import Pod, is_terminal
@@ -38,7 +38,7 @@ class Done(NamedTuple):
 class JobSync:
     """One sync of one Job."""
 
-    def __init__(self, job: Job, ended: Sequence[Ended], view: View) -> None:
+    def __init__(self, job: Job, ended: Sequence[EndedPod], view: View) -> None:
         """Set up.
 
         Args:
@@ -60,7 +60,7 @@ class JobSync:
         )
         self._failed_indexes = parse_indexes(job.status.failed_indexes, limit) if self._is_indexed else frozenset[int]()
         self._by_index: dict[int, Failures] = dict(self._memory.get(_INDEXES, {}))
-        self._backoff: Backoff = self._memory.get(_BACKOFF, Backoff())
+        self._backoff: BackoffRecord = self._memory.get(_BACKOFF, BackoffRecord())
         self._writes: list[Write] = []
         self._again: float | None = None
         self._deadline: float | None = None
@@ -88,7 +88,7 @@ class JobSync:
         return Done(tuple(self._writes), self._again, self._deadline, counted)
 
     def _managed(self) -> Managed:
-        progress = Progress(self._succeeded, self._done_indexes, self._failed_indexes, self._backoff, self._by_index)
+        progress = JobProgress(self._succeeded, self._done_indexes, self._failed_indexes, self._backoff, self._by_index)
         managed = JobPods(self._job, self._pods, progress, self._view).manage(self._memory.get(_MADE, 0))
         self._memory[_MADE] = managed.made
         return managed
@@ -100,7 +100,7 @@ class JobSync:
 
     # --- counting ------------------------------------------------------------------------------------
 
-    def _count(self, succeeded: Sequence[Ended], failed: Sequence[Ended]) -> None:
+    def _count(self, succeeded: Sequence[EndedPod], failed: Sequence[EndedPod]) -> None:
         times = [finished_at(each, self._view) for each in failed]
         self._backoff = self._backoff.after([finished_at(each, self._view) for each in succeeded], times)
         self._memory[_BACKOFF] = self._backoff
@@ -173,7 +173,7 @@ class JobSync:
             self._deadline = deadline
         return deadline <= self._view.now
 
-    def _deleted(self, ends: JobCondition, counted: frozenset[str]) -> list[Ended]:
+    def _deleted(self, ends: JobCondition, counted: frozenset[str]) -> list[EndedPod]:
         """The pods that run go; where the Job fails, they have failed, too."""
         self._writes += [DeletePod(key_of(pod), "Deleted") for pod in self._active]
         running = [each for each in self._all if is_active(each.pod) and _uid(each.pod) not in counted]

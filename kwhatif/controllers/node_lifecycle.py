@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.contract import NOTHING, Outcome, Update, View, Write
+from kwhatif.controllers.contract import NOTHING, SyncResult, Update, View, Write
 from kwhatif.controllers.finished_pods import pods_assigned_to
 from kwhatif.controllers.node_health import NodeHealth
 from kwhatif.controllers.node_taints import ready_status, with_no_schedule_taints
@@ -48,7 +48,7 @@ class NodeLifecycle:
         if isinstance(before, Node) or isinstance(after, Node):
             yield MONITOR
 
-    def sync(self, key: str, view: View) -> Outcome:
+    def sync(self, key: str, view: View) -> SyncResult:
         """Bring the NoSchedule taints of a node in line with its conditions, or look at all nodes."""
         if key == MONITOR:
             return self._monitor(view)
@@ -56,9 +56,9 @@ class NodeLifecycle:
         if node is None:
             return NOTHING
         changed = with_no_schedule_taints(node)
-        return NOTHING if changed is node else Outcome((Update(changed),))
+        return NOTHING if changed is node else SyncResult((Update(changed),))
 
-    def _monitor(self, view: View) -> Outcome:
+    def _monitor(self, view: View) -> SyncResult:
         """`monitorNodeHealth`, and the NoExecute taints that the zones allow now."""
         cluster = view.state.cluster
         before = cluster.all(Node)
@@ -79,7 +79,7 @@ class NodeLifecycle:
         again = zones.taint(nodes, counts)
         due = [due for due in silent.values() if due > view.now] + ([] if again is None else [again])
         changed = [Update(node) for name, node in nodes.items() if node is not before[name]]
-        return Outcome((*changed, *pods), min(due, default=None))
+        return SyncResult((*changed, *pods), min(due, default=None))
 
 
 def silent_before(view: View) -> Iterator[str]:

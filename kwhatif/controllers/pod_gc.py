@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.contract import NOTHING, DeletePod, Outcome, Update, View, Write
+from kwhatif.controllers.contract import NOTHING, DeletePod, SyncResult, Update, View, Write
 from kwhatif.controllers.finished_pods import finished_pods
 from kwhatif.controllers.node_taints import ready_status
 from kwhatif.model.cluster import KubernetesObject, key_of
@@ -53,7 +53,7 @@ class PodGC:
         is_loose = node_info is None and (after.spec.node_name or after.metadata.deletion_timestamp)
         return (ALL,) if is_loose else ()
 
-    def sync(self, key: str, view: View) -> Outcome:
+    def sync(self, key: str, view: View) -> SyncResult:
         """Look, if it is time to."""
         memory = view.memory(self.name, key)
         if not _has_work(view):
@@ -61,10 +61,10 @@ class PodGC:
             return NOTHING
         look: float = memory.setdefault("look", view.now + PERIOD)
         if look > view.now:
-            return Outcome(again=look)
+            return SyncResult(again=look)
         memory["look"] = view.now + PERIOD
         writes = [*_finished(view), *_out_of_service(view), *_orphaned(view, memory), *_unscheduled(view)]
-        return Outcome(tuple(writes), memory["look"])
+        return SyncResult(tuple(writes), memory["look"])
 
 
 def _has_work(view: View) -> bool:

@@ -24,7 +24,7 @@ from kwhatif.workloads.stateful_set import ordinals_of
 Rolling = Deployment | StatefulSet | DaemonSet
 
 
-class Progress(NamedTuple):
+class RolloutProgress(NamedTuple):
     """How far a rollout is."""
 
     #: How many pods of the new template there are to be in the end, and how many of them are available.
@@ -39,7 +39,7 @@ class Progress(NamedTuple):
     done: bool
 
 
-def progress_of(workload: Rolling, view: View) -> Progress:
+def progress_of(workload: Rolling, view: View) -> RolloutProgress:
     """How far it is now; terminating pods do not count."""
     match workload:
         case Deployment():
@@ -50,14 +50,14 @@ def progress_of(workload: Rolling, view: View) -> Progress:
             return _of_daemon_set(workload, view)
 
 
-def _of_deployment(deployment: Deployment, view: View) -> Progress:
+def _of_deployment(deployment: Deployment, view: View) -> RolloutProgress:
     sets = view.owned(deployment, ReplicaSet)
     outdated = [is_of_old_template(each, view) for each in sets]
     new = [pod for each, is_old in zip(sets, outdated, strict=True) if not is_old for pod in active(view.pods_of(each))]
     old = sum(len(active(view.pods_of(each))) for each, is_old in zip(sets, outdated, strict=True) if is_old)
     late = _late(new, deployment.spec.min_ready_seconds, view)
     bounds = bounds_for(deployment, replicas_of(deployment))
-    return Progress(
+    return RolloutProgress(
         wanted=bounds.wanted,
         updated=len(new) - len(late),
         old=old,
@@ -72,7 +72,7 @@ def _late(pods: Iterable[Pod], min_ready_seconds: int, view: View) -> list[str]:
     return [key_of(pod) for pod in pods if not is_available(pod, min_ready_seconds, view)]
 
 
-def _of_stateful_set(stateful_set: StatefulSet, view: View) -> Progress:
+def _of_stateful_set(stateful_set: StatefulSet, view: View) -> RolloutProgress:
     rolling = stateful_set.spec.update_strategy.rolling_update
     lowest = ordinals_of(stateful_set, 0).start + ((rolling.partition if rolling else None) or 0)
     ordinals = ordinals_of(stateful_set, replicas_of(stateful_set))
@@ -82,7 +82,7 @@ def _of_stateful_set(stateful_set: StatefulSet, view: View) -> Progress:
     new = [pod for pod in pods if revision_label(pod) == newest]
     late = _late(new, stateful_set.spec.min_ready_seconds, view)
     waits_for = moves_of(stateful_set, view).waits_for
-    return Progress(
+    return RolloutProgress(
         wanted=len(updating),
         updated=len(new) - len(late),
         old=len(pods) - len(new),
@@ -92,14 +92,14 @@ def _of_stateful_set(stateful_set: StatefulSet, view: View) -> Progress:
     )
 
 
-def _of_daemon_set(daemon_set: DaemonSet, view: View) -> Progress:
+def _of_daemon_set(daemon_set: DaemonSet, view: View) -> RolloutProgress:
     wanted = sum(nodes_of(daemon_set, view).values())
     newest = newest_of_daemon_set(daemon_set, view)
     pods = active(view.pods_of(daemon_set))
     new = [pod for pod in pods if revision_label(pod) == newest]
     late = _late(new, daemon_set.spec.min_ready_seconds, view)
     _, unavailable, surge = bounds_of(daemon_set.spec.update_strategy, wanted)
-    return Progress(
+    return RolloutProgress(
         wanted=wanted,
         updated=len(new) - len(late),
         old=len(pods) - len(new),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from kwhatif.controllers.backoff import BackingOff
-from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, Outcome, View
+from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, SyncResult, View
 from kwhatif.controllers.pods import controllers_of, keys_of, named, reference, standing
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import controller_of, parse_time
@@ -43,17 +43,17 @@ class Replicas(BackingOff):
             return keys if (was[:2], was[3]) != (now[:2], now[3]) else ()
         return keys_of(after, kind=self._kind)
 
-    def sync(self, key: str, view: View) -> Outcome:
+    def sync(self, key: str, view: View) -> SyncResult:
         """See `Controller` (`manageReplicas`)."""
         owner = view.state.cluster.get(self._kind, key)
         if owner is None or owner.metadata.deletion_timestamp is not None:
             return NOTHING
         missing = _wanted(owner) - view.count_active(owner)
         if missing > 0:
-            return Outcome(tuple(map(Create, self._new_pods(owner, key, min(missing, BURST), view))))
+            return SyncResult(tuple(map(Create, self._new_pods(owner, key, min(missing, BURST), view))))
         self.synced(key, NOTHING, view)
         if missing < 0:
-            return Outcome(tuple(self._deletions(owner, active(view.pods_of(owner)), min(-missing, BURST), view)))
+            return SyncResult(tuple(self._deletions(owner, active(view.pods_of(owner)), min(-missing, BURST), view)))
         return NOTHING
 
     def _new_pods(self, owner: ReplicaSet | ReplicationController, key: str, count: int, view: View) -> Iterable[Pod]:

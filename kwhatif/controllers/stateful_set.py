@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.claim_owners import with_owners
-from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, Outcome, Update, View, Write
+from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, SyncResult, Update, View, Write
 from kwhatif.controllers.pods import is_available, keys_of, next_available, owners_of_changed, reference
 from kwhatif.controllers.revisions import Revision, has_others, note_missed, revision_label, revisions_of
 from kwhatif.model.cluster import KubernetesObject, key_of
@@ -57,7 +57,7 @@ class StatefulSets(BackingOff):
             if any(claim.startswith(prefix) for prefix in prefixes):
                 yield key
 
-    def sync(self, key: str, view: View) -> Outcome:
+    def sync(self, key: str, view: View) -> SyncResult:
         """See `Controller` (`updateStatefulSet`)."""
         stateful_set = view.state.cluster.get(StatefulSet, key)
         if stateful_set is None or stateful_set.metadata.deletion_timestamp is not None:
@@ -103,13 +103,13 @@ class _Sync:
         name, _, number = pod.metadata.name.rpartition("-")
         return int(number) if name == self._set.metadata.name and number.isdigit() else None
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> SyncResult:
         """What the sync does, and when the next pod gets available."""
         count = self._memory.setdefault(_COUNT, self._count(self._current.name))
         moves = self.moves()
         writes = tuple(self._writes(moves, count))
         self._note_status(moves)
-        return Outcome(writes, next_available(self._pods.values(), self._set.spec.min_ready_seconds, self._view))
+        return SyncResult(writes, next_available(self._pods.values(), self._set.spec.min_ready_seconds, self._view))
 
     def moves(self) -> Moves:
         """One step of the walk over the pods."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kwhatif.controllers.contract import NOTHING, DeletePod, Outcome, View
+from kwhatif.controllers.contract import NOTHING, DeletePod, SyncResult, View
 from kwhatif.controllers.finished_pods import pods_assigned_to
 from kwhatif.matching.tolerations import NO_EXECUTE, tolerates
 from kwhatif.model.affinity import Toleration
@@ -54,7 +54,7 @@ class TaintEviction:
             return (key_of(before),)
         return ()
 
-    def sync(self, key: str, view: View) -> Outcome:
+    def sync(self, key: str, view: View) -> SyncResult:
         """Delete the pod, or start, keep or cancel its timer."""
         memory = view.memory(self.name, key)
         pod = view.state.cluster.get(Pod, key)
@@ -68,11 +68,11 @@ class TaintEviction:
         if due is None:
             return NOTHING
         if due > view.now:
-            return Outcome(again=due)
+            return SyncResult(again=due)
         memory.clear()
         if pod.metadata.deletion_timestamp is not None:
             return NOTHING
-        return Outcome((DeletePod(key, "TaintEviction", condition=TAINTED),))
+        return SyncResult((DeletePod(key, "TaintEviction", condition=TAINTED),))
 
     def _set_timer(self, pod: Pod, view: View) -> None:
         memory = view.memory(self.name, key_of(pod))

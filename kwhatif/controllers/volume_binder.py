@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.contract import NOTHING, Create, Outcome, Update, View
+from kwhatif.controllers.contract import NOTHING, Create, SyncResult, Update, View
 from kwhatif.matching.volumes import BIND_COMPLETED, WAIT_FOR_FIRST_CONSUMER, claim_class, is_bound_to
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.scheduling import ClaimUnbound, VolumeProvisioned
@@ -144,7 +144,7 @@ class VolumeBinder:
             return [key for key, claim in claims.items() if not claim.spec.volume_name]
         return ()
 
-    def sync(self, key: str, view: View) -> Outcome:
+    def sync(self, key: str, view: View) -> SyncResult:
         """See `Controller`."""
         cluster = view.state.cluster
         claim = cluster.get(PersistentVolumeClaim, key)
@@ -158,7 +158,7 @@ class VolumeBinder:
         if volume is None:
             return NOTHING
         is_known = cluster.get(PersistentVolume, volume.metadata.name) is not None
-        return Outcome((Update(volume) if is_known else Create(volume), Update(claim)))
+        return SyncResult((Update(volume) if is_known else Create(volume), Update(claim)))
 
 
 def caveat_of(claim: str, view: View) -> Caveat | None:
@@ -177,12 +177,12 @@ class NewVolumes:
         """See `Controller`."""
         return (key_of(after),) if isinstance(after, PersistentVolume) and not before and _is_new(after, view) else ()
 
-    def sync(self, key: str, view: View) -> Outcome:
+    def sync(self, key: str, view: View) -> SyncResult:
         """See `Controller`."""
         volume = view.state.cluster.get(PersistentVolume, key)
         if volume is None or volume.spec.claim_ref is not None or volume.status.phase not in ("", "Pending"):
             return NOTHING
-        return Outcome((Update(replace(volume, status=PersistentVolumeStatus(phase="Available"))),))
+        return SyncResult((Update(replace(volume, status=PersistentVolumeStatus(phase="Available"))),))
 
 
 def _is_new(obj: KubernetesObject, view: View) -> bool:

@@ -27,15 +27,15 @@ UNHEALTHY_ZONE, LARGE_ZONE = 0.55, 50
 #: At most so many lost nodes do not disrupt a zone that has others.
 _FEW_LOST = 2
 
-Disruption = Literal["Normal", "PartialDisruption", "FullDisruption"]
+ZoneState = Literal["Normal", "PartialDisruption", "FullDisruption"]
 #: Of every zone, and its number of nodes.
-_States = Mapping[Zone, tuple[Disruption, int]]
+_States = Mapping[Zone, tuple[ZoneState, int]]
 
 
 class _Limiter(msgspec.Struct, frozen=True):
     """A zone's token bucket, which holds one token at most."""
 
-    state: Disruption
+    state: ZoneState
     #: Tokens per second.
     rate: float
     #: Seconds since the start at which there is a token; before that there is none.
@@ -128,7 +128,7 @@ class Zones:
         for zone, (state, size) in states.items():
             self._swap(zone, state, 0.0 if is_everywhere else _rate(state, size))
 
-    def _swap(self, zone: Zone, state: Disruption, rate: float) -> None:
+    def _swap(self, zone: Zone, state: ZoneState, rate: float) -> None:
         """Another rate; the new bucket is as empty as the old one was."""
         before = self._limiter(zone)
         free_at = before.free_at
@@ -142,7 +142,7 @@ def _states(counts: ZoneCounts) -> _States:
     return {zone: (_state(lost, ready), lost + ready) for zone, (lost, ready) in counts.items()}
 
 
-def _state(lost: int, ready: int) -> Disruption:
+def _state(lost: int, ready: int) -> ZoneState:
     if ready == 0:
         return "FullDisruption"
     if lost > _FEW_LOST and lost / (lost + ready) >= UNHEALTHY_ZONE:
@@ -155,7 +155,7 @@ def _is_everywhere(states: _States) -> bool:
     return all(state == "FullDisruption" for state, _ in states.values())
 
 
-def _rate(state: Disruption, size: int) -> float:
+def _rate(state: ZoneState, size: int) -> float:
     if state == "PartialDisruption":
         return SECONDARY_RATE if size > LARGE_ZONE else 0.0
     return RATE

@@ -11,7 +11,7 @@ from kwhatif.model.meta import FrozenMeta
 RefusedBy = Literal["total-limit", "node-limit", "namespace-limit", "pdb", "multiple-pdbs", "forbidden", "not-found"]
 Stage = Literal["Filter", "PreEvictionFilter"]
 ExtensionPoint = Literal["Deschedule", "Balance"]
-NodeClass = Literal["underutilized", "overutilized", "appropriate"]
+UtilizationClass = Literal["underutilized", "overutilized", "appropriate"]
 
 
 class _Why(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rename="camel", tag_field="type", gc=False):
@@ -29,7 +29,7 @@ class ResourceUse(msgspec.Struct, frozen=True, rename="camel", gc=False):
 class NodeUse(_Why, tag="NodeUse"):
     """The node is used too much, or too little; of each resource that has a threshold, before any eviction."""
 
-    node_class: NodeClass
+    node_class: UtilizationClass
     uses: tuple[ResourceUse, ...]
 
 
@@ -114,7 +114,7 @@ Why = (
 )
 
 
-class Attempt(msgspec.Struct, frozen=True):
+class EvictionAttempt(msgspec.Struct, frozen=True):
     """An eviction that was tried. `by`: what refused it; None: the pod is gone."""
 
     order: int
@@ -135,7 +135,7 @@ class ClassifiedNode(msgspec.Struct, frozen=True):
     profile: str
     plugin: str
     node: str
-    node_class: NodeClass
+    node_class: UtilizationClass
     percent: dict[str, float]
 
 
@@ -163,11 +163,11 @@ class Spared(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...]
 
 
-class Cycle(msgspec.Struct, frozen=True):
+class DeschedulingCycle(msgspec.Struct, frozen=True):
     """One cycle. `skipped`: why nothing was looked at."""
 
     skipped: str = ""
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[EvictionAttempt, ...] = ()
     plugins: tuple[PluginRun, ...] = ()
     classes: tuple[ClassifiedNode, ...] = ()
     spared: tuple[Spared, ...] = ()

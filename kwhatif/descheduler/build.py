@@ -19,7 +19,7 @@ from kwhatif.descheduler.arguments import (
 )
 from kwhatif.descheduler.evictor_arguments import DEFAULT_EVICTOR, DefaultEvictorArgs, PriorityThreshold
 from kwhatif.descheduler.go_types import Args
-from kwhatif.descheduler.policy import Policy, Profile
+from kwhatif.descheduler.policy import RunnablePolicy, RunnableProfile
 from kwhatif.descheduler.profiles import ProfileBuilder
 from kwhatif.descheduler.reading import NamedArgs, PolicyReader, meant, quoted, refusal
 from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS, aggregate, validate
@@ -32,7 +32,7 @@ from kwhatif.model.policy import PriorityClass
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 
 
-def build_policy(data: Mapping[str, Any], name: str, cluster: Cluster) -> tuple[Policy, list[Caveat]]:
+def build_policy(data: Mapping[str, Any], name: str, cluster: Cluster) -> tuple[RunnablePolicy, list[Caveat]]:
     """The policy that the data of a file is, and what is to be said about it.
 
     Args:
@@ -46,7 +46,7 @@ def build_policy(data: Mapping[str, Any], name: str, cluster: Cluster) -> tuple[
     reading = PolicyReader(name)
     config, ignored = reading.config(data)
     if config is None:
-        return Policy(), [PolicyIsEmpty(why="it has no apiVersion")]
+        return RunnablePolicy(), [PolicyIsEmpty(why="it has no apiVersion")]
     arguments = [
         [reading.arguments(plugin, f"profiles[{i}].pluginConfig[{j}]") for j, plugin in enumerate(each.plugin_config)]
         for i, each in enumerate(config.profiles)
@@ -57,7 +57,7 @@ def build_policy(data: Mapping[str, Any], name: str, cluster: Cluster) -> tuple[
         for index, (each, args) in enumerate(zip(config.profiles, arguments, strict=True))
     ]
     built = ProfileBuilder(name)
-    policy = Policy(
+    policy = RunnablePolicy(
         node_selector=built.node_selector(config.node_selector),
         profiles=tuple(
             built.profile(each, args, f"profiles[{index}]")
@@ -75,7 +75,7 @@ def build_policy(data: Mapping[str, Any], name: str, cluster: Cluster) -> tuple[
     return policy, [*ignored, *empty]
 
 
-def strategy_policy(strategy: str) -> Policy:
+def strategy_policy(strategy: str) -> RunnablePolicy:
     """The policy in which one strategy runs alone, with its defaults and those of the evictor.
 
     Where the descheduler has no default for what a strategy cannot go without, the values are those of its README.
@@ -88,13 +88,13 @@ def strategy_policy(strategy: str) -> Policy:
         near = nearest(strategy, STRATEGIES)
         hint = f"did you mean {' or '.join(near)}?" if near else f"choose from {', '.join(STRATEGIES)}"
         raise ValueError(f"there is no strategy {strategy!r}: {hint}")
-    profile = Profile(
+    profile = RunnableProfile(
         name="default",
         deschedule=(strategy,) if strategy in DESCHEDULE else (),
         balance=(strategy,) if strategy in BALANCE else (),
         args={strategy: _defaulted(args), DEFAULT_EVICTOR: _system_critical(DefaultEvictorArgs())},
     )
-    return Policy(profiles=(profile,))
+    return RunnablePolicy(profiles=(profile,))
 
 
 #: What `--strategy` runs with, where the zero values will not do.
@@ -113,13 +113,13 @@ STRATEGIES: Mapping[str, Args] = {
 }
 
 
-def _collects_metrics(config: written.PolicyConfig) -> bool:
+def _collects_metrics(config: written.DeschedulerPolicy) -> bool:
     collector = config.metrics_collector
     provided = any(each.source == KUBERNETES_METRICS for each in config.metrics_providers)
     return provided or (collector is not None and collector.enabled)
 
 
-def _validate(config: written.PolicyConfig, arguments: Sequence[Sequence[NamedArgs]], name: str) -> None:
+def _validate(config: written.DeschedulerPolicy, arguments: Sequence[Sequence[NamedArgs]], name: str) -> None:
     """`validateDeschedulerConfiguration`."""
     errors: list[tuple[str, str]] = []
     for i, (profile, plugins) in enumerate(zip(config.profiles, arguments, strict=True)):
@@ -139,14 +139,14 @@ def _validate(config: written.PolicyConfig, arguments: Sequence[Sequence[NamedAr
         raise refusal(name, aggregate(wrong for wrong, _ in errors), fields[0] if len(fields) == 1 else "", places)
 
 
-def _plugins_near(config: written.PolicyConfig) -> str:
+def _plugins_near(config: written.DeschedulerPolicy) -> str:
     """What names of plugins that do not exist may mean."""
     names = dict.fromkeys(plugin.name for profile in config.profiles for plugin in profile.plugin_config)
     near = [found[0] for name in names if name not in ARGUMENTS and (found := nearest(name, ARGUMENTS))]
     return meant(" and ".join(near))
 
 
-def _metrics_errors(config: written.PolicyConfig) -> Iterator[str]:
+def _metrics_errors(config: written.DeschedulerPolicy) -> Iterator[str]:
     providers: dict[str, written.MetricsProvider] = {}
     for provider in config.metrics_providers:
         if provider.source in providers:
@@ -180,7 +180,7 @@ def _prometheus_errors(prometheus: written.Prometheus | None) -> Iterator[str]:
 
 
 def _with_defaults(
-    profile: written.ProfileConfig, plugins: Sequence[NamedArgs], path: str, name: str, cluster: Cluster
+    profile: written.DeschedulerProfile, plugins: Sequence[NamedArgs], path: str, name: str, cluster: Cluster
 ) -> dict[str, Args]:
     """Arguments by plugin, the first of each name, with defaults and the evictor's priority (`setDefaults`)."""
     known: dict[str, Args] = {}

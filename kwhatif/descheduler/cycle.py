@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kwhatif.descheduler.attempt import ClassifiedNode, Cycle, ExtensionPoint, PluginRun, Spared
+from kwhatif.descheduler.attempt import ClassifiedNode, DeschedulingCycle, ExtensionPoint, PluginRun, Spared
 from kwhatif.descheduler.default_evictor import DefaultEvictor
 from kwhatif.descheduler.evictor_arguments import DEFAULT_EVICTOR, DefaultEvictorArgs
 from kwhatif.descheduler.handle import Handle, PodEvictor
@@ -21,8 +21,8 @@ from kwhatif.descheduler.plugins import (
     remove_pods_violating_node_taints,
     remove_pods_violating_topology_spread_constraint,
 )
-from kwhatif.descheduler.policy import Policy, Profile
-from kwhatif.descheduler.world import World
+from kwhatif.descheduler.policy import RunnablePolicy, RunnableProfile
+from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.model.cluster import key_of
 from kwhatif.model.node import Node
 
@@ -44,11 +44,11 @@ PLUGINS: Mapping[str, Run] = {
 _FEWEST_NODES = 2
 
 
-def run_cycle(policy: Policy, world: World) -> Cycle:
+def run_cycle(policy: RunnablePolicy, world: DeschedulerWorld) -> DeschedulingCycle:
     """All profiles' plugins of the extension point Deschedule, in order, then those of Balance. `world` changes."""
     nodes = world.ready_nodes(policy.node_selector)
     if len(nodes) < _FEWEST_NODES:
-        return Cycle(skipped="Skipping descheduling cycle: requires >=2 nodes")
+        return DeschedulingCycle(skipped="Skipping descheduling cycle: requires >=2 nodes")
     pod_evictor = PodEvictor(policy, world)
     evictors = [_evictor(profile, world) for profile in policy.profiles]
     spared = [
@@ -71,16 +71,18 @@ def run_cycle(policy: Policy, world: World) -> Cycle:
                     PluginRun(profile.name, name, point, evicted, len(made) - evicted, error, tuple(handle.notes))
                 )
                 classes += handle.classes
-    return Cycle("", tuple(pod_evictor.attempts), tuple(plugins), tuple(classes), tuple(spared))
+    return DeschedulingCycle("", tuple(pod_evictor.attempts), tuple(plugins), tuple(classes), tuple(spared))
 
 
-def _evictor(profile: Profile, world: World) -> DefaultEvictor:
+def _evictor(profile: RunnableProfile, world: DeschedulerWorld) -> DefaultEvictor:
     args = profile.args[DEFAULT_EVICTOR]
     assert isinstance(args, DefaultEvictorArgs)
     return DefaultEvictor(args, world)
 
 
-def _spared(profile: Profile, evictor: DefaultEvictor, nodes: Sequence[Node], world: World) -> Iterator[Spared]:
+def _spared(
+    profile: RunnableProfile, evictor: DefaultEvictor, nodes: Sequence[Node], world: DeschedulerWorld
+) -> Iterator[Spared]:
     """The pods on these nodes that neither strategy of the profile can evict, as long as nothing changes."""
     for node in nodes:
         for pod in world.pods(node.metadata.name):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from kwhatif.descheduler.evictor_arguments import DefaultEvictorArgs
 from kwhatif.descheduler.node_fit import OtherNodes
 from kwhatif.descheduler.validate import DEFAULT_PROTECTIONS
-from kwhatif.descheduler.world import World
+from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.model.duration import go_duration, parse_duration
 from kwhatif.model.pod import Pod
@@ -26,7 +26,7 @@ Check = Callable[[Pod], str]
 class DefaultEvictor:
     """The evictor of one profile."""
 
-    def __init__(self, args: DefaultEvictorArgs, world: World) -> None:
+    def __init__(self, args: DefaultEvictorArgs, world: DeschedulerWorld) -> None:
         self._args = args
         self._world = world
         self._checks = [*_protections(args, world), *_conditions(args, world)]
@@ -97,7 +97,7 @@ def _protected(args: DefaultEvictorArgs) -> frozenset[str]:
     return frozenset(name for name, is_on in on.items() if is_on)
 
 
-def _protections(args: DefaultEvictorArgs, world: World) -> Iterator[Check]:
+def _protections(args: DefaultEvictorArgs, world: DeschedulerWorld) -> Iterator[Check]:
     """The checks, in upstream's order."""
     on = _protected(args)
     yield _unmovable
@@ -120,7 +120,7 @@ def _protections(args: DefaultEvictorArgs, world: World) -> Iterator[Check]:
         yield _resource_claims
 
 
-def _conditions(args: DefaultEvictorArgs, world: World) -> Iterator[Check]:
+def _conditions(args: DefaultEvictorArgs, world: DeschedulerWorld) -> Iterator[Check]:
     selector = compile_selector(args.label_selector)
     if not (selector.nothing or selector.empty):
         yield (
@@ -185,7 +185,7 @@ def _daemon_set(pod: Pod) -> str:
     return ""
 
 
-def _claims(args: DefaultEvictorArgs, world: World) -> Check:
+def _claims(args: DefaultEvictorArgs, world: DeschedulerWorld) -> Check:
     """Pods with claims; with a list of storage classes, only those with claims of one of them."""
     config = args.pod_protections.config
     protected = config.pods_with_pvc.protected_storage_classes if config and config.pods_with_pvc else ()
@@ -204,7 +204,7 @@ def _claims(args: DefaultEvictorArgs, world: World) -> Check:
     return check
 
 
-def _storage_class(namespace: str, name: str, world: World) -> tuple[str, str]:
+def _storage_class(namespace: str, name: str, world: DeschedulerWorld) -> tuple[str, str]:
     """The claim's storage class, or "" and why it is not known."""
     claim = world.state.cluster.get(PersistentVolumeClaim, f"{namespace}/{name}")
     if claim is None:
@@ -226,7 +226,7 @@ def _resource_claims(pod: Pod) -> str:
     return ""
 
 
-def _too_few(pod: Pod, wanted: int, world: World) -> str:
+def _too_few(pod: Pod, wanted: int, world: DeschedulerWorld) -> str:
     owners = pod.metadata.owner_references
     if len(owners) != 1:
         return ""
@@ -234,7 +234,7 @@ def _too_few(pod: Pod, wanted: int, world: World) -> str:
     return f"owner has {count} replicas which is less than minReplicas of {wanted}" if count < wanted else ""
 
 
-def _too_young(text: str, world: World) -> Check:
+def _too_young(text: str, world: DeschedulerWorld) -> Check:
     least = parse_duration(text)
     # QUIRK: (metav1.Duration) not the duration is printed, but the struct that it is in.
     reason = f"pod age is not older than MinPodAge: &Duration{{Duration:{go_duration(least)},}} seconds"

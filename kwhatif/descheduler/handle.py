@@ -8,13 +8,13 @@ from enum import Enum
 
 import msgspec
 
-from kwhatif.controllers.eviction import FORBIDDEN, NOT_FOUND, TOO_MANY_REQUESTS, Refused
+from kwhatif.controllers.eviction import FORBIDDEN, NOT_FOUND, TOO_MANY_REQUESTS, EvictionRefused
 from kwhatif.descheduler.arguments import Namespaces
-from kwhatif.descheduler.attempt import Attempt, ClassifiedNode, RefusedBy, Why
+from kwhatif.descheduler.attempt import ClassifiedNode, EvictionAttempt, RefusedBy, Why
 from kwhatif.descheduler.default_evictor import DefaultEvictor
 from kwhatif.descheduler.node_fit import NodeFit
-from kwhatif.descheduler.policy import Policy
-from kwhatif.descheduler.world import World
+from kwhatif.descheduler.policy import RunnablePolicy
+from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.matching.labels import compile_selector
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import LabelSelector
@@ -37,19 +37,19 @@ class Result(Enum):
 class PodEvictor:
     """Evicts as long as the policy's limits allow; only what is gone counts. One for all profiles of a cycle."""
 
-    def __init__(self, policy: Policy, world: World) -> None:
+    def __init__(self, policy: RunnablePolicy, world: DeschedulerWorld) -> None:
         self.policy = policy
         self.world = world
         self._per_node: Counter[str] = Counter()
         self._per_namespace: Counter[str] = Counter()
-        self.attempts: list[Attempt] = []
+        self.attempts: list[EvictionAttempt] = []
 
     def evict(self, pod: Pod, why: Why, profile: str, plugin: str) -> Result:
         """Try it, and note what came of it."""
         by, message, budgets = self._limited(pod) or self._asked(pod)
         node = pod.spec.node_name
         self.attempts.append(
-            Attempt(len(self.attempts) + 1, key_of(pod), node, profile, plugin, why, by, message, budgets)
+            EvictionAttempt(len(self.attempts) + 1, key_of(pod), node, profile, plugin, why, by, message, budgets)
         )
         if by is None:
             self._per_node[node] += 1
@@ -78,7 +78,7 @@ class PodEvictor:
         return *_worded(refused, pod.metadata.name), refused.budgets
 
 
-def _worded(refused: Refused, name: str) -> tuple[RefusedBy, str]:
+def _worded(refused: EvictionRefused, name: str) -> tuple[RefusedBy, str]:
     quoted = msgspec.json.encode(name).decode()
     match refused.code:
         case code if code == TOO_MANY_REQUESTS:

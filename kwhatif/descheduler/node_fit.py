@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from kwhatif.descheduler.tolerance import keeps_away, untolerated
-from kwhatif.descheduler.world import World
+from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.framework.reference import is_reference
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.matching.node_affinity import RequiredNodeAffinity
@@ -27,7 +27,7 @@ _UNITS = 1000
 class NodeFit:
     """Asks the same world again and again."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: DeschedulerWorld) -> None:
         self._world = world
 
     def fits_any(self, pod: Pod, nodes: Iterable[Node]) -> bool:
@@ -110,7 +110,7 @@ class OtherNodes:
     that a pod has left. Pods with anti-affinity terms are asked about one by one (see `NodeFit._is_met`).
     """
 
-    def __init__(self, world: World, nodes: Sequence[Node]) -> None:
+    def __init__(self, world: DeschedulerWorld, nodes: Sequence[Node]) -> None:
         self._world = world
         self._fit = NodeFit(world)
         self._nodes = nodes

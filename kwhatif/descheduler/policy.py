@@ -14,7 +14,7 @@ API_VERSION = "descheduler/v1alpha2"
 KIND = "DeschedulerPolicy"
 
 
-class PluginSet(Model):
+class DeschedulerPluginSet(Model):
     """Plugins of one extension point; `disabled` does nothing."""
 
     go: ClassVar[str] = "v1alpha2.PluginSet"
@@ -22,19 +22,19 @@ class PluginSet(Model):
     disabled: tuple[str, ...] = ()
 
 
-class Plugins(Model):
+class DeschedulerPlugins(Model):
     """Plugins by extension point; `presort` and `sort` do nothing."""
 
     go: ClassVar[str] = "v1alpha2.Plugins"
-    presort: PluginSet = PluginSet()
-    sort: PluginSet = PluginSet()
-    deschedule: PluginSet = PluginSet()
-    balance: PluginSet = PluginSet()
-    filter: PluginSet = PluginSet()
-    pre_eviction_filter: PluginSet = field(name="preevictionfilter", default=PluginSet())
+    presort: DeschedulerPluginSet = DeschedulerPluginSet()
+    sort: DeschedulerPluginSet = DeschedulerPluginSet()
+    deschedule: DeschedulerPluginSet = DeschedulerPluginSet()
+    balance: DeschedulerPluginSet = DeschedulerPluginSet()
+    filter: DeschedulerPluginSet = DeschedulerPluginSet()
+    pre_eviction_filter: DeschedulerPluginSet = field(name="preevictionfilter", default=DeschedulerPluginSet())
 
 
-class PluginConfig(Model):
+class DeschedulerPluginConfig(Model):
     """Arguments of one plugin, yet to be decoded."""
 
     go: ClassVar[str] = "v1alpha2.PluginConfig"
@@ -42,13 +42,13 @@ class PluginConfig(Model):
     args: Any = None
 
 
-class ProfileConfig(Model):
+class DeschedulerProfile(Model):
     """One profile."""
 
     go: ClassVar[str] = "v1alpha2.DeschedulerProfile"
     name: str = ""
-    plugin_config: tuple[PluginConfig, ...] = ()
-    plugins: Plugins = Plugins()
+    plugin_config: tuple[DeschedulerPluginConfig, ...] = ()
+    plugins: DeschedulerPlugins = DeschedulerPlugins()
 
 
 class MetricsCollector(Model):
@@ -89,13 +89,13 @@ class MetricsProvider(Model):
     prometheus: Prometheus | None = None
 
 
-class PolicyConfig(Model):
+class DeschedulerPolicy(Model):
     """The policy as it is written."""
 
     go: ClassVar[str] = "v1alpha2.DeschedulerPolicy"
     api_version: str = ""
     kind: str = ""
-    profiles: tuple[ProfileConfig, ...] = ()
+    profiles: tuple[DeschedulerProfile, ...] = ()
     node_selector: str | None = None
     max_no_of_pods_to_evict_per_node: Uint | None = None
     max_no_of_pods_to_evict_per_namespace: Uint | None = None
@@ -106,7 +106,7 @@ class PolicyConfig(Model):
     grace_period_seconds: Int64 | None = None
 
 
-class Profile(Model):
+class RunnableProfile(Model):
     """A profile that can be run: plugins by extension point, in order, and the arguments of each."""
 
     name: str
@@ -115,10 +115,10 @@ class Profile(Model):
     args: Mapping[str, Args] = {}
 
 
-class Policy(Model):
+class RunnablePolicy(Model):
     """A policy that can be run. None: no limit."""
 
-    profiles: tuple[Profile, ...] = ()
+    profiles: tuple[RunnableProfile, ...] = ()
     #: Label selector of the nodes that are processed; "" is all.
     node_selector: str = ""
     max_per_node: int | None = None

@@ -11,7 +11,7 @@ from kwhatif.descheduler import policy as written
 from kwhatif.descheduler.arguments import BALANCE, DESCHEDULE, LowNodeUtilizationArgs
 from kwhatif.descheduler.evictor_arguments import DEFAULT_EVICTOR, DefaultEvictorArgs
 from kwhatif.descheduler.go_types import Args
-from kwhatif.descheduler.policy import Profile
+from kwhatif.descheduler.policy import RunnableProfile
 from kwhatif.descheduler.reading import quoted, refusal
 from kwhatif.descheduler.validate import PROMETHEUS
 from kwhatif.errors import InputError
@@ -40,7 +40,7 @@ class ProfileBuilder:
             raise self._failed(str(wrong), "nodeSelector") from wrong
         return text or ""
 
-    def profile(self, config: written.ProfileConfig, args: Mapping[str, Args], path: str) -> Profile:
+    def profile(self, config: written.DeschedulerProfile, args: Mapping[str, Args], path: str) -> RunnableProfile:
         """A profile whose plugins exist, stand where they may, and have arguments that they can work with."""
         points = {
             "deschedule": (config.plugins.deschedule, DESCHEDULE),
@@ -63,7 +63,7 @@ class ProfileBuilder:
             wrong = _unusable(plugin, args)
             if wrong:
                 raise self._unbuilt(config.name, f"unable to build {plugin} plugin: {wrong}", f"{path}.pluginConfig")
-        return Profile(
+        return RunnableProfile(
             name=config.name,
             deschedule=config.plugins.deschedule.enabled,
             balance=config.plugins.balance.enabled,

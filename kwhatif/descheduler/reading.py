@@ -38,7 +38,7 @@ class PolicyReader:
             self._name, f"failed decoding descheduler's policy config {quoted(self._name)}: {message}", field, hint
         )
 
-    def config(self, data: Mapping[str, Any]) -> tuple[written.PolicyConfig | None, list[Caveat]]:
+    def config(self, data: Mapping[str, Any]) -> tuple[written.DeschedulerPolicy | None, list[Caveat]]:
         """The policy as it is written; None where the descheduler takes it for an empty one.
 
         QUIRK: (policyconfig.go, decode) without an apiVersion, it is decoded into a type that has none of the fields.
@@ -60,7 +60,7 @@ class PolicyReader:
                 "kind" if version == API_VERSION else "apiVersion",
                 hint,
             )
-        decoded = go_decode(data, written.PolicyConfig)
+        decoded = go_decode(data, written.DeschedulerPolicy)
         if decoded.value is None:
             raise self._failed(decoded.error, decoded.error_at)
         return decoded.value, [
@@ -85,7 +85,7 @@ class PolicyReader:
             found[name.lower()] = value
         return found["apiversion"], found["kind"]
 
-    def arguments(self, config: written.PluginConfig, path: str) -> NamedArgs:
+    def arguments(self, config: written.DeschedulerPluginConfig, path: str) -> NamedArgs:
         """The arguments of a plugin with their type; None: there is no such plugin."""
         type_ = ARGUMENTS.get(config.name)
         if type_ is None:

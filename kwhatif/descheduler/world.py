@@ -1,4 +1,4 @@
-"""`World`: the nodes and pods of a descheduling cycle. What is evicted is gone at once, and nothing comes in its place.
+"""`DeschedulerWorld`: the nodes and pods of a descheduling cycle. What is evicted is gone at once, and not replaced.
 
 Follows `descheduler/pod/pods.go` and `descheduler/node/node.go`. Upstream takes nodes and pods in the random order of
 its informers' maps; here nodes come by name, and pods by namespace and name.
@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
 from kwhatif.controllers.contract import Update
-from kwhatif.controllers.eviction import EvictionApi, Granted, Refused
+from kwhatif.controllers.eviction import EvictionApi, EvictionGranted, EvictionRefused
 from kwhatif.matching.requests import pod_requests
 from kwhatif.matching.selector_text import parse_selector
 from kwhatif.model.cluster import key_of
@@ -26,7 +26,7 @@ _SECOND = 1_000_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class World:
+class DeschedulerWorld:
     """A state that evictions change, and the moment that ages count to."""
 
     def __init__(self, state: State, moment: int, *, backwards: bool = False) -> None:
@@ -137,11 +137,11 @@ class World:
 
     # --- evictions -----------------------------------------------------------------------------------
 
-    def evict(self, pod: Pod) -> Refused | None:
+    def evict(self, pod: Pod) -> EvictionRefused | None:
         """Ask the Eviction API; None: the pod is gone."""
         key = key_of(pod)
         answer = self._api.evict(key)
-        if isinstance(answer, Granted):
+        if isinstance(answer, EvictionGranted):
             for write in answer.writes:
                 if isinstance(write, Update):
                     self.state.apply(Upsert(write.obj))

@@ -13,7 +13,7 @@ from kwhatif.framework.reference import is_reference
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.pod import Pod
 from kwhatif.queue.queued_pod import QueuedPodInfo
-from kwhatif.queue.unschedulable_pods import Cause, Group, UnschedulablePods
+from kwhatif.queue.unschedulable_pods import CauseGroup, RejectionCause, UnschedulablePods
 
 
 class QueueingStrategy(IntEnum):
@@ -116,7 +116,7 @@ class QueueingHints:
         return answers
 
     @staticmethod
-    def strategy(info: QueuedPodInfo | Cause, answers: Answers) -> QueueingStrategy:
+    def strategy(info: QueuedPodInfo | RejectionCause, answers: Answers) -> QueueingStrategy:
         """What follows from the answers. A plugin that waits for something (Pending) does away with backoff."""
         if not info.unschedulable_plugins and not info.pending_plugins:
             return QueueingStrategy.AFTER_BACKOFF
@@ -154,8 +154,8 @@ class QueueingHints:
 
     def _answers_in(
         self,
-        cause: Cause,
-        group: Group,
+        cause: RejectionCause,
+        group: CauseGroup,
         occurrence: Occurrence,
         own: bytes | None,
         keys: dict[HintIndex, Keys] | None,
@@ -186,7 +186,7 @@ class QueueingHints:
     def _concerned(
         self,
         asked: Sequence[Registration],
-        group: Group,
+        group: CauseGroup,
         occurrence: Occurrence,
         own: bytes | None,
         keys: dict[HintIndex, Keys] | None,

@@ -9,7 +9,7 @@ from kwhatif.framework.hints import HintIndex, Keys
 from kwhatif.queue.queued_pod import QueuedPodInfo
 
 
-class Cause(NamedTuple):
+class RejectionCause(NamedTuple):
     """Why pods are here: it decides which plugins are asked about an event."""
 
     scheduler_name: str
@@ -23,8 +23,8 @@ class Cause(NamedTuple):
         return self.unschedulable_plugins | self.pending_plugins
 
 
-def _cause(info: QueuedPodInfo) -> Cause:
-    return Cause(
+def _cause(info: QueuedPodInfo) -> RejectionCause:
+    return RejectionCause(
         info.pod_info.pod.spec.scheduler_name,
         frozenset(info.unschedulable_plugins),
         frozenset(info.pending_plugins),
@@ -72,7 +72,7 @@ class _Shelf:
             yield from self._by_key.get(key, ())
 
 
-class Group:
+class CauseGroup:
     """The pods that are here for one cause, by what they have in common with their replicas."""
 
     def __init__(self) -> None:
@@ -113,8 +113,8 @@ class UnschedulablePods:
 
     def __init__(self) -> None:
         self._pods: Pods = {}
-        self._places: dict[str, tuple[Cause, bytes]] = {}
-        self._groups: dict[Cause, Group] = {}
+        self._places: dict[str, tuple[RejectionCause, bytes]] = {}
+        self._groups: dict[RejectionCause, CauseGroup] = {}
 
     def fork(self) -> UnschedulablePods:
         """An independent pool with the same content, in the same order."""
@@ -122,7 +122,7 @@ class UnschedulablePods:
         forks = other._pods = {key: info.fork() for key, info in self._pods.items()}
         other._places = self._places.copy()
         for cause, group in self._groups.items():
-            other._groups[cause] = mine = Group()
+            other._groups[cause] = mine = CauseGroup()
             mine.templates = {template: {key: forks[key] for key in pods} for template, pods in group.templates.items()}
         return other
 
@@ -146,7 +146,7 @@ class UnschedulablePods:
             cause, template = place
             group = self._groups.get(cause)
             if group is None:
-                group = self._groups[cause] = Group()
+                group = self._groups[cause] = CauseGroup()
             group.add(template, info)
             self._pods[key] = info
 
@@ -162,7 +162,7 @@ class UnschedulablePods:
         if not group.templates:
             del self._groups[cause]
 
-    def groups(self) -> list[tuple[Cause, Group]]:
+    def groups(self) -> list[tuple[RejectionCause, CauseGroup]]:
         """The pods by cause."""
         return list(self._groups.items())
 

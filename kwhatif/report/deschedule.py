@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from kwhatif.descheduler.attempt import ExtensionPoint, NodeClass, RefusedBy, Stage, Why
+from kwhatif.descheduler.attempt import ExtensionPoint, RefusedBy, Stage, UtilizationClass, Why
 from kwhatif.report.row import Row
 
 Landing = Literal["SameNode", "Elsewhere", "Preempts", "Pending", "None"]
@@ -91,7 +91,7 @@ class NodeClassRow(Row):
     profile: str
     plugin: str
     node: str
-    node_class: NodeClass = msgspec.field(name="class")
+    node_class: UtilizationClass = msgspec.field(name="class")
     percent: dict[str, float]
 
 

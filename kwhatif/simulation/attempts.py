@@ -1,4 +1,4 @@
-"""`Attempts`: the scheduling cycles of all profiles, on the state of a simulated world."""
+"""`SimulatedAttempts`: the scheduling cycles of all profiles, on the state of a simulated world."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kwhatif.simulation.world import World
 from kwhatif.state.pod_info import PodInfo
 
 
-class Attempts:
+class SimulatedAttempts:
     """What was found for pods of a signature is kept, and shared by forks."""
 
     def __init__(self, world: World, profiles: Mapping[str, Profile], *, scored: bool) -> None:
@@ -28,9 +28,9 @@ class Attempts:
             for name, profile in profiles.items()
         }
 
-    def fork(self, world: World) -> Attempts:
+    def fork(self, world: World) -> SimulatedAttempts:
         """The same in a fork of the world."""
-        other = Attempts.__new__(Attempts)
+        other = SimulatedAttempts.__new__(SimulatedAttempts)
         other._world, other._cycles = world, Cycles()
         other._cycles.number = self._cycles.number
         other._caches = {

@@ -18,11 +18,11 @@ from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.evictors import Evictor, Evictors
 from kwhatif.simulation.kubelets import Kubelets
-from kwhatif.simulation.loops import Cycle, Loops
+from kwhatif.simulation.loops import EndlessLoop, Loops
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.reactions import LivelockError, Reactions
 from kwhatif.simulation.scheduler import Scheduler
-from kwhatif.simulation.tally import Tally
+from kwhatif.simulation.tally import WorkloadTally
 from kwhatif.simulation.world import World
 from kwhatif.state.state import State
 
@@ -66,10 +66,10 @@ class Engine:
         self.kubelets = Kubelets(self.world, parameters)
         self.reactions = Reactions(self.world, controllers)
         self.loops = Loops(self.world)
-        self.tally = Tally(self.world)
+        self.tally = WorkloadTally(self.world)
         self.evictors = Evictors(self.world)
         #: Found a round that comes back for ever.
-        self.cycle: Cycle | None = None
+        self.cycle: EndlessLoop | None = None
         self.is_over_horizon = False
         #: How many events there were before anybody did anything.
         self.first_event = 0
@@ -203,7 +203,7 @@ class Engine:
                 goes_on = self.kubelets.finish() or self._is_due_now()
             self.reactions.react()
         except LivelockError as endless:
-            self.cycle = Cycle.at_one_moment(self.world, str(endless))
+            self.cycle = EndlessLoop.at_one_moment(self.world, str(endless))
             return
         self.tally.look()
         self.cycle = self.loops.look(len(self.evictors.names), self._is_due_since)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kwhatif.controllers.contract import Outcome, View
+from kwhatif.controllers.contract import SyncResult, View
 from kwhatif.simulation.world import World
 
 
@@ -22,7 +22,7 @@ class Evictor(Protocol):
     def fork(self) -> Evictor:
         """An independent one that has come as far."""
 
-    def attempt(self, view: View) -> Outcome:
+    def attempt(self, view: View) -> SyncResult:
         """What it does now; `again`: when it tries again."""
 
     def is_waiting_for(self, view: View) -> bool:

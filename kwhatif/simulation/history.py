@@ -7,7 +7,7 @@ import msgspec
 from kwhatif.controllers.contract import How
 
 
-class Event(msgspec.Struct, frozen=True):
+class StoryEvent(msgspec.Struct, frozen=True):
     """One thing that happened."""
 
     id: int
@@ -43,7 +43,7 @@ class History:
     """Grows, and is never changed."""
 
     def __init__(self) -> None:
-        self.events: list[Event] = []
+        self.events: list[StoryEvent] = []
         #: By UID.
         self.gone: dict[str, Gone] = {}
 
@@ -53,7 +53,7 @@ class History:
         other.events, other.gone = self.events.copy(), self.gone.copy()
         return other
 
-    def note(self, event: Event) -> int:
+    def note(self, event: StoryEvent) -> int:
         """Write it down; returns its id."""
         self.events.append(event)
         return event.id

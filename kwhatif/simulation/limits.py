@@ -15,7 +15,7 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.workloads.many import FEW, most_pods, room_for, wanted
 
 
-class Limits:
+class PodLimits:
     """Pods beyond a number that says nothing new are refused, and the workloads that ask for them are kept."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -30,7 +30,7 @@ class Limits:
         #: By workload, how many pods it can have at most, and when that was so.
         self._known: dict[str, tuple[float, int]] = {}
 
-    def fork(self) -> Limits:
+    def fork(self) -> PodLimits:
         """An independent copy."""
         other = copy(self)
         other.short, other._evicted, other._known = self.short.copy(), self._evicted.copy(), self._known.copy()

@@ -24,7 +24,7 @@ _NAMED = "StatefulSet"
 _REVISIONS = ("pod-template-hash", "controller-revision-hash")
 
 
-class Cycle(msgspec.Struct, frozen=True):
+class EndlessLoop(msgspec.Struct, frozen=True):
     """One round of what comes back for ever."""
 
     #: Seconds since the start.
@@ -37,7 +37,7 @@ class Cycle(msgspec.Struct, frozen=True):
     doubt: str = ""
 
     @classmethod
-    def at_one_moment(cls, world: World, why: str) -> Cycle:
+    def at_one_moment(cls, world: World, why: str) -> EndlessLoop:
         """No time passes any more."""
         last = len(world.history.events)
         return cls(world.now, world.now, max(0, last - 100), last, why)
@@ -77,7 +77,7 @@ class Loops:
         """Somebody acts from outside: what was before does not count."""
         self._seen = {}
 
-    def look(self, evictors: int, is_due_since: Callable[[float], bool]) -> Cycle | None:
+    def look(self, evictors: int, is_due_since: Callable[[float], bool]) -> EndlessLoop | None:
         """Whether the present was there before.
 
         Args:
@@ -91,12 +91,12 @@ class Loops:
         if before is now or world.churn == before.churn or now.at == before.at:
             return None
         if not is_due_since(before.at):
-            return Cycle(before.at, now.at, before.events, now.events)
+            return EndlessLoop(before.at, now.at, before.events, now.events)
         now.times = before.times + 1
         self._seen[mark] = now
         if now.times < _TIMES:
             return None
-        return Cycle(before.at, now.at, before.events, now.events, "something that is yet to come may end it")
+        return EndlessLoop(before.at, now.at, before.events, now.events, "something that is yet to come may end it")
 
 
 _OBSERVED = (Pod, Node, PodDisruptionBudget, Job)

@@ -7,7 +7,7 @@ from copy import copy
 from itertools import chain
 from typing import NamedTuple
 
-from kwhatif.controllers.contract import Controller, Create, Outcome
+from kwhatif.controllers.contract import Controller, Create, SyncResult
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
@@ -26,7 +26,7 @@ class _Timer(NamedTuple):
     because: int | None
 
 
-class Refusal(NamedTuple):
+class CreateRefusal(NamedTuple):
     """The API server does not take what a controller would create."""
 
     #: The controller with the key of its object, as in events.
@@ -62,7 +62,7 @@ class Reactions:
         #: How many timers of a key have come to nothing since something has.
         self._vain: dict[tuple[int, str], int] = {}
         #: Of keys whose last object was refused, which they still want to create.
-        self.refusals: dict[tuple[int, str], Refusal] = {}
+        self.refusals: dict[tuple[int, str], CreateRefusal] = {}
         world.watchers.append(self._observe)
 
     def fork(self, world: World) -> Reactions:
@@ -194,7 +194,7 @@ class Reactions:
         self._wake_again(self._deadlines, number, key, outcome.deadline, because)
         self._carry_out(number, key, outcome, because)
 
-    def _carry_out(self, number: int, key: str, outcome: Outcome, because: int | None) -> None:
+    def _carry_out(self, number: int, key: str, outcome: SyncResult, because: int | None) -> None:
         controller = self._controllers[number]
         if outcome.writes:
             self._vain.pop((number, key), None)
@@ -214,7 +214,9 @@ class Reactions:
                 self._carry_out(number, key, refused(key, write, denied, self._world), because)
             known = self.refusals.get((number, key))
             since = len(self._world.history.events) if known is None else known.since
-            self.refusals[number, key] = Refusal(actor, write.obj, denied.message, since, self._world.state.generation)
+            self.refusals[number, key] = CreateRefusal(
+                actor, write.obj, denied.message, since, self._world.state.generation
+            )
             return
 
 

@@ -26,7 +26,7 @@ from kwhatif.queue.preempting import Preempting
 from kwhatif.queue.profiles import fork_profile, queue_profile
 from kwhatif.queue.queued_pod import QueuedPodInfo
 from kwhatif.queue.scheduling_queue import SchedulingQueue
-from kwhatif.simulation.attempts import Attempts
+from kwhatif.simulation.attempts import SimulatedAttempts
 from kwhatif.simulation.clock import SECOND
 from kwhatif.simulation.pods import bound, with_condition
 from kwhatif.simulation.world import World
@@ -57,7 +57,7 @@ class Scheduler:
         self._queues = {
             name: queue_profile(profile, world.state, self._preempting) for name, profile in profiles.items()
         }
-        self.attempts = Attempts(world, profiles, scored=scored)
+        self.attempts = SimulatedAttempts(world, profiles, scored=scored)
         self.queue = SchedulingQueue(self._queues, cluster)
         self._handlers = EventHandlers(self.queue, profiles.keys())
         self._ticks = 0

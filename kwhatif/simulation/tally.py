@@ -52,7 +52,7 @@ class BudgetStanding(msgspec.Struct, frozen=True):
     most_healthy: int = 0
 
 
-class Tally:
+class WorkloadTally:
     """Kept up with every change; `look` is for the end of a moment."""
 
     def __init__(self, world: World) -> None:
@@ -75,7 +75,7 @@ class Tally:
         self.budgets_before = {key: each.allowed for key, each in self.budgets.items()}
         world.watchers.append(self._observe)
 
-    def fork(self, world: World) -> Tally:
+    def fork(self, world: World) -> WorkloadTally:
         """The same of a fork of the world."""
         other = copy(self)
         self._mark, other._mark = object(), object()

@@ -21,8 +21,8 @@ from kwhatif.model.policy import ResourceQuota
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
-from kwhatif.simulation.history import Event, Gone, History
-from kwhatif.simulation.limits import Limits
+from kwhatif.simulation.history import Gone, History, StoryEvent
+from kwhatif.simulation.limits import PodLimits
 from kwhatif.simulation.owned import root_of
 from kwhatif.simulation.pods import marked, with_condition
 from kwhatif.simulation.sayings import said_of_update
@@ -55,7 +55,7 @@ class World(SimulatedView):
         self._usage = QuotaUsage(state.cluster)
         self._replicas = ReplicaAdmission()
         self._made = 0
-        self.limits = Limits(state.cluster)
+        self.limits = PodLimits(state.cluster)
 
     def fork(self) -> Self:
         """An independent world with the same past, which nobody watches yet."""
@@ -73,7 +73,7 @@ class World(SimulatedView):
         """Something happens that the story is to have; returns the event's id."""
         name = obj if isinstance(obj, str) else f"{type(obj).__name__} {key_of(cast('KubernetesObject', obj))}"
         number = len(self.history.events)
-        return self.history.note(Event(number, self.now, because, actor, verb, name, node or None, detail))
+        return self.history.note(StoryEvent(number, self.now, because, actor, verb, name, node or None, detail))
 
     def write(self, write: Write, actor: str, because: int | None) -> Denied | None:
         """What the API server makes of a request; a refusal only of a `Create`."""

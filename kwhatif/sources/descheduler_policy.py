@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.descheduler.build import build_policy
 from kwhatif.descheduler.decode import sorted_keys
-from kwhatif.descheduler.policy import KIND, Policy
+from kwhatif.descheduler.policy import KIND, RunnablePolicy
 from kwhatif.errors import InputError
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.manifests import FieldIgnored
@@ -21,7 +21,7 @@ class DeschedulerPolicyFile(NamedTuple):
     """A policy that the descheduler takes."""
 
     name: str
-    policy: Policy
+    policy: RunnablePolicy
     caveats: list[Caveat]
 
 

@@ -18,7 +18,7 @@ import msgspec
 from kwhatif._version import __version__
 from kwhatif.errors import InputError, Problem
 from kwhatif.model.cluster import KubernetesObject
-from kwhatif.sweep.scenario import Outcome, Player, Question
+from kwhatif.sweep.scenario import Player, ScenarioOutcome, SweepQuestion
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
@@ -27,7 +27,7 @@ class _Head(msgspec.Struct, frozen=True):
     """What the outcomes are about."""
 
     kwhatif: str
-    question: Question
+    question: SweepQuestion
     #: Of the cluster, how long things take, and the scheduler's configuration.
     digest: str
 
@@ -42,7 +42,7 @@ class SweepFile:
             InputError: the file is of something else, or cannot be read or written.
         """
         self._path = Path(path)
-        self.outcomes: dict[str, Outcome] = {}
+        self.outcomes: dict[str, ScenarioOutcome] = {}
         head = _Head(__version__, player.question, _digest(player))
         try:
             lines = self._path.read_bytes().splitlines(keepends=True) if self._path.exists() else []
@@ -70,9 +70,9 @@ class SweepFile:
             what = "of another release" if is_old else "about another cluster, or another question"
             raise self._refused(f"is {what}", "name another file, or remove this one")
 
-    def _outcome(self, number: int, line: bytes) -> Outcome:
+    def _outcome(self, number: int, line: bytes) -> ScenarioOutcome:
         try:
-            return msgspec.json.decode(line, type=Outcome)
+            return msgspec.json.decode(line, type=ScenarioOutcome)
         except msgspec.MsgspecError as wrong:
             raise self._refused(f"line {number}: {wrong}", "name another file, or remove this one") from wrong
 
@@ -80,7 +80,7 @@ class SweepFile:
         self._file.close()
         return InputError([Problem("--resume", f"{self._path}: {message}", hint=hint)])
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: ScenarioOutcome) -> None:
         """One more is done."""
         self.outcomes[outcome.row.scenario] = outcome
         self._write(outcome)

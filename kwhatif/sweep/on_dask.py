@@ -7,7 +7,7 @@ from concurrent.futures import CancelledError
 from typing import Any
 
 from kwhatif.errors import InputError, Problem, WorkersLost
-from kwhatif.sweep.scenario import Outcome, Player, Scenario, blocks
+from kwhatif.sweep.scenario import Player, ScenarioOutcome, SweepScenario, blocks
 
 #: Seconds until a scheduler that does not answer is given up.
 _PATIENCE = "10s"
@@ -17,7 +17,7 @@ _TRIES = 3
 _FEWEST = 4
 
 
-def play_on_dask(player: Player, scenarios: Sequence[Scenario], address: str) -> Iterator[Outcome]:
+def play_on_dask(player: Player, scenarios: Sequence[SweepScenario], address: str) -> Iterator[ScenarioOutcome]:
     """Play them on the workers of that scheduler; the outcomes come as they are found.
 
     What a lost worker was at others do. Whoever stops asking for more leaves nothing behind.
@@ -52,7 +52,7 @@ class _Work:
         self._there: Any = None
         self._lost: dict[str, int] = {}
 
-    def outcomes(self, left: list[list[Scenario]]) -> Iterator[Outcome]:
+    def outcomes(self, left: list[list[SweepScenario]]) -> Iterator[ScenarioOutcome]:
         """Until all blocks are done."""
         from distributed import KilledWorker, as_completed
 
@@ -62,7 +62,7 @@ class _Work:
             left = []
             for task in as_completed(list(tasks)):
                 try:
-                    found: list[Outcome] = task.result()
+                    found: list[ScenarioOutcome] = task.result()
                 except (CancelledError, KilledWorker):  # lost with a worker, though it may have been done
                     left.append(self._again(tasks[task]))
                     continue
@@ -70,7 +70,7 @@ class _Work:
                 task.release()
             self._there.release()
 
-    def _again(self, block: list[Scenario]) -> list[Scenario]:
+    def _again(self, block: list[SweepScenario]) -> list[SweepScenario]:
         first = block[0].name
         self._lost[first] = self._lost.get(first, 0) + 1
         if self._lost[first] >= _TRIES:
@@ -78,6 +78,6 @@ class _Work:
         return block
 
 
-def _play(player: Player, block: list[Scenario]) -> list[Outcome]:
+def _play(player: Player, block: list[SweepScenario]) -> list[ScenarioOutcome]:
     """What a worker does with a block."""
     return [player.play(scenario) for scenario in block]

@@ -18,7 +18,7 @@ from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 
 from kwhatif.errors import WorkersLost
-from kwhatif.sweep.scenario import Outcome, Player, Scenario, blocks
+from kwhatif.sweep.scenario import Player, ScenarioOutcome, SweepScenario, blocks
 
 #: A cluster of so many pods, times so many scenarios, takes a second or two: more than it takes to start processes.
 _WORTHWHILE = 100_000
@@ -44,18 +44,20 @@ def default_jobs(player: Player, scenarios: int) -> int:
     return max(1, min(available_cores(), scenarios))
 
 
-def play_here(player: Player, scenarios: Sequence[Scenario]) -> Iterator[Outcome]:
+def play_here(player: Player, scenarios: Sequence[SweepScenario]) -> Iterator[ScenarioOutcome]:
     """Play them in this process."""
     return map(player.play, scenarios)
 
 
-def play(player: Player, scenarios: Sequence[Scenario], jobs: int = 0) -> Iterator[Outcome]:
+def play(player: Player, scenarios: Sequence[SweepScenario], jobs: int = 0) -> Iterator[ScenarioOutcome]:
     """Play them in so many processes; 0: as many as are worth while."""
     jobs = jobs or default_jobs(player, len(scenarios))
     return play_here(player, scenarios) if jobs == 1 else play_in_processes(player, scenarios, jobs)
 
 
-def play_in_processes(player: Player, scenarios: Sequence[Scenario], jobs: int, method: str = "") -> Iterator[Outcome]:
+def play_in_processes(
+    player: Player, scenarios: Sequence[SweepScenario], jobs: int, method: str = ""
+) -> Iterator[ScenarioOutcome]:
     """Play them in so many processes, this one included; the outcomes come as they are found.
 
     Whoever stops asking for more, or is interrupted, leaves no process behind.
@@ -88,7 +90,7 @@ def play_in_processes(player: Player, scenarios: Sequence[Scenario], jobs: int, 
             gc.unfreeze()
 
 
-def _some_first(scenarios: Sequence[Scenario], jobs: int) -> tuple[list[Scenario], list[Scenario]]:
+def _some_first(scenarios: Sequence[SweepScenario], jobs: int) -> tuple[list[SweepScenario], list[SweepScenario]]:
     """A few from all parts of the sequence, none where they would be much of it; and the others."""
     count = min(_FIRST, len(scenarios) // (8 * jobs))
     places = {number * len(scenarios) // count for number in range(count)}
@@ -99,12 +101,12 @@ def _some_first(scenarios: Sequence[Scenario], jobs: int) -> tuple[list[Scenario
 class _Team:
     """The workers, and what each is at."""
 
-    def __init__(self, context: BaseContext, player: Player, left: list[list[Scenario]]) -> None:
+    def __init__(self, context: BaseContext, player: Player, left: list[list[SweepScenario]]) -> None:
         self._context = context
         self._player = player
         #: Blocks that nobody is at, the next one last.
         self.left = left[::-1]
-        self._working: dict[Connection, tuple[BaseProcess, list[Scenario]]] = {}
+        self._working: dict[Connection, tuple[BaseProcess, list[SweepScenario]]] = {}
         self._lost: dict[str, int] = {}
 
     def hire(self) -> None:
@@ -115,9 +117,9 @@ class _Team:
         theirs.close()
         self._give(ours, process, [])
 
-    def _give(self, worker: Connection, process: BaseProcess, block: list[Scenario]) -> None:
+    def _give(self, worker: Connection, process: BaseProcess, block: list[SweepScenario]) -> None:
         """Let the worker have one scenario in reserve; when none are left, one that is at nothing may go."""
-        more: list[Scenario] = []
+        more: list[SweepScenario] = []
         while self.left and len(block) + len(more) <= 1:
             more += self.left.pop()
         block += more
@@ -130,9 +132,9 @@ class _Team:
             process.join()
             worker.close()
 
-    def outcomes(self) -> Iterator[Outcome]:
+    def outcomes(self) -> Iterator[ScenarioOutcome]:
         """Until all blocks are done; those of a worker that has ended are done by another."""
-        own: list[Scenario] = []
+        own: list[SweepScenario] = []
         while self._working or own or self.left:
             if not own:
                 own = self.left.pop() if self.left else []
@@ -140,7 +142,7 @@ class _Team:
             if own:
                 yield self._player.play(own.pop(0))
 
-    def _received(self, timeout: float | None) -> Iterator[Outcome]:
+    def _received(self, timeout: float | None) -> Iterator[ScenarioOutcome]:
         """What workers have found out; `timeout`: seconds to wait for some if there is nothing yet."""
         while self._working and (ready := wait(list(self._working), timeout)):
             timeout = 0.0
@@ -159,7 +161,7 @@ class _Team:
                 if len(block) <= 1:  # so that it need not wait while this process plays
                     self._give(worker, process, block)
 
-    def _replace(self, worker: Connection, process: BaseProcess, block: list[Scenario]) -> None:
+    def _replace(self, worker: Connection, process: BaseProcess, block: list[SweepScenario]) -> None:
         del self._working[worker]
         worker.close()
         process.join()
@@ -186,7 +188,7 @@ def _work(orders: Connection, player: Player, parent: int) -> None:
     try:
         while block := _next_block(orders, parent):
             for name, nodes in block:
-                orders.send(player.play(Scenario(name, nodes)))
+                orders.send(player.play(SweepScenario(name, nodes)))
     except OSError:
         return
     except Exception as failure:  # noqa: BLE001 - it is raised where it is waited for

@@ -14,19 +14,19 @@ from kwhatif.model.node import Node
 from kwhatif.report import Report
 from kwhatif.report.story import ScenarioRow
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.sweep.scenario import Drains, Outages, Outcome, Player, Question, Scenario, together
+from kwhatif.sweep.scenario import Drains, Outages, Player, ScenarioOutcome, SweepQuestion, SweepScenario, together
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.maintenance.drain import Drained, with_remedies
 
 #: So many that do harm are explained, the worst first.
 _EXPLAINED = 2
 #: Plays scenarios; the outcomes come in any order.
-Runner = Callable[[Player, Sequence[Scenario]], Iterable[Outcome]]
+Runner = Callable[[Player, Sequence[SweepScenario]], Iterable[ScenarioOutcome]]
 
 
 def drain_each(session: Session, nodes: Sequence[str], question: Drains, parameters: Parameters, run: Runner) -> Report:
     """Drain each of the nodes alone."""
-    return _sweep(session, [Scenario(name, (name,)) for name in nodes], question, parameters, run)
+    return _sweep(session, [SweepScenario(name, (name,)) for name in nodes], question, parameters, run)
 
 
 def outage_each(session: Session, key: str, question: Outages, parameters: Parameters, run: Runner) -> Report:
@@ -44,18 +44,18 @@ def outage_each(session: Session, key: str, question: Outages, parameters: Param
     return _sweep(session, scenarios, question, parameters, run)
 
 
-def groups_of(session: Session, key: str) -> list[Scenario]:
+def groups_of(session: Session, key: str) -> list[SweepScenario]:
     """For each value of the label the nodes that have it."""
     groups: dict[str, tuple[str, ...]] = {}
     for name, node in session.cluster.all(Node).items():
         value = node.metadata.labels.get(key)
         if value is not None:
             groups[value] = (*groups.get(value, ()), name)
-    return [Scenario(value, names) for value, names in groups.items()]
+    return [SweepScenario(value, names) for value, names in groups.items()]
 
 
 def _sweep(
-    session: Session, scenarios: Sequence[Scenario], question: Question, parameters: Parameters, run: Runner
+    session: Session, scenarios: Sequence[SweepScenario], question: SweepQuestion, parameters: Parameters, run: Runner
 ) -> Report:
     """The worst first; each scenario starts from the same settled cluster."""
     player = Player(session, parameters, question)

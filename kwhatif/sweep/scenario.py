@@ -61,17 +61,17 @@ class Outages(msgspec.Struct, frozen=True, tag="outage"):
     deleted: bool = False
 
 
-Question = Drains | Outages
+SweepQuestion = Drains | Outages
 
 
-class Scenario(msgspec.Struct, frozen=True):
+class SweepScenario(msgspec.Struct, frozen=True):
     """What it is called, and the nodes that it is about."""
 
     name: str
     nodes: tuple[str, ...]
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class ScenarioOutcome(msgspec.Struct, frozen=True):
     """What became of one scenario, and what that leaves out."""
 
     row: ScenarioRow
@@ -85,7 +85,7 @@ class Player:
         self,
         session: Session,
         parameters: Parameters,
-        question: Question,
+        question: SweepQuestion,
         applied: tuple[KubernetesObject, ...] = (),
     ) -> None:
         """`applied`: objects that somebody applies before all scenarios."""
@@ -114,12 +114,12 @@ class Player:
             return Drained(self.base, nodes, self.question.options())
         return Lost(self.base, nodes, deleted=self.question.deleted)
 
-    def play(self, scenario: Scenario) -> Outcome:
+    def play(self, scenario: SweepScenario) -> ScenarioOutcome:
         """What becomes of the scenario."""
         with self._lock:
             played = self.played(scenario.nodes)
             row = ScenarioRow(scenario=scenario.name, verdict=played.verdict())
-            outcome = Outcome(row, tuple(caveats_of_end(played.engine)))
+            outcome = ScenarioOutcome(row, tuple(caveats_of_end(played.engine)))
             played.engine.end()
             return outcome
 
@@ -136,13 +136,13 @@ class Player:
         self.__init__(**state)  # type: ignore[misc]
 
 
-def together(session: Session, scenarios: Iterable[Scenario]) -> list[Scenario]:
+def together(session: Session, scenarios: Iterable[SweepScenario]) -> list[SweepScenario]:
     """The scenarios in an order in which those of the same workloads follow one another.
 
     What was found out for a workload's pods serves the next scenario, and is forgotten sooner or later.
     """
 
-    def workloads(scenario: Scenario) -> list[tuple[str, str]]:
+    def workloads(scenario: SweepScenario) -> list[tuple[str, str]]:
         state = session.snapshot
         found: dict[tuple[str, str], None] = {}
         for name in scenario.nodes:
@@ -156,7 +156,7 @@ def together(session: Session, scenarios: Iterable[Scenario]) -> list[Scenario]:
     return sorted(scenarios, key=lambda scenario: (workloads(scenario), scenario.name))
 
 
-def blocks(scenarios: Sequence[Scenario], workers: int) -> Iterator[Sequence[Scenario]]:
+def blocks(scenarios: Sequence[SweepScenario], workers: int) -> Iterator[Sequence[SweepScenario]]:
     """The scenarios in pieces, small enough for all workers to be done at about the same time."""
     size = max(1, min(32, len(scenarios) // (8 * workers)))
     for start in range(0, len(scenarios), size):

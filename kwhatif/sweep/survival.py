@@ -11,7 +11,7 @@ from kwhatif.policy.rules import Fragile
 from kwhatif.report.maintenance import VerdictRow
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sweep.report import Runner, groups_of, trouble
-from kwhatif.sweep.scenario import Outages, Player, Scenario, together
+from kwhatif.sweep.scenario import Outages, Player, SweepScenario, together
 from kwhatif.whatif.loaded.session import Session
 
 _ZONE = "topology.kubernetes.io/zone"
@@ -42,7 +42,7 @@ def survival(
 def _of_kind(kind: str, before: Player, after: Player, run: Runner) -> Iterator[Fragile]:
     """One finding about all that may not fail, and might without the manifests."""
     session = after.session
-    nodes = [Scenario(node.name, (node.name,)) for node in session.snapshot.nodes]
+    nodes = [SweepScenario(node.name, (node.name,)) for node in session.snapshot.nodes]
     scenarios = nodes if kind == "node" else groups_of(session, _ZONE)
     if not scenarios:
         lacking = f"no node has the label {_ZONE}" if kind == "zone" else "there are no nodes"

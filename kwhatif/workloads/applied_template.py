@@ -29,7 +29,7 @@ _PATH_BYTES, _VALUE_BYTES = 5, 2
 _MARK_BYTES = 8
 
 
-class Difference(NamedTuple):
+class TemplateDifference(NamedTuple):
     """Whether the template changes. `unsure`: the cluster has `field`, and nothing says whether the manifest had it."""
 
     kind: Literal["same", "changed", "unsure"]
@@ -71,7 +71,7 @@ def without_text(new: T, known: T) -> T:
     return with_template(new, replace(template, text=None, digest=None))
 
 
-def merge_template(new: T, known: T) -> tuple[T, Difference | None]:
+def merge_template(new: T, known: T) -> tuple[T, TemplateDifference | None]:
     """The workload with the template that it has once it is applied; and whether that is another one.
 
     None: it cannot be said, since the input does not hold all of the template. What the model has is then compared.
@@ -91,7 +91,7 @@ def merge_template(new: T, known: T) -> tuple[T, Difference | None]:
     return with_template(new, replace(applied, text=text, mark=mark)), difference
 
 
-def compare(known: PodTemplateSpec, new: PodTemplateSpec) -> Difference | None:
+def compare(known: PodTemplateSpec, new: PodTemplateSpec) -> TemplateDifference | None:
     """Whether applying the new template changes the known one; None if one of them is not known field by field."""
     stored = _stored(known)
     given = fields_of(new.text.json) if new.text else None
@@ -102,14 +102,14 @@ def compare(known: PodTemplateSpec, new: PodTemplateSpec) -> Difference | None:
     present = stored.fields.values
     explicit = {stored.path(path) for path in given.values}
     if any(values.get(path) != present.get(path) for path in explicit):
-        return Difference("changed")
+        return TemplateDifference("changed")
     if _is_reordered(stored, given):
-        return Difference("changed")
+        return TemplateDifference("changed")
     left = {path for path, value in present.items() if values.get(path) != value} - {stored.path(_STAYS)}
     if stored.applied is not None:
-        return Difference("changed" if left & stored.applied else "same")
+        return TemplateDifference("changed" if left & stored.applied else "same")
     left -= {stored.path(_RESTARTED)}
-    return Difference("unsure", min(left)) if left else Difference("same")
+    return TemplateDifference("unsure", min(left)) if left else TemplateDifference("same")
 
 
 def _is_reordered(stored: _Stored, given: Fields) -> bool:

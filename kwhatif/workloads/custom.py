@@ -12,7 +12,7 @@ from kwhatif.model.amount import amounts
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import ObjectMeta, OwnerReference
 from kwhatif.model.pod import PodSpec, PodTemplateSpec
-from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.many import most_pods
 from kwhatif.workloads.replicas import free_names
@@ -49,7 +49,7 @@ def pods_from_template_path(raw: Mapping[str, Any], path: str, cluster: Cluster)
     owner = OwnerReference(
         kind=resource.kind, name=meta.name, uid=uid, api_version=resource.api_version, controller=True
     )
-    groups: list[Group] = []
+    groups: list[ReplicaGroup] = []
     most, left_out = most_pods(cluster), 0
     used: set[str] = set()
     for place, parent, found in _follow(raw, _steps(path)):
@@ -61,7 +61,7 @@ def pods_from_template_path(raw: Mapping[str, Any], path: str, cluster: Cluster)
         count = _replicas(parent)
         left_out += max(0, count - most)
         if names := free_names(pod, min(count, most), cluster, used):
-            groups.append(Group(pod, names))
+            groups.append(ReplicaGroup(pod, names))
             used.update(names)
     return Expansion(tuple(groups), left_out)
 

@@ -16,7 +16,7 @@ from kwhatif.model.meta import Requirement
 from kwhatif.model.node import Node, Taint
 from kwhatif.model.pod import Pod, PodSpec, PodTemplateSpec
 from kwhatif.model.workload import DaemonSet
-from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.generated import hash_of
 from kwhatif.workloads.owners import reference_to
 from kwhatif.workloads.replicas import names_for
@@ -117,9 +117,9 @@ def daemon_pod(daemon_set: DaemonSet, cluster: Cluster) -> Pod:
     return replace(pod, spec=replace(pod.spec, tolerations=with_own_tolerations(pod.spec)))
 
 
-def _groups(pod: Pod, places: Iterable[tuple[str, str]]) -> Iterable[Group]:
+def _groups(pod: Pod, places: Iterable[tuple[str, str]]) -> Iterable[ReplicaGroup]:
     for node, name in places:
-        yield Group(pinned(pod, node), (name,))
+        yield ReplicaGroup(pinned(pod, node), (name,))
 
 
 def pinned(pod: Pod, node: str) -> Pod:

@@ -17,7 +17,7 @@ from kwhatif.model.workload import (
     StatefulSet,
 )
 from kwhatif.workloads.daemon_set import eligible_nodes, expand_daemon_set
-from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.generated import generated_names
 from kwhatif.workloads.job import expand_job, run_of, wanted_pods
 from kwhatif.workloads.replicas import expand_deployment, expand_replicas, free_names
@@ -59,7 +59,7 @@ def named(workload: PodSource, cluster: Cluster) -> PodSource:
 
 def expand_pod(pod: Pod, cluster: Cluster) -> Expansion:
     """The pod itself; a name that is yet to be made is stood in for."""
-    return Expansion((Group(pod, (pod.metadata.name,) if pod.metadata.name else free_names(pod, 1, cluster)),))
+    return Expansion((ReplicaGroup(pod, (pod.metadata.name,) if pod.metadata.name else free_names(pod, 1, cluster)),))
 
 
 def replicas_of(workload: Scalable) -> int:

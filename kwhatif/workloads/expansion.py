@@ -11,7 +11,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.storage import PersistentVolumeClaim
 
 
-class Group(msgspec.Struct, frozen=True):
+class ReplicaGroup(msgspec.Struct, frozen=True):
     """Pods that differ in nothing but their names: what holds for one of them holds for all.
 
     `pod` has no name where the API server makes it (`generateName`); `names` are the stand-ins then.
@@ -34,7 +34,7 @@ class Group(msgspec.Struct, frozen=True):
 class Expansion(msgspec.Struct, frozen=True):
     """The pods that a controller would make, in its order."""
 
-    groups: tuple[Group, ...] = ()
+    groups: tuple[ReplicaGroup, ...] = ()
     #: How many more there are to be: too many to be made one by one (`workloads.many`).
     left_out: int = 0
 
@@ -44,9 +44,9 @@ class Expansion(msgspec.Struct, frozen=True):
         return [pod for group in self.groups for pod in group.pods()]
 
     @property
-    def stages(self) -> list[list[Group]]:
+    def stages(self) -> list[list[ReplicaGroup]]:
         """What is made at once, then what is made once all of that runs, and so on."""
-        stages: list[list[Group]] = []
+        stages: list[list[ReplicaGroup]] = []
         for group in self.groups:
             if group.waits or not stages:
                 stages.append([])

@@ -10,7 +10,7 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.job import CronJob, Job, JobSpec, completions_of
 from kwhatif.model.meta import ObjectMeta, OwnerReference
 from kwhatif.model.pod import Pod, PodTemplateSpec
-from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.owners import reference_to
 from kwhatif.workloads.replicas import equal_pods, free_names
 from kwhatif.workloads.template import pod_of
@@ -46,7 +46,7 @@ def expand_job(job: Job, indexes: Iterable[int], cluster: Cluster) -> Expansion:
     if not is_indexed(job):
         return equal_pods(pod, len(list(indexes)), cluster)
     numbered = (indexed_pod(pod, job.metadata.name, index) for index in indexes)
-    return Expansion(tuple(Group(each, free_names(each, 1, cluster)) for each in numbered))
+    return Expansion(tuple(ReplicaGroup(each, free_names(each, 1, cluster)) for each in numbered))
 
 
 def is_indexed(job: Job) -> bool:

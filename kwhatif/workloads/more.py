@@ -13,7 +13,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.pod_status import PodStatus
 from kwhatif.model.workload import DaemonSet, Deployment, PodSource, StatefulSet
 from kwhatif.workloads.expand import named
-from kwhatif.workloads.expansion import Group
+from kwhatif.workloads.expansion import ReplicaGroup
 from kwhatif.workloads.job import expand_job, is_indexed, job_pod, run_of
 from kwhatif.workloads.owners import reference_to
 from kwhatif.workloads.replicas import expand_replicas, names_for, pod_like, replica_set_for
@@ -24,7 +24,7 @@ _SIZES = (16, 64, 256)
 _MOST = 1024
 
 
-def more_pods(workload: PodSource, cluster: Cluster) -> Iterator[Group]:
+def more_pods(workload: PodSource, cluster: Cluster) -> Iterator[ReplicaGroup]:
     """Groups of new pods, without end; nothing for a DaemonSet, whose pods are as many as its nodes.
 
     What keeps a workload from having pods now is left aside: `paused`, `suspend`, and how many it asks for.
@@ -53,14 +53,14 @@ def more_pods(workload: PodSource, cluster: Cluster) -> Iterator[Group]:
             return copies(expand_replicas(workload, 1, cluster).groups[0].pod, cluster)
 
 
-def copies(pod: Pod, cluster: Cluster) -> Iterator[Group]:
+def copies(pod: Pod, cluster: Cluster) -> Iterator[ReplicaGroup]:
     """Pods that are all like this one, with names of their own."""
     names = names_for(pod, cluster)
     for size in chain(_SIZES, repeat(_MOST)):
         some = tuple(islice(names, size))
         if not some:
             return
-        yield Group(pod, some)
+        yield ReplicaGroup(pod, some)
 
 
 def _copy(pod: Pod) -> Pod:
@@ -77,7 +77,7 @@ def _copy(pod: Pod) -> Pod:
     return replace(pod, metadata=meta, status=PodStatus())
 
 
-def _numbered(stateful_set: StatefulSet, cluster: Cluster) -> Iterator[Group]:
+def _numbered(stateful_set: StatefulSet, cluster: Cluster) -> Iterator[ReplicaGroup]:
     """The pods with the numbers that are free, the lowest first."""
     present, namespace = cluster.all(Pod), stateful_set.metadata.namespace
     for number in count(ordinals_of(stateful_set, 0).start):

@@ -13,7 +13,7 @@ from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import OwnerReference, controller_of
 from kwhatif.model.pod import Pod, PodTemplateSpec
 from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController
-from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.generated import all_names, hash_of, uid_of
 from kwhatif.workloads.owners import owned_by, pods_of, reference_to
 from kwhatif.workloads.template import content_of, pod_of, same_template
@@ -75,7 +75,7 @@ def equal_pods(pod: Pod, count: int, cluster: Cluster) -> Expansion:
     """So many pods that are all like this one, with names of their own."""
     if count <= 0:
         return Expansion()
-    return Expansion((Group(pod, free_names(pod, count, cluster)),))
+    return Expansion((ReplicaGroup(pod, free_names(pod, count, cluster)),))
 
 
 def free_names(pod: Pod, count: int, cluster: Cluster, used: Container[str] = ()) -> tuple[str, ...]:

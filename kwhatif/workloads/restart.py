@@ -9,18 +9,20 @@ from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.pod_status import PodStatus
 from kwhatif.model.workload import PodSource
 from kwhatif.workloads.expand import expand
-from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.owners import pods_of
-from kwhatif.workloads.rolling.update import UNCHANGED, Update
+from kwhatif.workloads.rolling.update import UNCHANGED, WorkloadUpdate
 
 
-def restart(workload: PodSource, cluster: Cluster) -> Update:
+def restart(workload: PodSource, cluster: Cluster) -> WorkloadUpdate:
     """What starting the cluster's workload anew changes; nothing, for a pod that has not started yet."""
     if not isinstance(workload, Pod):
-        return Update("restarted", tuple(pods_of(workload, cluster)), expand(workload, cluster))
+        return WorkloadUpdate("restarted", tuple(pods_of(workload, cluster)), expand(workload, cluster))
     if is_waiting(workload):
         return UNCHANGED
-    return Update("restarted", (workload,), Expansion((Group(unstarted(workload), (workload.metadata.name,)),)))
+    return WorkloadUpdate(
+        "restarted", (workload,), Expansion((ReplicaGroup(unstarted(workload), (workload.metadata.name,)),))
+    )
 
 
 def is_waiting(pod: Pod) -> bool:

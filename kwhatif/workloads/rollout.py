@@ -21,7 +21,7 @@ from kwhatif.model.workload import (
     ReplicationController,
     StatefulSet,
 )
-from kwhatif.workloads.applied_template import Difference, merge_template
+from kwhatif.workloads.applied_template import TemplateDifference, merge_template
 from kwhatif.workloads.expand import expand
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.rolling.batch import update_cron_job, update_job
@@ -29,11 +29,11 @@ from kwhatif.workloads.rolling.daemon_set import update_daemon_set
 from kwhatif.workloads.rolling.pod import update_pod
 from kwhatif.workloads.rolling.replicas import update_deployment, update_replicas
 from kwhatif.workloads.rolling.stateful_set import update_stateful_set
-from kwhatif.workloads.rolling.update import Rollout, Update
+from kwhatif.workloads.rolling.update import Rollout, WorkloadUpdate
 from kwhatif.workloads.template import has_images
 
 
-def plan_update(workload: PodSource, cluster: Cluster, rollout: Rollout = "final") -> Update:
+def plan_update(workload: PodSource, cluster: Cluster, rollout: Rollout = "final") -> WorkloadUpdate:
     """What applying the workload changes.
 
     It is taken as it was written, not yet defaulted: a number of replicas that it leaves out stays what it is.
@@ -41,7 +41,9 @@ def plan_update(workload: PodSource, cluster: Cluster, rollout: Rollout = "final
     known = cluster.get(type(workload), key_of(workload)) if workload.metadata.name else None
     if isinstance(workload, Pod):
         update = update_pod(workload, known, cluster) if isinstance(known, Pod) else None
-        return Update("new", added=expand(workload, cluster)) if update is None else _without_images(update, known)
+        return (
+            WorkloadUpdate("new", added=expand(workload, cluster)) if update is None else _without_images(update, known)
+        )
     pods = pods_of(workload, cluster)
     if known is not None:
         workload, difference = merge_template(workload, known)
@@ -52,7 +54,7 @@ def plan_update(workload: PodSource, cluster: Cluster, rollout: Rollout = "final
             caveat = _not_compared(workload, difference)
         return replace(update, caveat=caveat)
     if not pods:
-        return Update("new", added=expand(workload, cluster))
+        return WorkloadUpdate("new", added=expand(workload, cluster))
     caveat = WorkloadNotInDump(workload=f"{type(workload).__name__} {key_of(workload)}", count=len(pods))
     return replace(_update(workload, pods, cluster, rollout), caveat=caveat)
 
@@ -63,7 +65,7 @@ def applied_to(cluster: Cluster, workload: PodSource) -> PodSource:
     return workload if known is None or isinstance(workload, Pod) else merge_template(workload, known)[0]
 
 
-def _not_compared(workload: PodSource, difference: Difference | None) -> FieldsNotCompared | None:
+def _not_compared(workload: PodSource, difference: TemplateDifference | None) -> FieldsNotCompared | None:
     """The caveat where it cannot be said whether the template changes."""
     if difference is None:
         return FieldsNotCompared()
@@ -72,7 +74,7 @@ def _not_compared(workload: PodSource, difference: Difference | None) -> FieldsN
     return FieldsNotCompared(workload=f"{type(workload).__name__} {key_of(workload)}", field=difference.field)
 
 
-def _without_images(update: Update, known: object) -> Update:
+def _without_images(update: WorkloadUpdate, known: object) -> WorkloadUpdate:
     """With a caveat where nothing but the image may have changed, and that cannot be seen."""
     spec = _spec_of(known)
     if update.kind == "changed" or spec is None or has_images(spec):
@@ -100,7 +102,7 @@ def _spec_of(workload: object) -> PodSpec | None:
     return None
 
 
-def _update(new: PodSource, pods: list[Pod], cluster: Cluster, rollout: Rollout) -> Update:
+def _update(new: PodSource, pods: list[Pod], cluster: Cluster, rollout: Rollout) -> WorkloadUpdate:
     key = key_of(new)
     match new:
         case Deployment():

@@ -17,7 +17,7 @@ from kwhatif.model.pod import Pod, PodTemplateSpec
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.volume import ClaimTemplate, ClaimVolumeSource, Volume
 from kwhatif.model.workload import StatefulSet
-from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.generated import hash_of
 from kwhatif.workloads.owners import reference_to
 from kwhatif.workloads.template import content_of, pod_of
@@ -62,10 +62,10 @@ def is_ordered(stateful_set: StatefulSet) -> bool:
     return stateful_set.spec.pod_management_policy != _PARALLEL
 
 
-def _group(stateful_set: StatefulSet, pod: Pod, cluster: Cluster) -> Group:
+def _group(stateful_set: StatefulSet, pod: Pod, cluster: Cluster) -> ReplicaGroup:
     claims = claims_of(stateful_set, pod.metadata.name)
     missing = tuple(claim for claim in claims if cluster.get(PersistentVolumeClaim, key_of(claim)) is None)
-    return Group(pod, (pod.metadata.name,), missing, waits=is_ordered(stateful_set))
+    return ReplicaGroup(pod, (pod.metadata.name,), missing, waits=is_ordered(stateful_set))
 
 
 def numbered_pod(stateful_set: StatefulSet, plain: Pod, ordinal: int, revision: str) -> Pod:

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from kwhatif.descheduler.attempt import Cycle
+from kwhatif.descheduler.attempt import DeschedulingCycle
 from tests.descheduling.generate import FAMILIES, generate
 from tests.descheduling.mutate import mutated
 from tests.descheduling.play import play
@@ -62,7 +62,7 @@ def agrees(case: dict[str, Any], judge: Judge) -> tuple[str, bool]:
             if len(errors) == before:
                 return "error", False
         return "error", isinstance(cycle, str) and any(error in cycle for error in errors)
-    if not isinstance(cycle, Cycle):
+    if not isinstance(cycle, DeschedulingCycle):
         return "one", False
     mine = [(row.pod, row.plugin, row.by or "") for row in cycle.attempts]
     failed = [row.error for row in cycle.plugins]

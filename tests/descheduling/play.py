@@ -7,9 +7,9 @@ import json
 from typing import Any
 
 import kwhatif
-from kwhatif.descheduler.attempt import Cycle
+from kwhatif.descheduler.attempt import DeschedulingCycle
 from kwhatif.descheduler.cycle import run_cycle
-from kwhatif.descheduler.world import World
+from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.errors import InputError
 from kwhatif.model.meta import parse_time
 from kwhatif.sources.descheduler_policy import read_descheduler_policy
@@ -17,7 +17,7 @@ from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.state.state import State
 
 
-def play(case: dict[str, Any]) -> Cycle | str:
+def play(case: dict[str, Any]) -> DeschedulingCycle | str:
     """The cycle, or the words in which the policy is refused."""
     objects = json.dumps({"apiVersion": "v1", "kind": "List", "items": case["cluster"]})
     cluster = read_cluster(["-"], stdin=io.BytesIO(objects.encode())).cluster
@@ -26,4 +26,4 @@ def play(case: dict[str, Any]) -> Cycle | str:
         policy = read_descheduler_policy(text, cluster, stdin=io.BytesIO()).policy
     except InputError as failure:
         return str(failure)
-    return run_cycle(policy, World(State(cluster), parse_time(case["now"])))
+    return run_cycle(policy, DeschedulerWorld(State(cluster), parse_time(case["now"])))

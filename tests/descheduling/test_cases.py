@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kwhatif.descheduler.attempt import Attempt, Cycle
+from kwhatif.descheduler.attempt import DeschedulingCycle, EvictionAttempt
 from kwhatif.descheduler.validate import aggregate
 from kwhatif.sources.dumps.dump import collect_dump
 from kwhatif.sources.saving.save import saved_objects
@@ -42,7 +42,7 @@ def cases_of(family: str, limit: int | None = None) -> list[dict[str, Any]]:
     return [json.loads(line) for line in CASES[family][:limit]]
 
 
-def attempt_row(attempt: Attempt) -> dict[str, Any]:
+def attempt_row(attempt: EvictionAttempt) -> dict[str, Any]:
     return {
         "pod": attempt.pod,
         "node": attempt.node,
@@ -57,7 +57,7 @@ def in_any_order(rows: list[Any]) -> list[str]:
     return sorted(json.dumps(row, sort_keys=True) for row in rows)
 
 
-def check_attempts(cycle: Cycle, want: dict[str, Any]) -> None:
+def check_attempts(cycle: DeschedulingCycle, want: dict[str, Any]) -> None:
     made = list(map(attempt_row, cycle.attempts))
     match want["semantics"]:
         case "exact":
@@ -71,7 +71,7 @@ def check_attempts(cycle: Cycle, want: dict[str, Any]) -> None:
             ]
 
 
-def check_plugins(cycle: Cycle, want: dict[str, Any]) -> None:
+def check_plugins(cycle: DeschedulingCycle, want: dict[str, Any]) -> None:
     for run, expected in zip(cycle.plugins, want["plugins"], strict=True):
         made = {
             "profile": run.profile,
@@ -86,7 +86,7 @@ def check_plugins(cycle: Cycle, want: dict[str, Any]) -> None:
         assert sorted(note.partition(":")[0] for note in run.notes) == sorted(said)
 
 
-def check_spared(cycle: Cycle, want: dict[str, Any]) -> None:
+def check_spared(cycle: DeschedulingCycle, want: dict[str, Any]) -> None:
     spared = [
         {"profile": row.profile, "pod": row.pod, "stage": row.stage, "reason": aggregate(row.reasons)}
         for row in cycle.spared
@@ -94,7 +94,7 @@ def check_spared(cycle: Cycle, want: dict[str, Any]) -> None:
     assert in_any_order(spared) == in_any_order(want["protected"])
 
 
-def check_classes(cycle: Cycle, want: dict[str, Any]) -> None:
+def check_classes(cycle: DeschedulingCycle, want: dict[str, Any]) -> None:
     made = [
         {
             "profile": row.profile,
@@ -116,7 +116,7 @@ def test_family(family: str) -> None:
             assert isinstance(cycle, str)
             assert want["error"] in cycle
             continue
-        assert isinstance(cycle, Cycle), (case["case"], cycle)
+        assert isinstance(cycle, DeschedulingCycle), (case["case"], cycle)
         assert bool(cycle.skipped) == ("skipped" in want)
         if cycle.skipped:
             assert cycle.skipped == want["skipped"]

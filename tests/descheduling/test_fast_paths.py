@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.descheduler.attempt import Cycle
+from kwhatif.descheduler.attempt import DeschedulingCycle
 from kwhatif.framework.reference import use_reference
 from tests.descheduling.generate import FAMILIES, generate
 from tests.descheduling.play import play
@@ -44,5 +44,5 @@ def test_cycles_are_the_same_without_fast_paths(family: str) -> None:
         fast = play(case)
         use_reference(on=True)
         assert fast == play(case)
-        cycles += isinstance(fast, Cycle)
+        cycles += isinstance(fast, DeschedulingCycle)
     assert cycles > _CASES / 2, "most policies are good"

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from kwhatif.descheduler.arguments import ARGUMENTS
-from kwhatif.descheduler.attempt import Cycle
+from kwhatif.descheduler.attempt import DeschedulingCycle
 from tests.descheduling.mutate import mutated, recorded
 from tests.descheduling.play import play
 from tests.descheduling.tables import Json, case_of, rows
@@ -28,7 +28,7 @@ _NEEDED = {
 
 def evicted(strategy: str, args: Json) -> list[str]:
     cycle = play(case_of(strategy, args))
-    assert isinstance(cycle, Cycle), cycle
+    assert isinstance(cycle, DeschedulingCycle), cycle
     assert not any(run.error for run in cycle.plugins)
     return [attempt.pod for attempt in cycle.attempts if attempt.by is None]
 
@@ -65,7 +65,7 @@ def test_wrong_policies_are_refused_in_the_same_words() -> None:
     for row in recorded():
         answer = play({"now": "2026-11-20T12:00:00Z", "policy": row["policy"], "cluster": [namespace]})
         if row["error"] is None:
-            assert isinstance(answer, Cycle), (row["policy"], answer)
+            assert isinstance(answer, DeschedulingCycle), (row["policy"], answer)
         else:
             refused += 1
             assert isinstance(answer, str), row
@@ -76,4 +76,4 @@ def test_wrong_policies_are_refused_in_the_same_words() -> None:
 @pytest.mark.parametrize("number", range(100))
 def test_other_policies_are_refused_or_judged(number: int) -> None:
     answer = play(mutated(f"law/{number}"))
-    assert isinstance(answer, Cycle) or answer.startswith("policy.yaml")
+    assert isinstance(answer, DeschedulingCycle) or answer.startswith("policy.yaml")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwhatif
-from kwhatif.controllers.drain import Drain
+from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.framework.reference import use_reference
 from kwhatif.simulation.engine import Engine
@@ -115,7 +115,7 @@ def test_scenarios_on_forks_are_those_played_from_the_start(
 @given(clusters(), st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True), st.integers(0, 90))
 def test_a_fork_under_way_goes_on_as_the_other_does(cluster: list[Json], nodes: list[str], seconds: int) -> None:
     engine = SettledCluster(kwhatif.load(cluster), Parameters()).engine
-    engine.evict(Drain(tuple(nodes), DrainOptions(timeout=45.0)))
+    engine.evict(KubectlDrain(tuple(nodes), DrainOptions(timeout=45.0)))
     engine.wait(seconds)
     fork, second = engine.fork(), engine.fork()
     fork.settle()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kwhatif.descheduler.arguments import HighNodeUtilizationArgs
-from kwhatif.descheduler.attempt import NodeClass
+from kwhatif.descheduler.attempt import UtilizationClass
 from kwhatif.descheduler.handle import Handle
 from kwhatif.descheduler.plugins.node_utilization import (
     Amounts,
     Eviction,
     RequestedUsage,
-    Source,
+    SourceNode,
     capped,
     classified,
     evict_from,
@@ -32,9 +32,9 @@ def run(args: HighNodeUtilizationArgs, handle: Handle) -> str:
     resources = resources_of(thresholds)
     usage = RequestedUsage(handle.world, resources)
     full = dict.fromkeys(thresholds, 100.0)
-    low: list[Source] = []
-    others: list[Source] = []
-    classes: dict[str, NodeClass] = {}
+    low: list[SourceNode] = []
+    others: list[SourceNode] = []
+    classes: dict[str, UtilizationClass] = {}
     shares = {}
     for node in handle.nodes:
         name = node.metadata.name
@@ -47,7 +47,7 @@ def run(args: HighNodeUtilizationArgs, handle: Handle) -> str:
         # QUIRK: whatever is not used little counts as overutilized.
         classes[name] = "underutilized" if is_low else "overutilized"
         why = use_of(classes[name], shares[name], thresholds)
-        source = Source(node, used, capped(node, full, resources), handle.world.active(name), why)
+        source = SourceNode(node, used, capped(node, full, resources), handle.world.active(name), why)
         (low if is_low else others).append(source)
     classified(handle, classes, shares)
     if is_nothing_to_do(len(low), args.number_of_nodes, handle):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kwhatif.descheduler.arguments import LowNodeUtilizationArgs
-from kwhatif.descheduler.attempt import NodeClass
+from kwhatif.descheduler.attempt import UtilizationClass
 from kwhatif.descheduler.handle import Handle
 from kwhatif.descheduler.plugins.node_utilization import (
     Amounts,
     Eviction,
     Percents,
     RequestedUsage,
-    Source,
+    SourceNode,
     UsageClient,
     capped,
     classified,
@@ -26,7 +26,7 @@ from kwhatif.descheduler.plugins.node_utilization import (
     use_of,
 )
 from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS
-from kwhatif.descheduler.world import World
+from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.matching.requests import CPU, MEMORY, PODS
 from kwhatif.model.cluster import key_of
 from kwhatif.model.node import Node
@@ -41,7 +41,7 @@ class MeasuredUsage:
     A descheduler that runs for long smooths what it collects every five seconds; this one has collected once.
     """
 
-    def __init__(self, world: World, resources: Sequence[str]) -> None:
+    def __init__(self, world: DeschedulerWorld, resources: Sequence[str]) -> None:
         self._world = world
         self._resources = resources
 
@@ -123,7 +123,7 @@ def _usage_client(args: LowNodeUtilizationArgs, handle: Handle) -> UsageClient |
 
 def _sources(
     args: LowNodeUtilizationArgs, handle: Handle, used: Mapping[str, Amounts]
-) -> tuple[list[Source], list[Source]]:
+) -> tuple[list[SourceNode], list[SourceNode]]:
     """The nodes that are used little, and those that are used much."""
     resources = resources_of(args.thresholds)
     shares: dict[str, dict[str, float]] = {}
@@ -133,9 +133,9 @@ def _sources(
             share = {name: percent for name, percent in share.items() if name in args.thresholds}
         shares[node.metadata.name] = share
     under, over = _thresholds(args, shares)
-    low: list[Source] = []
-    high: list[Source] = []
-    classes: dict[str, NodeClass] = {}
+    low: list[SourceNode] = []
+    high: list[SourceNode] = []
+    classes: dict[str, UtilizationClass] = {}
     for node in handle.nodes:
         name = node.metadata.name
         if not node.spec.unschedulable and is_below(shares[name], under):
@@ -143,7 +143,7 @@ def _sources(
         else:
             classes[name] = "overutilized" if is_above(shares[name], over) else "appropriate"
         why = use_of(classes[name], shares[name], over)
-        source = Source(node, used[name], capped(node, over, resources), handle.world.active(name), why)
+        source = SourceNode(node, used[name], capped(node, over, resources), handle.world.active(name), why)
         if classes[name] != "appropriate":
             (low if classes[name] == "underutilized" else high).append(source)
     classified(handle, classes, shares)

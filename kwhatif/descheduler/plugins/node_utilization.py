@@ -11,11 +11,11 @@ from typing import Protocol
 import msgspec
 
 from kwhatif.descheduler.arguments import Namespaces
-from kwhatif.descheduler.attempt import ClassifiedNode, NodeClass, NodeUse, ResourceUse
+from kwhatif.descheduler.attempt import ClassifiedNode, NodeUse, ResourceUse, UtilizationClass
 from kwhatif.descheduler.handle import Handle, PodFilter, Result, chosen
 from kwhatif.descheduler.ranking import sort_by_priority
 from kwhatif.descheduler.tolerance import untolerated
-from kwhatif.descheduler.world import World
+from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.matching.requests import CPU, MEMORY, PODS
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
@@ -41,7 +41,7 @@ class UsageClient(Protocol):
         """What goes with the pod; None: not known."""
 
 
-class Source(msgspec.Struct):
+class SourceNode(msgspec.Struct):
     """A node that pods go from."""
 
     node: Node
@@ -74,7 +74,7 @@ def resources_of(thresholds: Mapping[str, float]) -> tuple[str, ...]:
 class RequestedUsage:
     """The use of a node is what its active pods request."""
 
-    def __init__(self, world: World, resources: Sequence[str]) -> None:
+    def __init__(self, world: DeschedulerWorld, resources: Sequence[str]) -> None:
         self._world = world
         self._resources = resources
 
@@ -134,7 +134,7 @@ def is_above(percent: Percents, thresholds: Percents) -> bool:
     return not is_below(percent, thresholds)
 
 
-def use_of(class_: NodeClass, percent: Percents, thresholds: Percents) -> NodeUse:
+def use_of(class_: UtilizationClass, percent: Percents, thresholds: Percents) -> NodeUse:
     """Why pods of a node of that class are evicted: what is used of each resource with a threshold."""
     uses = tuple(
         ResourceUse(resource=name, percent=percent.get(name, 0.0), threshold=threshold)
@@ -148,7 +148,7 @@ def usage_sum(usage: Mapping[str, int]) -> int:
     return sum(_units(name, nanos) for name, nanos in usage.items())
 
 
-def classified(handle: Handle, classes: Mapping[str, NodeClass], shares: Mapping[str, Percents]) -> None:
+def classified(handle: Handle, classes: Mapping[str, UtilizationClass], shares: Mapping[str, Percents]) -> None:
     """Note what each node was taken for."""
     for node in handle.nodes:
         name = node.metadata.name
@@ -175,7 +175,9 @@ def is_nothing_to_do(low: int, most: int, handle: Handle) -> bool:
     return True
 
 
-def evict_from(sources: Sequence[Source], destinations: Sequence[Source], eviction: Eviction, handle: Handle) -> None:
+def evict_from(
+    sources: Sequence[SourceNode], destinations: Sequence[SourceNode], eviction: Eviction, handle: Handle
+) -> None:
     """Evict pods node by node, as long as there is room for them (`evictPodsFromSourceNodes`)."""
     available = {name: sum(node.cap[name] - node.usage[name] for node in destinations) for name in eviction.resources}
     run = _Run(eviction, [node.node for node in destinations], available, handle)
@@ -197,7 +199,7 @@ class _Run:
         self._handle = handle
         self._chosen = chosen(eviction.namespaces)
 
-    def evict(self, source: Source, pods: Sequence[Pod]) -> bool:
+    def evict(self, source: SourceNode, pods: Sequence[Pod]) -> bool:
         """Evict from one node; whether the total limit is not reached."""
         eviction = self._eviction
         if not eviction.go_on(source.usage, source.cap, self._available):

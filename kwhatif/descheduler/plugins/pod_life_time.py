@@ -9,7 +9,7 @@ from kwhatif.descheduler.attempt import LifeTime
 from kwhatif.descheduler.go_sort import go_sort
 from kwhatif.descheduler.handle import Handle, Result, chosen
 from kwhatif.descheduler.pod_state import exit_codes, terminated_reasons, waiting_reasons
-from kwhatif.descheduler.world import World
+from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.model.meta import parse_time
 from kwhatif.model.pod import Pod
 from kwhatif.model.pod_status import PodCondition
@@ -45,7 +45,7 @@ def _created(pod: Pod) -> int:
     return parse_time(time) if time else -(2**63)
 
 
-def _tests(args: PodLifeTimeArgs, world: World) -> Iterator[_Test]:
+def _tests(args: PodLifeTimeArgs, world: DeschedulerWorld) -> Iterator[_Test]:
     """All must hold."""
     if args.max_pod_life_time_seconds is not None:
         yield _is_older(args.max_pod_life_time_seconds, world)
@@ -65,7 +65,7 @@ def _tests(args: PodLifeTimeArgs, world: World) -> Iterator[_Test]:
         yield lambda pod: not codes.isdisjoint(exit_codes(pod, init=args.including_init_containers))
 
 
-def _is_older(limit: int, world: World) -> _Test:
+def _is_older(limit: int, world: DeschedulerWorld) -> _Test:
     """By whole seconds; a pod from the future is not."""
 
     def test(pod: Pod) -> bool:
@@ -88,7 +88,7 @@ def _is_in_state(args: PodLifeTimeArgs) -> _Test:
     return test
 
 
-def _matches(condition: PodCondition, wanted: PodConditionFilter, world: World) -> bool:
+def _matches(condition: PodCondition, wanted: PodConditionFilter, world: DeschedulerWorld) -> bool:
     for asked, found in (
         (wanted.type, condition.type),
         (wanted.status, condition.status),

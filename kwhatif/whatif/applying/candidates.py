@@ -28,14 +28,14 @@ from kwhatif.whatif.rows import change_rows
 from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.ephemeral import ephemeral_claims, owns_claims
 from kwhatif.workloads.expand import expand, named
-from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.many import beyond, capped, keeps_number, most_pods
 from kwhatif.workloads.owners import pods_controlled_by, reference_to
 from kwhatif.workloads.replicas import HASH_LABEL, free_names
 from kwhatif.workloads.resource_claims import with_resource_claims
 from kwhatif.workloads.restart import restart, unstarted
-from kwhatif.workloads.rolling.update import Rollout, Update
+from kwhatif.workloads.rolling.update import Rollout, WorkloadUpdate
 from kwhatif.workloads.rollout import applied_to, plan_update
 
 
@@ -72,7 +72,7 @@ class Planner:
         self.usage = QuotaUsage(cluster)
         self.claims = NewClaims(cluster, self.usage, admission=admission)
 
-    def plan(self, applied: Applied) -> Update:
+    def plan(self, applied: Applied) -> WorkloadUpdate:
         """What applying the workload changes; quotas no longer count the pods that go.
 
         Raises:
@@ -92,7 +92,7 @@ class Planner:
             self.cluster.add(default_object(applied_to(self.cluster, obj)))
         return update
 
-    def expand(self, applied: Applied) -> Update:
+    def expand(self, applied: Applied) -> WorkloadUpdate:
         """The pods that would be made of the workload beside those that are there; nothing is removed.
 
         Raises:
@@ -103,13 +103,13 @@ class Planner:
             return self._custom(obj)
         workload = named(cast("PodSource", obj), self.cluster)
         if isinstance(workload, Pod):
-            return Update("new", added=expand(unstarted(workload) if applied.anew else workload, self.cluster))
+            return WorkloadUpdate("new", added=expand(unstarted(workload) if applied.anew else workload, self.cluster))
         denied = check_workload(workload, self.cluster) if self._admission else None
         self.cluster.add(default_object(workload))
         made = expand(capped(workload, self.most), self.cluster)
-        return Update("new", added=replace(made, left_out=beyond(workload, self.most)), denied=denied)
+        return WorkloadUpdate("new", added=replace(made, left_out=beyond(workload, self.most)), denied=denied)
 
-    def _in_bounds(self, workload: PodSource, *, anew: bool) -> Update:
+    def _in_bounds(self, workload: PodSource, *, anew: bool) -> WorkloadUpdate:
         """The update with no more pods than are made one by one, and how many are left out."""
         most, known = self.most, self.cluster.get(type(workload), key_of(workload))
         before = beyond(known, most)
@@ -124,15 +124,15 @@ class Planner:
             after = max(0, after - before)
         return replace(update, added=replace(update.added, left_out=after)) if after else update
 
-    def _known(self, workload: PodSource) -> Update:
+    def _known(self, workload: PodSource) -> WorkloadUpdate:
         denied = None if isinstance(workload, Pod) else check_workload(workload, self.cluster)
         if denied is not None:
-            return Update("changed", denied=denied)
+            return WorkloadUpdate("changed", denied=denied)
         return plan_update(workload, self.cluster, self._rollout)
 
-    def _custom(self, resource: CustomResource) -> Update:
+    def _custom(self, resource: CustomResource) -> WorkloadUpdate:
         """Its controller is not known, so there is nothing to compare: what runs of it is replaced."""
-        groups: tuple[Group, ...] = ()
+        groups: tuple[ReplicaGroup, ...] = ()
         left_out = 0
         for path in self._template_paths[resource.kind]:
             found = pods_from_template_path(resource.data, path, self.cluster)
@@ -140,11 +140,11 @@ class Planner:
         running = tuple(pods_controlled_by(resource.kind, resource.metadata, self.cluster))
         added = Expansion(groups, left_out)
         if not running:
-            return Update("new", added=added)
+            return WorkloadUpdate("new", added=added)
         name = f"{resource.kind} {key_of(resource)}"
-        return Update("changed", running, added, caveat=UnknownController(workload=name))
+        return WorkloadUpdate("changed", running, added, caveat=UnknownController(workload=name))
 
-    def admit(self, applied: Applied, groups: Iterable[Group]) -> Iterator[Candidate]:
+    def admit(self, applied: Applied, groups: Iterable[ReplicaGroup]) -> Iterator[Candidate]:
         """The pods of these groups, created one after another."""
         if isinstance(applied.object, Pod) and (applied.anew or not self._admission):
             for group in groups:
@@ -164,9 +164,9 @@ class Planner:
             else:
                 yield from map(self._stored, group.pods())
 
-    def admit_one(self, applied: Applied, group: Group) -> Candidate:
+    def admit_one(self, applied: Applied, group: ReplicaGroup) -> Candidate:
         """The first pod of the group, as if it were the only one to be created: quotas do not count it afterwards."""
-        one = Group(group.pod, group.names[:1], group.claims)
+        one = ReplicaGroup(group.pod, group.names[:1], group.claims)
         (candidate,) = self.admit(applied, [one])
         if self._admission and not candidate.refusal:
             self.usage.release(candidate.pod)
@@ -181,15 +181,15 @@ class Planner:
         self.cluster.add(pod)
         self.usage.charge(pod)
 
-    def _named(self, group: Group) -> Group:
+    def _named(self, group: ReplicaGroup) -> ReplicaGroup:
         """The group with other names, where pods before it have got the same: stand-ins know the cluster only."""
         used = self._names.setdefault(group.pod.metadata.namespace, set())
         if group.pod.metadata.generate_name and not used.isdisjoint(group.names):
-            group = Group(group.pod, free_names(group.pod, len(group.names), self.cluster, used))
+            group = ReplicaGroup(group.pod, free_names(group.pod, len(group.names), self.cluster, used))
         used.update(group.names)
         return group
 
-    def _admit_group(self, group: Group) -> Iterator[Candidate]:
+    def _admit_group(self, group: ReplicaGroup) -> Iterator[Candidate]:
         rows: tuple[ChangeRow, ...] = ()
         last: Sequence[FieldChange] | None = None
         results = admit_replicas(group.pod, group.names, self.cluster, self.usage)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from kwhatif.admission.disruption import counted_status
 from kwhatif.controllers.budget_pods import pods_selected_by
-from kwhatif.controllers.drain import Drain
+from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.drain_filters import FLAGS, list_pods
-from kwhatif.controllers.eviction import MANY_BUDGETS, Refused, sync_failure
+from kwhatif.controllers.eviction import MANY_BUDGETS, EvictionRefused, sync_failure
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.duration import go_duration
 from kwhatif.model.meta import controller_of
@@ -18,7 +18,7 @@ from kwhatif.report.maintenance import BlockedCause, BlockedRow
 from kwhatif.simulation.engine import Engine
 
 
-def blocked_pods(drain: Drain, engine: Engine, before: Cluster) -> Iterator[BlockedRow]:
+def blocked_pods(drain: KubectlDrain, engine: Engine, before: Cluster) -> Iterator[BlockedRow]:
     """Those of the drain's nodes, once everything has settled; `before`: the cluster as it was."""
     found: set[str] = set()
     for row in _still_there(drain, engine, before):
@@ -30,7 +30,7 @@ def blocked_pods(drain: Drain, engine: Engine, before: Cluster) -> Iterator[Bloc
             yield BlockedRow(pod=key, class_="late", cause="timeout", about=timeout)
 
 
-def _still_there(drain: Drain, engine: Engine, before: Cluster) -> Iterator[BlockedRow]:
+def _still_there(drain: KubectlDrain, engine: Engine, before: Cluster) -> Iterator[BlockedRow]:
     for node in drain.nodes:
         listed = list_pods(node, drain.options, engine.world)
         for pod, verdict in listed.pods:
@@ -47,7 +47,7 @@ def _refused(error: str) -> str:
     return error if flag is None else error.partition(" (use ")[0]
 
 
-def _blocked(pod: Pod, drain: Drain, engine: Engine, before: Cluster) -> BlockedRow:
+def _blocked(pod: Pod, drain: KubectlDrain, engine: Engine, before: Cluster) -> BlockedRow:
     key = key_of(pod)
     refused = drain.log.refusals.get(key)
     if pod.metadata.deletion_timestamp is not None:
@@ -61,7 +61,7 @@ def _blocked(pod: Pod, drain: Drain, engine: Engine, before: Cluster) -> Blocked
     return _by_budget(pod, refused, engine, before)
 
 
-def _never_asked(pod: Pod, drain: Drain) -> BlockedRow:
+def _never_asked(pod: Pod, drain: KubectlDrain) -> BlockedRow:
     key, node = key_of(pod), pod.spec.node_name
     first = next((name for name in drain.nodes if name not in drain.failures), node)
     if not drain.done and first != node:
@@ -69,7 +69,7 @@ def _never_asked(pod: Pod, drain: Drain) -> BlockedRow:
     return BlockedRow(pod=key, class_="late", cause="came-late")
 
 
-def _by_budget(pod: Pod, refused: Refused, engine: Engine, before: Cluster) -> BlockedRow:
+def _by_budget(pod: Pod, refused: EvictionRefused, engine: Engine, before: Cluster) -> BlockedRow:
     key = refused.budgets[0]
     failed = sync_failure(key, engine.world)
     if failed is not None:

@@ -9,7 +9,7 @@ from math import ceil
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.drain import Drain
+from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.drain_filters import DrainOptions, joined
 from kwhatif.errors import InputError
 from kwhatif.model.meta import controller_of
@@ -58,7 +58,7 @@ class Drained(Played):
     def __init__(self, base: SettledCluster, nodes: tuple[str, ...], options: DrainOptions) -> None:
         super().__init__(base)
         self.options = options
-        self.drain = Drain(nodes, options)
+        self.drain = KubectlDrain(nodes, options)
         self.engine.evict(self.drain)
         self.engine.settle()
         self.blocked = tuple(blocked_pods(self.drain, self.engine, base.session.cluster))

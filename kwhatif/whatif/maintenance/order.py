@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import Update
-from kwhatif.controllers.drain import Drain
+from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.errors import InputError, Problem
 from kwhatif.model.node import Node
@@ -76,7 +76,7 @@ class _Tried(NamedTuple):
 
 def _drained(engine: Engine, name: str, options: DrainOptions) -> _Tried:
     after = engine.fork()
-    drain = Drain((name,), options)
+    drain = KubectlDrain((name,), options)
     start = after.clock.now
     after.evict(drain)
     after.settle()

@@ -24,7 +24,7 @@ from kwhatif.whatif.deciding.decide import denied
 from kwhatif.whatif.placing.placer import Describe, Placer
 from kwhatif.whatif.placing.taken_room import took_room
 from kwhatif.whatif.rows import decision_about
-from kwhatif.workloads.expansion import Group
+from kwhatif.workloads.expansion import ReplicaGroup
 from kwhatif.workloads.restart import is_waiting
 
 #: What keeps a pod from ever running, as things are. One that evicts others runs once they are gone, and of one for
@@ -39,7 +39,7 @@ class Planned(msgspec.Struct):
     update: UpdateKind = "new"
     removed: tuple[Pod, ...] = ()
     #: What is yet to be made, see `Expansion.stages`.
-    stages: list[list[Group]] = []
+    stages: list[list[ReplicaGroup]] = []
     #: In their controller's order; None while the pod is in the queue.
     decisions: dict[str, Decision | None] = {}
     #: How many more pods there are to be, which are not made one by one.

@@ -8,11 +8,11 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from kwhatif.descheduler.arguments import LowNodeUtilizationArgs
-from kwhatif.descheduler.attempt import Attempt, Cycle
+from kwhatif.descheduler.attempt import DeschedulingCycle, EvictionAttempt
 from kwhatif.descheduler.cycle import run_cycle
-from kwhatif.descheduler.policy import Policy
+from kwhatif.descheduler.policy import RunnablePolicy
 from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS
-from kwhatif.descheduler.world import World
+from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.matching.requests import CPU, MEMORY, PODS
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.descheduling import EvictionOrder, MomentNotKnown, NoMetrics, PrometheusNotAsked
@@ -47,7 +47,7 @@ _SHOWN = (CPU, MEMORY, PODS)
 class DescheduleQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """Which policy, and from when on."""
 
-    policy: Policy
+    policy: RunnablePolicy
     #: How the report calls it: its file, or `strategy NAME`.
     name: str
     #: The moment that ages count to, RFC 3339.
@@ -155,7 +155,7 @@ def _evicted(found: Round) -> Iterator[EvictedRow]:
         )
 
 
-def _refused(cycle: Cycle, state: State) -> Iterator[EvictionRefusedRow]:
+def _refused(cycle: DeschedulingCycle, state: State) -> Iterator[EvictionRefusedRow]:
     pods = state.cluster.all(Pod)
     for attempt in cycle.attempts:
         if attempt.by is not None:
@@ -179,7 +179,7 @@ def _use(state: State, name: str) -> dict[str, float]:
 # --- what is to be said about it ---------------------------------------------------------------------------------
 
 
-def _low(policy: Policy) -> Iterable[LowNodeUtilizationArgs]:
+def _low(policy: RunnablePolicy) -> Iterable[LowNodeUtilizationArgs]:
     """The arguments of LowNodeUtilization, wherever it is enabled."""
     for profile in policy.profiles:
         args = profile.args.get("LowNodeUtilization")
@@ -187,7 +187,7 @@ def _low(policy: Policy) -> Iterable[LowNodeUtilizationArgs]:
             yield args
 
 
-def _is_measured(policy: Policy) -> bool:
+def _is_measured(policy: RunnablePolicy) -> bool:
     """Whether a strategy goes by what is measured, which nobody knows of a later moment."""
     return any(args.metrics_utilization is not None for args in _low(policy))
 
@@ -207,10 +207,10 @@ def _caveats(session: Session, question: DescheduleQuestion, first: Round) -> It
     if not (cluster.is_whole or cluster.all(PodDisruptionBudget) or "PodDisruptionBudget" in cluster.unread):
         yield NoBudgets(kinds=("PodDisruptionBudget",))
     moment = parse_time(question.at)
-    other = run_cycle(policy, World(session.snapshot, moment, backwards=True))
+    other = run_cycle(policy, DeschedulerWorld(session.snapshot, moment, backwards=True))
     if _gone(other.attempts) != _gone(first.cycle.attempts):
         yield EvictionOrder()
 
 
-def _gone(attempts: Iterable[Attempt]) -> frozenset[str]:
+def _gone(attempts: Iterable[EvictionAttempt]) -> frozenset[str]:
     return frozenset(attempt.pod for attempt in attempts if attempt.by is None)

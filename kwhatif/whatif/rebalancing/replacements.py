@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.controllers.contract import DeletePod
-from kwhatif.controllers.eviction import EVICTED, EvictionApi, Granted
+from kwhatif.controllers.eviction import EVICTED, EvictionApi, EvictionGranted
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import OwnerReference, controller_of
 from kwhatif.model.pod import Pod, is_terminal
@@ -79,7 +79,7 @@ class Replacements(Played):
                 continue  # see `_went_before`
             answer = api.evict(key_of(pod))
             forced = DeletePod(key_of(pod), "Evicted", condition=EVICTED)
-            for write in answer.writes if isinstance(answer, Granted) else (forced,):
+            for write in answer.writes if isinstance(answer, EvictionGranted) else (forced,):
                 world.write(write, ACTOR, None)
 
     def _rows(self, evicted: Iterable[Pod], happened: _Happened) -> Iterator[ReplacementRow]:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from kwhatif.descheduler.attempt import Cycle
+from kwhatif.descheduler.attempt import DeschedulingCycle
 from kwhatif.descheduler.cycle import run_cycle
-from kwhatif.descheduler.policy import Policy
-from kwhatif.descheduler.world import World
+from kwhatif.descheduler.policy import RunnablePolicy
+from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.pod import Pod
 from kwhatif.report.deschedule import ReplacementRow, RoundRow
@@ -26,7 +26,7 @@ INTERVAL = 5 * 60
 class Round(msgspec.Struct, frozen=True):
     """One cycle, with the pods that it evicted and what came in their places."""
 
-    cycle: Cycle
+    cycle: DeschedulingCycle
     evicted: Sequence[Pod]
     landed: Sequence[ReplacementRow]
     #: When all have landed.
@@ -53,7 +53,7 @@ class Round(msgspec.Struct, frozen=True):
 class Rounds:
     """At most so many cycles, and the simulation of what follows; there is none as long as nothing is evicted."""
 
-    def __init__(self, session: Session, policy: Policy, most: int) -> None:
+    def __init__(self, session: Session, policy: RunnablePolicy, most: int) -> None:
         self._session = session
         self._policy = policy
         self._most = most
@@ -61,7 +61,7 @@ class Rounds:
 
     def play(self, state: State, moment: int) -> Round:
         """One cycle on a state, at a moment, and what follows."""
-        cycle = run_cycle(self._policy, World(state, moment))
+        cycle = run_cycle(self._policy, DeschedulerWorld(state, moment))
         pods = state.cluster.all(Pod)
         evicted = [pods[attempt.pod] for attempt in cycle.attempts if attempt.by is None]
         if not evicted:

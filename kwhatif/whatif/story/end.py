@@ -16,7 +16,7 @@ from kwhatif.report.story import (
     Settled,
 )
 from kwhatif.simulation.engine import Engine
-from kwhatif.simulation.loops import Cycle
+from kwhatif.simulation.loops import EndlessLoop
 from kwhatif.workloads.stateful_set import first_to_roll
 
 _REVISION = "controller-revision-hash"
@@ -89,7 +89,7 @@ def _waits_to_be_ready(pod: Pod) -> bool:
     return owner is not None and owner.kind in _SERVING and not is_ready(pod) and not is_terminal(pod)
 
 
-def loop_row(engine: Engine, cycle: Cycle, owners: Mapping[str, str]) -> CycleRow:
+def loop_row(engine: Engine, cycle: EndlessLoop, owners: Mapping[str, str]) -> CycleRow:
     """A loop that never ends: who takes part in it; `owners` are the workloads of pods, by their names in events."""
     events = engine.world.history.events[cycle.first : cycle.last]
     pods = engine.world.state.cluster.all(Pod)

@@ -22,7 +22,7 @@ from kwhatif.report.story import (
     StoryWorkloadRow,
 )
 from kwhatif.simulation.engine import Engine
-from kwhatif.simulation.history import Event, Gone
+from kwhatif.simulation.history import Gone, StoryEvent
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.tally import Standing
 from kwhatif.whatif.deciding.workload_rows import room_for_pods
@@ -96,7 +96,7 @@ def _owners(engine: Engine) -> dict[str, str]:
     return owners
 
 
-def _event(event: Event, workload: str | None) -> EventRow:
+def _event(event: StoryEvent, workload: str | None) -> EventRow:
     return EventRow(**asdict(event) | {"at": round(event.at, 3), "workload": workload})
 
 

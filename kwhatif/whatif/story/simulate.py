@@ -7,9 +7,9 @@ from itertools import zip_longest
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.drain import Drain
+from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.drain_filters import joined
-from kwhatif.controllers.eviction import EvictionApi, Granted
+from kwhatif.controllers.eviction import EvictionApi, EvictionGranted
 from kwhatif.edits import edit as edits
 from kwhatif.edits.drain_flags import drain_options
 from kwhatif.edits.edit import Edit, Fail, Recover, Settle, Wait, Wrong
@@ -103,7 +103,7 @@ class Playing:
         self.engine = engine
         #: Whether it goes on where the API server refuses an object.
         self.lenient = False
-        self._drains: list[tuple[str, Drain, float]] = []
+        self._drains: list[tuple[str, KubectlDrain, float]] = []
         self._namespace = namespace
 
     def perform(self, step: Given) -> None:
@@ -142,7 +142,7 @@ class Playing:
             api = EvictionApi(world)
             for pod in pods:
                 answer = api.evict(key_of(pod))
-                if isinstance(answer, Granted):
+                if isinstance(answer, EvictionGranted):
                     for write in answer.writes:
                         world.write(write, USER, None)
                 else:
@@ -155,7 +155,7 @@ class Playing:
             options = drain_options(edit)
         except Wrong as wrong:
             raise _cannot(step, [wrong]) from wrong
-        drain = Drain(tuple(self._nodes(step, edit.nodes)), options, self.engine.world.chance.order)
+        drain = KubectlDrain(tuple(self._nodes(step, edit.nodes)), options, self.engine.world.chance.order)
         self._drains.append((f"drain {' '.join(drain.nodes)}", drain, self.engine.clock.now))
         self.engine.evict(drain)
 

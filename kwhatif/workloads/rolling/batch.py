@@ -11,11 +11,11 @@ from kwhatif.model.pod import Pod
 from kwhatif.workloads.expand import expand
 from kwhatif.workloads.job import expand_job, is_finished, wanted_pods
 from kwhatif.workloads.removal import active, removed_first_of_job
-from kwhatif.workloads.rolling.update import UNCHANGED, Rollout, Update
+from kwhatif.workloads.rolling.update import UNCHANGED, Rollout, WorkloadUpdate
 from kwhatif.workloads.template import same_template
 
 
-def update_job(new: Job, known: Job | None, pods: Sequence[Pod], cluster: Cluster) -> Update:
+def update_job(new: Job, known: Job | None, pods: Sequence[Pod], cluster: Cluster) -> WorkloadUpdate:
     """The template of a Job cannot be changed; how many pods it runs at once can, until it has finished."""
     if known is None:
         return UNCHANGED
@@ -23,7 +23,7 @@ def update_job(new: Job, known: Job | None, pods: Sequence[Pod], cluster: Cluste
         # Where `{…}` stands, the API server prints the whole new template as JSON: with commands and environment, which
         # the model does not have, and nobody wants to read.
         message = f'Job.batch "{new.metadata.name}" is invalid: spec.template: Invalid value: {{…}}: field is immutable'
-        return Update("changed", denied=Denied(message))
+        return WorkloadUpdate("changed", denied=Denied(message))
     done = known.status.succeeded
     before, count = wanted_pods(known.spec, done), wanted_pods(new.spec, done)
     # Once a pod of a Job without completions has succeeded, no more are made of it.
@@ -31,12 +31,12 @@ def update_job(new: Job, known: Job | None, pods: Sequence[Pod], cluster: Cluste
     if before == count or is_over:
         return UNCHANGED
     removed = removed_first_of_job(active(pods))[: max(0, before - count)]
-    return Update("scaled", tuple(removed), expand_job(new, range(done + before, done + count), cluster))
+    return WorkloadUpdate("scaled", tuple(removed), expand_job(new, range(done + before, done + count), cluster))
 
 
 def update_cron_job(
     new: CronJob, known: CronJob | None, pods: Sequence[Pod], cluster: Cluster, rollout: Rollout
-) -> Update:
+) -> WorkloadUpdate:
     """Another template shows at the next run; the one that is under way goes on, and in the end is over."""
     if known is not None:
         before, after = known.spec.job_template.spec, new.spec.job_template.spec
@@ -44,4 +44,4 @@ def update_cron_job(
         if new.spec.suspend or (same and not known.spec.suspend):
             return UNCHANGED
     removed = tuple(pods) if rollout == "final" else ()
-    return Update("changed", removed, expand(new, cluster))
+    return WorkloadUpdate("changed", removed, expand(new, cluster))

@@ -13,13 +13,13 @@ from kwhatif.workloads.daemon_set import (
     node_of,
 )
 from kwhatif.workloads.removal import is_available
-from kwhatif.workloads.rolling.update import ROLLS, UNCHANGED, Rollout, Update, resolved
+from kwhatif.workloads.rolling.update import ROLLS, UNCHANGED, Rollout, WorkloadUpdate, resolved
 from kwhatif.workloads.template import same_template
 
 
 def update_daemon_set(
     new: DaemonSet, known: DaemonSet | None, pods: Sequence[Pod], cluster: Cluster, rollout: Rollout
-) -> Update:
+) -> WorkloadUpdate:
     """Pods are replaced node by node; nodes that the new template leaves lose theirs, new ones get one at once."""
     if known is not None and same_template(known.spec.template, new.spec.template):
         return UNCHANGED
@@ -35,7 +35,7 @@ def update_daemon_set(
     replaced, doubled = _rolled(new, outdated, len(fresh), rollout)
     removed = (pod for pod in pods if node_of(pod) in leaving or node_of(pod) in replaced)
     added = expand_daemon_set(new, sorted([*fresh, *replaced, *doubled]), cluster)
-    return Update("changed", tuple(removed), added)
+    return WorkloadUpdate("changed", tuple(removed), added)
 
 
 def _rolled(

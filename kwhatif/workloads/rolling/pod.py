@@ -13,14 +13,14 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.container import Container, ResourceRequirements
 from kwhatif.model.pod import Pod, PodSpec, is_terminal
 from kwhatif.workloads.expand import expand_pod
-from kwhatif.workloads.rolling.update import UNCHANGED, Update
+from kwhatif.workloads.rolling.update import UNCHANGED, WorkloadUpdate
 from kwhatif.workloads.template import has_images, spec_content, without_images
 
 #: The volume that ServiceAccount admission adds.
 _TOKEN_VOLUME = "kube-api-access-"  # noqa: S105 - not a password
 
 
-def update_pod(pod: Pod, known: Pod, cluster: Cluster) -> Update:
+def update_pod(pod: Pod, known: Pod, cluster: Cluster) -> WorkloadUpdate:
     """Nothing, where admission would make the pod that is there; else that one goes."""
     made = complete_pod(pod, cluster)
     if not isinstance(made, Denied):
@@ -30,7 +30,7 @@ def update_pod(pod: Pod, known: Pod, cluster: Cluster) -> Update:
         wanted, there = _as_asked(wanted, own), _as_asked(_as_created(known.spec, made.spec), own)
         if made.metadata.labels == known.metadata.labels and spec_content(wanted) == spec_content(there):
             return UNCHANGED
-    return Update("changed", () if is_terminal(known) else (known,), expand_pod(pod, cluster))
+    return WorkloadUpdate("changed", () if is_terminal(known) else (known,), expand_pod(pod, cluster))
 
 
 def _as_asked(spec: PodSpec, own: PodSpec) -> PodSpec:

@@ -10,7 +10,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController
 from kwhatif.workloads.controllers.deployment import Sized, bounds_of, settle
 from kwhatif.workloads.expand import replicas_of
-from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.removal import active, is_available, removed_first, time_of
 from kwhatif.workloads.replicas import (
@@ -18,7 +18,7 @@ from kwhatif.workloads.replicas import (
     expand_replicas,
     replica_set_for,
 )
-from kwhatif.workloads.rolling.update import ROLLS, UNCHANGED, Rollout, Update
+from kwhatif.workloads.rolling.update import ROLLS, UNCHANGED, Rollout, WorkloadUpdate
 from kwhatif.workloads.template import same_template
 
 Replicated = ReplicaSet | ReplicationController
@@ -26,7 +26,7 @@ Replicated = ReplicaSet | ReplicationController
 
 def update_deployment(
     new: Deployment, known: Deployment | None, pods: Sequence[Pod], cluster: Cluster, rollout: Rollout
-) -> Update:
+) -> WorkloadUpdate:
     """A changed template replaces all pods; by and by, unless the strategy is Recreate."""
     before = len(active(pods)) if known is None else replicas_of(known)
     count = before if new.spec.replicas is None else replicas_of(new)
@@ -42,16 +42,20 @@ def update_deployment(
     return _rolled(new, known, pods, count, cluster)
 
 
-def _replaced(new: Deployment, pods: Sequence[Pod], count: int, cluster: Cluster) -> Update:
+def _replaced(new: Deployment, pods: Sequence[Pod], count: int, cluster: Cluster) -> WorkloadUpdate:
     """The end: nothing but the new template's pods."""
     owner, _ = replica_set_for(new, cluster)
     current = [pod for pod in pods if _set_of(pod) == owner.name]
     old = [pod for pod in pods if _set_of(pod) != owner.name]
     superfluous = removed_first(current, pods, time_of(cluster))[: max(0, len(current) - count)]
-    return Update("changed", (*removed_first(old), *superfluous), expand_deployment(new, count - len(current), cluster))
+    return WorkloadUpdate(
+        "changed", (*removed_first(old), *superfluous), expand_deployment(new, count - len(current), cluster)
+    )
 
 
-def _rolled(new: Deployment, known: Deployment | None, pods: Sequence[Pod], count: int, cluster: Cluster) -> Update:
+def _rolled(
+    new: Deployment, known: Deployment | None, pods: Sequence[Pod], count: int, cluster: Cluster
+) -> WorkloadUpdate:
     """The moment at which the controller has done what it can before any new pod is ready."""
     owner, _ = replica_set_for(new, cluster)
     present = _by_set(owner.name, active(pods), new, cluster)
@@ -62,13 +66,13 @@ def _rolled(new: Deployment, known: Deployment | None, pods: Sequence[Pod], coun
     ]
     settle(sets, next(each for each in sets if each.name == owner.name), after)
     removed: list[Pod] = []
-    added: list[Group] = []
+    added: list[ReplicaGroup] = []
     for name, size in ((each.name, each.size) for each in sets):
         more = size - len(present[name])
         removed += removed_first(present[name], pods, time_of(cluster))[: max(0, -more)]
         template = new if name == owner.name else known or new
         added += _expanded(template, name, more, cluster).groups
-    return Update("changed", tuple(removed), Expansion(tuple(added)))
+    return WorkloadUpdate("changed", tuple(removed), Expansion(tuple(added)))
 
 
 def _by_set(new: str, pods: Iterable[Pod], deployment: Deployment, cluster: Cluster) -> dict[str, list[Pod]]:
@@ -97,7 +101,7 @@ def _expanded(deployment: Deployment, name: str, count: int, cluster: Cluster) -
     return expand_deployment(deployment, count, cluster) if known is None else expand_replicas(known, count, cluster)
 
 
-def update_replicas(new: Replicated, known: Replicated | None, pods: Sequence[Pod], cluster: Cluster) -> Update:
+def update_replicas(new: Replicated, known: Replicated | None, pods: Sequence[Pod], cluster: Cluster) -> WorkloadUpdate:
     """Only the number of pods changes: a changed template is for pods to come."""
     before = len(active(pods)) if known is None else replicas_of(known)
     count = before if new.spec.replicas is None else replicas_of(new)
@@ -117,9 +121,9 @@ def _related(controller: Replicated, pods: Sequence[Pod], cluster: Cluster) -> S
 
 def scaled(
     pods: Sequence[Pod], before: int, count: int, added: Expansion, related: Sequence[Pod], now: int | None
-) -> Update:
+) -> WorkloadUpdate:
     """From `before` pods to `count`: some are added, or the first to go are removed; see `removed_first`."""
     if count == before:
         return UNCHANGED
     removed = removed_first(active(pods), related, now)[: max(0, before - count)]
-    return Update("scaled", tuple(removed), added)
+    return WorkloadUpdate("scaled", tuple(removed), added)

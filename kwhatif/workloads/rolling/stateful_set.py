@@ -11,16 +11,16 @@ from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import StatefulSet
 from kwhatif.workloads.expand import replicas_of
-from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.removal import active
-from kwhatif.workloads.rolling.update import ROLLS, UNCHANGED, Rollout, Update
+from kwhatif.workloads.rolling.update import ROLLS, UNCHANGED, Rollout, WorkloadUpdate
 from kwhatif.workloads.stateful_set import expand_stateful_set, is_ordered, ordinals_of
 from kwhatif.workloads.template import same_template
 
 
 def update_stateful_set(
     new: StatefulSet, known: StatefulSet | None, pods: Sequence[Pod], cluster: Cluster, rollout: Rollout
-) -> Update:
+) -> WorkloadUpdate:
     """Missing pods are made first; then pods are replaced under their old names, one at a time.
 
     That goes from the highest number down to the partition, and each waits until all pods run: even where missing ones
@@ -47,7 +47,7 @@ def update_stateful_set(
         return UNCHANGED
     made = _made(new, known, fresh, None if partition is None else lowest, cluster)
     remade = [replace(group, waits=True) for group in expand_stateful_set(new, replaced, cluster).groups]
-    return Update(
+    return WorkloadUpdate(
         "changed" if replaced else "scaled",
         removed,
         Expansion((*made, *remade)),
@@ -70,7 +70,7 @@ def _partition(stateful_set: StatefulSet) -> int | None:
 
 def _made(
     new: StatefulSet, known: StatefulSet | None, ordinals: Sequence[int], first: int | None, cluster: Cluster
-) -> Sequence[Group]:
+) -> Sequence[ReplicaGroup]:
     """Below the first number that is updated, pods are still made of the old template."""
     lowest = 0 if known is None or first is None else first
     made = expand_stateful_set(new, [ordinal for ordinal in ordinals if ordinal >= lowest], cluster).groups

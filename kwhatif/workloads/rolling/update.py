@@ -1,4 +1,4 @@
-"""`Update`: what applying a workload changes, and helpers that all kinds share."""
+"""`WorkloadUpdate`: what applying a workload changes, and helpers that all kinds share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Kind = Literal["new", "unchanged", "scaled", "changed", "restarted"]
 _PERCENT = re.compile(r"(\d{1,18})%")
 
 
-class Update(msgspec.Struct, frozen=True):
+class WorkloadUpdate(msgspec.Struct, frozen=True):
     """Pods that go, and pods that come: the difference that applying the workload makes."""
 
     kind: Kind
@@ -34,7 +34,7 @@ class Update(msgspec.Struct, frozen=True):
     rolls: bool = False
 
 
-UNCHANGED, ROLLS = Update("unchanged"), Update("changed", rolls=True)
+UNCHANGED, ROLLS = WorkloadUpdate("unchanged"), WorkloadUpdate("changed", rolls=True)
 
 
 def resolved(bound: int | str | None, total: int, *, default: int | str, round_up: bool) -> int:

@@ -8,7 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.controllers import daemon_set
-from kwhatif.controllers.daemon_set_update import Bounds, Moves, OnNode, bounds_of, rolling_update
+from kwhatif.controllers.daemon_set_update import (
+    DaemonPodsOnNode,
+    DesiredNodeCounts,
+    NodeMoves,
+    bounds_of,
+    rolling_update,
+)
 from kwhatif.model.container import Container
 from kwhatif.model.meta import LabelSelector, ObjectMeta
 from kwhatif.model.node import Node, Taint
@@ -318,31 +324,31 @@ def test_steps_of_an_update(
     for number, letter in enumerate(letters):
         old, new, *(old_available, new_available) = LETTERS[letter]
         key = str(number)
-        standing[key] = OnNode(
+        standing[key] = DaemonPodsOnNode(
             old and key, new and key, old_available, new_available, key not in leaving, letter == "x"
         )
     wanted = len(letters) - len(leaving)
     moves = rolling_update(standing, rolling(unavailable, surge), wanted)
-    assert moves == Moves(tuple(map(str, made)), tuple(map(str, gone)))
+    assert moves == NodeMoves(tuple(map(str, made)), tuple(map(str, gone)))
 
 
 def test_more_of_one_kind() -> None:
     pods = [("a", True, True), ("b", True, False), ("c", False, True)]
-    assert OnNode.of(pods, should_run=True) == OnNode("c", "a", True, True, True, True)
+    assert DaemonPodsOnNode.of(pods, should_run=True) == DaemonPodsOnNode("c", "a", True, True, True, True)
 
 
 @pytest.mark.parametrize(
     ("unavailable", "surge", "expected"),
     [
-        (None, None, Bounds(10, 1, 0)),
-        ("15%", None, Bounds(10, 2, 0)),
-        (3, 0, Bounds(10, 3, 0)),
-        (0, 2, Bounds(10, 0, 2)),
-        (0, "11%", Bounds(10, 0, 2)),
-        (0, 0, Bounds(10, 1, 0)),
-        ("0%", "0%", Bounds(10, 1, 0)),
+        (None, None, DesiredNodeCounts(10, 1, 0)),
+        ("15%", None, DesiredNodeCounts(10, 2, 0)),
+        (3, 0, DesiredNodeCounts(10, 3, 0)),
+        (0, 2, DesiredNodeCounts(10, 0, 2)),
+        (0, "11%", DesiredNodeCounts(10, 0, 2)),
+        (0, 0, DesiredNodeCounts(10, 1, 0)),
+        ("0%", "0%", DesiredNodeCounts(10, 1, 0)),
     ],
 )
-def test_bounds(unavailable: int | str | None, surge: int | str | None, expected: Bounds) -> None:
+def test_bounds(unavailable: int | str | None, surge: int | str | None, expected: DesiredNodeCounts) -> None:
     rolling = RollingUpdate(max_unavailable=unavailable, max_surge=surge)
     assert bounds_of(UpdateStrategy(type="RollingUpdate", rolling_update=rolling), 10) == expected

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.budget_pods import budget_pods
 from kwhatif.controllers.disruption import Disruption
-from kwhatif.controllers.eviction import EvictionApi, Granted
+from kwhatif.controllers.eviction import EvictionApi, EvictionGranted
 from kwhatif.model.meta import LabelSelector, ObjectMeta, Requirement
 from kwhatif.model.pod import Pod
 from kwhatif.model.pod_status import PodCondition
@@ -106,7 +106,7 @@ def test_after_two_minutes_it_counts_again() -> None:
 def test_once_it_is_being_deleted_the_entry_goes() -> None:
     at = world(web("a"), web("b"), web("c"), budget(min_available=1, status={"disruptions_allowed": 2}))
     granted = EvictionApi(at).evict("shop/a")
-    assert isinstance(granted, Granted)
+    assert isinstance(granted, EvictionGranted)
     at.write(*granted.writes)
     assert status(at) == PodDisruptionBudgetStatus(
         current_healthy=2, desired_healthy=1, expected_pods=3, disruptions_allowed=1

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.contract import DeletePod
 from kwhatif.controllers.disruption import Disruption
-from kwhatif.controllers.drain import Drain
+from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.matching.labels import compile_selector
 from kwhatif.model.meta import ObjectMeta
@@ -41,7 +41,7 @@ class Draining:
 
     def __init__(self, *objects: Any, nodes: tuple[str, ...] = ("n1",), options: DrainOptions = ALL) -> None:
         self.world = World([Disruption()], node("n1"), node("n2"), *objects)
-        self.drain = Drain(nodes, options)
+        self.drain = KubectlDrain(nodes, options)
 
     def run(self, end: float = 1000.0, stop: float = 30.0) -> Draining:
         """Until the drain is done, or until the end; pods take so long to stop."""

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import DeletePod, Update
-from kwhatif.controllers.eviction import EVICTED, EvictionApi, Granted, Refused
+from kwhatif.controllers.eviction import EVICTED, EvictionApi, EvictionGranted, EvictionRefused
 from kwhatif.model.meta import LabelSelector, ObjectMeta
 from kwhatif.model.policy import PodDisruptionBudget
 from tests.builders import PodBuilder, pod
@@ -45,7 +45,7 @@ FREE: dict[str, tuple[PodBuilder, list[PodDisruptionBudget]]] = {
 @pytest.mark.parametrize(("given", "budgets"), FREE.values(), ids=FREE.keys())
 def test_goes_without_counting(given: PodBuilder, budgets: list[PodDisruptionBudget]) -> None:
     answer = EvictionApi(world(given, *budgets)).evict("shop/a", 5)
-    assert answer == Granted((DeletePod("shop/a", "Evicted", 5, EVICTED),))
+    assert answer == EvictionGranted((DeletePod("shop/a", "Evicted", 5, EVICTED),))
 
 
 REFUSED: dict[str, tuple[PodBuilder, list[PodDisruptionBudget], int, str, str]] = {
@@ -133,28 +133,28 @@ REFUSED: dict[str, tuple[PodBuilder, list[PodDisruptionBudget], int, str, str]] 
 @pytest.mark.parametrize(("given", "budgets", "code", "message", "cause"), REFUSED.values(), ids=REFUSED.keys())
 def test_refused(given: PodBuilder, budgets: list[Any], code: int, message: str, cause: str) -> None:
     answer = EvictionApi(world(given, *budgets)).evict("shop/a")
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, EvictionRefused)
     assert (answer.code, answer.message, answer.cause) == (code, message, cause)
 
 
 def test_a_pod_that_is_not_there() -> None:
-    assert EvictionApi(world()).evict("shop/a") == Refused(404, 'pods "a" not found')
+    assert EvictionApi(world()).evict("shop/a") == EvictionRefused(404, 'pods "a" not found')
 
 
 def test_the_call_itself_counts_down_and_the_next_one_sees_it() -> None:
     at = world(web("a"), web("b"), budget(status=SPARE | {"disruptions_allowed": 1}))
     api = EvictionApi(at)
     first, second = api.evict("shop/a"), api.evict("shop/b")
-    assert isinstance(first, Granted)
+    assert isinstance(first, EvictionGranted)
     update, delete = first.writes
     assert isinstance(update, Update)
     assert (update.obj.status.disruptions_allowed, update.obj.status.disrupted_pods) == (0, {"a": at.stamp(0)})
     assert delete == DeletePod("shop/a", "Evicted", None, EVICTED)
-    assert isinstance(second, Refused)
+    assert isinstance(second, EvictionRefused)
     assert second.cause == "The disruption budget web does not allow evicting pods currently"
 
 
 def test_a_pod_that_is_being_deleted_already() -> None:
     at = world(web("a").terminating(), budget(status=NONE_LEFT))
-    assert EvictionApi(at).evict("shop/a") == Granted(())
-    assert EvictionApi(at).evict("shop/a", 1) == Granted((DeletePod("shop/a", "Evicted", 1, EVICTED),))
+    assert EvictionApi(at).evict("shop/a") == EvictionGranted(())
+    assert EvictionApi(at).evict("shop/a", 1) == EvictionGranted((DeletePod("shop/a", "Evicted", 1, EVICTED),))

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.controllers import job
 from kwhatif.controllers.contract import Create, DeletePod
-from kwhatif.controllers.job_failures import Backoff, judged
+from kwhatif.controllers.job_failures import BackoffRecord, judged
 from kwhatif.controllers.job_indexes import first_pending, is_success, parse_indexes, write_indexes
 from kwhatif.model.container import Container
 from kwhatif.model.job import (
@@ -469,15 +469,17 @@ def test_pods_of_a_dump_that_were_counted_before() -> None:
 @pytest.mark.parametrize(
     ("before", "succeeded", "failed", "after", "until"),
     [
-        (Backoff(), [], [], Backoff(), 0),
-        (Backoff(), [], [5], Backoff(1, 5), 15),
-        (Backoff(1, 5), [], [9, 7], Backoff(3, 9), 49),
-        (Backoff(3, 9), [20], [], Backoff(), 0),
-        (Backoff(3, 9), [20], [19, 21, 25], Backoff(2, 25), 45),
-        (Backoff(30, 9), [], [10], Backoff(31, 10), 610),
+        (BackoffRecord(), [], [], BackoffRecord(), 0),
+        (BackoffRecord(), [], [5], BackoffRecord(1, 5), 15),
+        (BackoffRecord(1, 5), [], [9, 7], BackoffRecord(3, 9), 49),
+        (BackoffRecord(3, 9), [20], [], BackoffRecord(), 0),
+        (BackoffRecord(3, 9), [20], [19, 21, 25], BackoffRecord(2, 25), 45),
+        (BackoffRecord(30, 9), [], [10], BackoffRecord(31, 10), 610),
     ],
 )
-def test_back_off(before: Backoff, succeeded: list[float], failed: list[float], after: Backoff, until: float) -> None:
+def test_back_off(
+    before: BackoffRecord, succeeded: list[float], failed: list[float], after: BackoffRecord, until: float
+) -> None:
     assert before.after(succeeded, failed) == after
     assert after.until() == until
 

@@ -14,7 +14,7 @@ from kwhatif.errors import InputError, WorkersLost
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sweep.on_dask import play_on_dask
 from kwhatif.sweep.processes import play_here
-from kwhatif.sweep.scenario import Outages, Outcome, Player, Scenario, together
+from kwhatif.sweep.scenario import Outages, Player, ScenarioOutcome, SweepScenario, together
 from kwhatif.whatif.loaded.session import Session
 from tests.dumps import DEMO
 
@@ -37,11 +37,11 @@ def demo() -> Session:
     return kwhatif.load(str(DEMO))
 
 
-def scenarios(session: Session) -> list[Scenario]:
-    return together(session, [Scenario(node.name, (node.name,)) for node in session.snapshot.nodes])
+def scenarios(session: Session) -> list[SweepScenario]:
+    return together(session, [SweepScenario(node.name, (node.name,)) for node in session.snapshot.nodes])
 
 
-def name(outcome: Outcome) -> str:
+def name(outcome: ScenarioOutcome) -> str:
     return outcome.row.scenario
 
 
@@ -52,7 +52,7 @@ class Mortal(Player):
         super().__init__(session, Parameters(), Outages())
         self._victim = victim
 
-    def play(self, scenario: Scenario) -> Outcome:
+    def play(self, scenario: SweepScenario) -> ScenarioOutcome:
         if self._victim in (None, os.getpid()) and scenario.name >= "general":
             os.kill(os.getpid(), signal.SIGKILL)
         return super().play(scenario)

@@ -21,7 +21,7 @@ from kwhatif.errors import InputError, WorkersLost
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sweep import processes
 from kwhatif.sweep.processes import default_jobs, play_here, play_in_processes
-from kwhatif.sweep.scenario import Drains, Outages, Outcome, Player, Scenario, blocks, together
+from kwhatif.sweep.scenario import Drains, Outages, Player, ScenarioOutcome, SweepScenario, blocks, together
 from kwhatif.whatif.loaded.session import Session
 from tests.dumps import DEMO
 
@@ -42,8 +42,8 @@ def player(session: Session) -> Player:
     return Player(session, Parameters(), Outages())
 
 
-def scenarios(session: Session) -> list[Scenario]:
-    return together(session, [Scenario(node.name, (node.name,)) for node in session.snapshot.nodes])
+def scenarios(session: Session) -> list[SweepScenario]:
+    return together(session, [SweepScenario(node.name, (node.name,)) for node in session.snapshot.nodes])
 
 
 def test_processes_say_what_one_says(demo: Session, alone: str) -> None:
@@ -56,7 +56,7 @@ def test_processes_that_share_no_memory_say_it_too(demo: Session) -> None:
     assert sorted(spawned, key=name) == sorted(play_here(player(demo), asked), key=name)
 
 
-def name(outcome: Outcome) -> str:
+def name(outcome: ScenarioOutcome) -> str:
     return outcome.row.scenario
 
 
@@ -97,7 +97,7 @@ class Mortal(Player):
         self._mark, self._always = mark, always
         self._parent = os.getpid()
 
-    def play(self, scenario: Scenario) -> Outcome:
+    def play(self, scenario: SweepScenario) -> ScenarioOutcome:
         dies = scenario.name == "batch-b1" and (self._always or not self._mark.exists())
         if dies and os.getpid() != self._parent:
             self._mark.touch()
@@ -105,7 +105,7 @@ class Mortal(Player):
         return super().play(scenario)
 
 
-def deadly_first(session: Session) -> list[Scenario]:
+def deadly_first(session: Session) -> list[SweepScenario]:
     """A worker gets the first block."""
     return sorted(scenarios(session), key=lambda scenario: scenario.name != "batch-b1")
 
@@ -149,7 +149,7 @@ def test_this_process_plays_too(demo: Session) -> None:
 @needs_fork
 def test_some_of_all_parts_are_played_before_there_are_others(demo: Session) -> None:
     nodes = scenarios(demo)
-    many = [Scenario(f"{number:02}", nodes[number % len(nodes)].nodes) for number in range(64)]
+    many = [SweepScenario(f"{number:02}", nodes[number % len(nodes)].nodes) for number in range(64)]
     outcomes = play_in_processes(player(demo), many, 2)
     first = []
     for outcome in outcomes:
@@ -185,7 +185,7 @@ def test_who_stops_asking_leaves_no_process_behind(demo: Session) -> None:
 
 
 class Broken(Player):
-    def play(self, scenario: Scenario) -> Outcome:
+    def play(self, scenario: SweepScenario) -> ScenarioOutcome:
         raise ZeroDivisionError(scenario.name)
 
 
@@ -196,7 +196,7 @@ def test_what_goes_wrong_elsewhere_goes_wrong_here(demo: Session) -> None:
 
 
 def test_blocks_leave_nothing_out() -> None:
-    asked = [Scenario(str(number), ()) for number in range(100)]
+    asked = [SweepScenario(str(number), ()) for number in range(100)]
     for workers in (1, 2, 7):
         made = list(blocks(asked, workers))
         assert [scenario for block in made for scenario in block] == asked
@@ -229,7 +229,7 @@ def test_a_sweep_that_was_cut_goes_on(
     played: list[str] = []
     play = Player.play
 
-    def counted(self: Player, scenario: Scenario) -> Outcome:
+    def counted(self: Player, scenario: SweepScenario) -> ScenarioOutcome:
         played.append(scenario.name)
         return play(self, scenario)
 

@@ -21,7 +21,7 @@ from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.saving.redact import redact
 from kwhatif.sources.text.files import GivenText
-from kwhatif.workloads.applied_template import Difference, compare, digest_of
+from kwhatif.workloads.applied_template import TemplateDifference, compare, digest_of
 from kwhatif.workloads.rollout import plan_update
 from kwhatif.workloads.template import same_template
 
@@ -112,7 +112,7 @@ def known(template: Json, applied: Json | None = GIVEN, managed: Json | None = N
     return PodTemplateSpec(text=text)
 
 
-def compared(new: Json, old: PodTemplateSpec) -> Difference | None:
+def compared(new: Json, old: PodTemplateSpec) -> TemplateDifference | None:
     """The same, whether the template is known as it is or by a snapshot's digests."""
     applied = PodTemplateSpec(text=TemplateText(json=json.dumps(new)))
     difference = compare(old, applied)
@@ -241,12 +241,12 @@ def changed(change: Change, template: Json = GIVEN) -> Json:
 
 @pytest.mark.parametrize("change", SAME)
 def test_what_the_api_server_has_filled_in_is_no_change(change: Change) -> None:
-    assert compared(changed(change), known(stored())) == Difference("same")
+    assert compared(changed(change), known(stored())) == TemplateDifference("same")
 
 
 @pytest.mark.parametrize("change", CHANGED)
 def test_any_field_counts(change: Change) -> None:
-    assert compared(changed(change), known(stored())) == Difference("changed")
+    assert compared(changed(change), known(stored())) == TemplateDifference("changed")
 
 
 OTHERS: list[Change] = [
@@ -264,7 +264,7 @@ FOREIGN: list[Change] = [
 
 @pytest.mark.parametrize("change", [*OTHERS, *FOREIGN])
 def test_what_others_have_set_stays(change: Change) -> None:
-    assert compared(GIVEN, known(changed(change, stored()))) == Difference("same")
+    assert compared(GIVEN, known(changed(change, stored()))) == TemplateDifference("same")
 
 
 @pytest.mark.parametrize("change", FOREIGN)
@@ -277,7 +277,7 @@ def test_where_nothing_shows_what_was_applied_before_it_cannot_be_said(change: C
 
 @pytest.mark.parametrize("change", [lambda _: None, *OTHERS])
 def test_unless_there_is_nothing_left_to_ask(change: Change) -> None:
-    assert compared(GIVEN, known(changed(change, stored()), applied=None)) == Difference("same")
+    assert compared(GIVEN, known(changed(change, stored()), applied=None)) == TemplateDifference("same")
 
 
 STORED = gzip.decompress((ROOT / "fixtures" / "templates" / "stored.jsonl.gz").read_bytes()).splitlines()
@@ -300,7 +300,7 @@ def test_server_side_apply_shows_what_was_applied_in_managed_fields() -> None:
     owned = {'k:{"name":"main"}': {".": {}, "f:name": {}, "f:env": env, "f:ports": ports, "f:args": {}}}
     managed = {"f:metadata": {"f:annotations": {"f:checksum/config": {}}}, "f:spec": {"f:containers": owned}}
     old = known(stored(), applied=None, managed=managed)
-    assert compared(GIVEN, old) == Difference("same")
+    assert compared(GIVEN, old) == TemplateDifference("same")
     gone: list[Change] = [
         lambda template: main(template)["env"].pop(0),
         lambda template: main(template)["ports"].pop(),
@@ -308,8 +308,8 @@ def test_server_side_apply_shows_what_was_applied_in_managed_fields() -> None:
         lambda template: template["metadata"].pop("annotations"),
     ]
     for change in gone:
-        assert compared(changed(change), old) == Difference("changed")
-    assert compared(changed(lambda template: main(template).pop("command")), old) == Difference("same")
+        assert compared(changed(change), old) == TemplateDifference("changed")
+    assert compared(changed(lambda template: main(template).pop("command")), old) == TemplateDifference("same")
 
 
 def test_text_that_is_no_object_is_not_compared() -> None:

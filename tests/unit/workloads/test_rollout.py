@@ -34,7 +34,7 @@ from kwhatif.model.workload import (
 )
 from kwhatif.sources.saving.redact import redact
 from kwhatif.workloads.removal import removed_first
-from kwhatif.workloads.rolling.update import Update, resolved
+from kwhatif.workloads.rolling.update import WorkloadUpdate, resolved
 from kwhatif.workloads.rollout import plan_update
 from tests.builders import PodBuilder, node, pod
 
@@ -80,7 +80,7 @@ def around(*objects: Any) -> Cluster:
     return Cluster(each.build() if isinstance(each, PodBuilder) else each for each in objects)
 
 
-def counts(update: Update) -> tuple[str, int, int]:
+def counts(update: WorkloadUpdate) -> tuple[str, int, int]:
     return update.kind, len(update.removed), len(update.added.pods)
 
 
