@@ -6,7 +6,6 @@ The queue of every controller waits 5 ms after the first failure of a key, then 
 
 from __future__ import annotations
 
-from kwhatif.admission.denied import Denied
 from kwhatif.controllers.contract import Create, SyncResult, View
 
 _FIRST, _LONGEST = 0.005, 1000.0
@@ -14,13 +13,12 @@ _FAILURES = "failures"
 
 
 class BackingOff:
-    """A `Maker` that tries a key again when the API server has refused an object."""
+    """A controller that creates objects, and tries a key again when the API server has refused one."""
 
     name: str
 
-    def refused(self, key: str, write: Create, denied: Denied, view: View) -> SyncResult:
-        """See `Maker`: a sync of the key has failed once more."""
-        del write, denied
+    def refused(self, key: str, view: View) -> SyncResult:
+        """What a sync of the key would create was refused, and the writes after it were not made: when to try again."""
         memory = view.memory(self.name, key)
         failures = memory.get(_FAILURES, 0)
         memory[_FAILURES] = failures + 1

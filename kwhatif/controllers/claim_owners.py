@@ -32,11 +32,10 @@ def with_owners(claim: PersistentVolumeClaim, stateful_set: StatefulSet, surplus
     if any(owner.controller for owner in others):
         return claim
     wanted: tuple[OwnerReference, ...] = ()
-    goes_with_pod = surplus is not None and policy.when_scaled == _DELETE
-    if goes_with_pod and surplus is not None:
-        wanted = (reference("Pod", "v1", surplus),)
+    if surplus is not None and policy.when_scaled == _DELETE:
+        wanted = (reference(surplus),)
     elif policy.when_deleted == _DELETE:
-        wanted = (reference("StatefulSet", "apps/v1", stateful_set),)
+        wanted = (reference(stateful_set),)
     if references == (*others, *wanted):
         return claim
     return replace(claim, metadata=replace(claim.metadata, owner_references=(*others, *wanted)))

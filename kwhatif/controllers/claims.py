@@ -17,8 +17,7 @@ from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.resource import ResourceClaim, ResourceClaimTemplate
 from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.workloads.ephemeral import ephemeral_claims
-from kwhatif.workloads.resource_claims import with_resource_claims
+from kwhatif.workloads.pod_claims import ephemeral_claims, with_resource_claims
 
 
 class EphemeralVolumes(BackingOff):

@@ -11,7 +11,6 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
-from kwhatif.admission.denied import Denied
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.pod import Pod
 from kwhatif.model.pod_status import PodCondition
@@ -34,7 +33,7 @@ How = Literal[
 
 
 class Create(msgspec.Struct, frozen=True):
-    """POST: the object is new. Admission completes it, or refuses it (`Maker.refused`).
+    """POST: the object is new. Admission completes it, or refuses it (`BackingOff`).
 
     Whoever makes it gives it what the API server does: `creationTimestamp`, a UID where it has none (another one than
     earlier objects of its name had), and a pod the phase Pending.
@@ -157,13 +156,3 @@ class Controller(Protocol):
 
     def sync(self, key: str, view: View) -> SyncResult:
         """One sync of a key (`syncHandler`). It is repeated until it writes nothing."""
-
-
-class Maker(Controller, Protocol):
-    """A controller that creates objects."""
-
-    def refused(self, key: str, write: Create, denied: Denied, view: View) -> SyncResult:
-        """The API server has refused what a sync of the key would create; the writes after it were not made.
-
-        The key is tried again when `again` comes, and whenever something happens that concerns it.
-        """

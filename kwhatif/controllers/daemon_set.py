@@ -1,7 +1,7 @@
 """DaemonSets (`pkg/controller/daemon/daemon_controller.go`): a pod on every node that should have one.
 
 A pod is replaced when its phase is final, though not gone; with `maxSurge`, as soon as it is terminating. Rolling
-updates are in `daemon_set_update`.
+updates are in `workloads.controllers.daemon_set`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.contract import NOTHING, Create, DeletePod, SyncResult, View, Write
-from kwhatif.controllers.daemon_set_update import DaemonPodsOnNode, rolling_update
 from kwhatif.controllers.pods import is_available, keys_of, named, next_available, owners_of_changed
 from kwhatif.controllers.revisions import revision_label, revisions_of
 from kwhatif.model.cluster import KubernetesObject, key_of
@@ -21,8 +20,10 @@ from kwhatif.model.meta import LabelSelector, parse_time
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal
 from kwhatif.model.workload import DaemonSet, RollingUpdate
+from kwhatif.workloads.controllers.daemon_set import DaemonPodsOnNode, rolling_update
 from kwhatif.workloads.daemon_set import daemon_pod, node_of, pinned, tolerable_nodes
 from kwhatif.workloads.generated import hash_of
+from kwhatif.workloads.removal import active
 from kwhatif.workloads.rolling.update import resolved
 from kwhatif.workloads.template import content_of
 
@@ -129,7 +130,7 @@ class _Sync:
                     self._delete.append(DeletePod(key_of(pod), "ScaledDown"))
 
     def _keep(self, node: str, pods: Sequence[Pod], *, should_run: bool) -> None:
-        running = [pod for pod in pods if pod.metadata.deletion_timestamp is None and not is_terminal(pod)]
+        running = active(pods)
         for pod in pods:
             if pod.metadata.deletion_timestamp is None and is_terminal(pod):
                 self._delete_ended(node, pod)

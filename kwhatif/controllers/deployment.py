@@ -19,20 +19,13 @@ from kwhatif.controllers.deployment_sets import (
     noted_number,
     resized,
     revision_of,
-    size_of,
 )
 from kwhatif.controllers.pods import controllers_of, is_available, keys_of, next_available, owners_of_changed
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import LabelSelector
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.workload import Deployment, ReplicaSet
-from kwhatif.workloads.controllers.deployment import (
-    Sized,
-    bounds_for,
-    is_scaling_event,
-    scale,
-    sync,
-)
+from kwhatif.workloads.controllers.deployment import Sized, bounds_for, is_scaling_event, scale, sync
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.removal import active
 
@@ -81,7 +74,9 @@ class Deployments(BackingOff):
 def _is_steady(deployment: Deployment, view: View) -> bool:
     """Whether a sync writes nothing and waits for nothing, whatever the pods do: as nearly all do, nearly always."""
     owned, wanted = view.owned(deployment, ReplicaSet), replicas_of(deployment)
-    new = next((each for each in owned if size_of(each) == wanted and has_template_of(each, deployment, view)), None)
+    new = next(
+        (each for each in owned if replicas_of(each) == wanted and has_template_of(each, deployment, view)), None
+    )
     if new is None or deployment.spec.paused or deployment.spec.min_ready_seconds:
         return False
     old, limit = [each for each in owned if each is not new], deployment.spec.revision_history_limit
@@ -89,7 +84,7 @@ def _is_steady(deployment: Deployment, view: View) -> bool:
         (not wanted or noted_number(new.metadata.annotations.desired_replicas) in (None, wanted))
         and revision_of(new) > max(map(revision_of, old), default=0)
         and len(old) <= (_HISTORY if limit is None else limit)
-        and not any(size_of(each) or has_template_of(each, deployment, view) for each in old)
+        and not any(replicas_of(each) or has_template_of(each, deployment, view) for each in old)
         and not any(each.spec.min_ready_seconds for each in owned)
     )
 
@@ -109,7 +104,7 @@ class _Sync:
         pods = self._view.pods_of(obj)
         running = active(pods)
         available = sum(is_available(pod, obj.spec.min_ready_seconds, self._view) for pod in running)
-        size, noted = size_of(obj), obj.metadata.annotations
+        size, noted = replicas_of(obj), obj.metadata.annotations
         sized = Sized(
             obj.metadata.name,
             size,
@@ -169,7 +164,7 @@ class _Sync:
         """The ReplicaSets as they are to be; those that are resized, or named, note the Deployment's numbers."""
         for each in self._sets:
             obj = self._revised(each) if each is self._new else each.obj
-            if each.sized.size != size_of(obj) or each.obj.metadata.name in touched or not each.is_made:
+            if each.sized.size != replicas_of(obj) or each.obj.metadata.name in touched or not each.is_made:
                 obj = resized(obj, each.sized.size, self._bounds)
             if not each.is_made:
                 yield Create(obj)

@@ -10,9 +10,7 @@ from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import LabelSelector, controller_of, parse_time
 from kwhatif.model.pod import PodTemplateSpec
 from kwhatif.model.workload import Deployment, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec, RolloutAnnotations
-from kwhatif.workloads.controllers.deployment import (
-    Bounds,
-)
+from kwhatif.workloads.controllers.deployment import Bounds
 from kwhatif.workloads.generated import hash_of, uid_of
 from kwhatif.workloads.replicas import HASH_LABEL
 from kwhatif.workloads.template import content_of, same_template
@@ -43,11 +41,6 @@ def age_of(owned: ReplicaSet) -> tuple[int, str]:
     """Sorts ReplicaSets, the oldest first (`ReplicaSetsByCreationTimestamp`)."""
     created = owned.metadata.creation_timestamp
     return parse_time(created) if created else 0, owned.metadata.name
-
-
-def size_of(owned: ReplicaSet) -> int:
-    """How many pods it is to have."""
-    return 1 if owned.spec.replicas is None else owned.spec.replicas
 
 
 def noted_number(text: str) -> int | None:
@@ -86,7 +79,7 @@ def new_replica_set(deployment: Deployment, view: View) -> ReplicaSet:
             namespace=meta.namespace,
             uid=uid_of("ReplicaSet", meta.namespace, name),
             labels=labels,
-            owner_references=(reference("Deployment", "apps/v1", deployment),),
+            owner_references=(reference(deployment),),
             annotations=RolloutAnnotations(),
         ),
         spec=ReplicaSetSpec(

@@ -93,7 +93,7 @@ def list_pods(node: str, options: DrainOptions, view: View) -> PodDeleteList:
     pods = view.state.cluster.all(Pod)
     found = (pods[key] for key in pods_assigned_to(node, view.state))
     selected = [pod for pod in found if options.pod_selector.matches(pod.metadata.labels)]
-    return PodDeleteList([(pod, _verdict(pod, options, view)) for pod in selected])
+    return PodDeleteList([(pod, _delete_status(pod, options, view)) for pod in selected])
 
 
 def is_left_out(pod: Pod, options: DrainOptions, view: View) -> bool:
@@ -102,7 +102,7 @@ def is_left_out(pod: Pod, options: DrainOptions, view: View) -> bool:
     return most > 0 and end is not None and int(view.now - view.at(end)) > most
 
 
-def _verdict(pod: Pod, options: DrainOptions, view: View) -> PodDeleteStatus:
+def _delete_status(pod: Pod, options: DrainOptions, view: View) -> PodDeleteStatus:
     """Of the first filter that keeps the pod; else of the last one.
 
     QUIRK: (makeFilters) warnings of filters before the last one are lost, such as `deleting Pods with local storage`.

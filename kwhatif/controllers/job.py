@@ -11,12 +11,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.admission.denied import Denied
 from kwhatif.controllers.backoff import BackingOff
-from kwhatif.controllers.contract import NOTHING, Create, SyncResult, View
+from kwhatif.controllers.contract import NOTHING, SyncResult, View
 from kwhatif.controllers.job_failures import EndedPod
 from kwhatif.controllers.job_sync import JobSync
-from kwhatif.controllers.pods import keys_of, owners_of_changed
+from kwhatif.controllers.pods import identity, keys_of, owners_of_changed
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.job import Job
 from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal
@@ -61,7 +60,7 @@ class Jobs(BackingOff):
         memory = view.memory(self.name, key)
         self._start(key, memory, view, before)
         ended: dict[str, EndedPod] = dict(memory.get(_ENDED, {}))
-        uid = _uid(before)
+        uid = identity(before)
         known = ended.get(uid, EndedPod(before))
         pod = after or _gone(known.pod if is_terminal(known.pod) else before, view)
         deleted, final = known.deleted, known.final
@@ -80,8 +79,8 @@ class Jobs(BackingOff):
             pods = (
                 pod for pod in view.pods_of(job) if not is_active(pod) and JOB_TRACKING not in pod.metadata.finalizers
             )
-            before = _uid(changed) if changed is not None and is_active(changed) else ""
-            memory[_COUNTED] = frozenset(_uid(pod) for pod in pods) - {before}
+            before = identity(changed) if changed is not None and is_active(changed) else ""
+            memory[_COUNTED] = frozenset(map(identity, pods)) - {before}
 
     def sync(self, key: str, view: View) -> SyncResult:
         """See `Controller` (`syncJob`)."""
@@ -108,19 +107,15 @@ class Jobs(BackingOff):
     def _ended(self, job: Job, memory: dict[str, Any], view: View) -> Sequence[EndedPod]:
         """All pods of the Job, with what is known of their ends."""
         noted: dict[str, EndedPod] = memory.get(_ENDED, {})
-        present = {_uid(pod): pod for pod in view.pods_of(job)}
+        present = {identity(pod): pod for pod in view.pods_of(job)}
         gone = [each for uid, each in noted.items() if uid not in present]
         return [*(noted.get(uid, EndedPod(pod))._replace(pod=pod) for uid, pod in present.items()), *gone]
 
-    def refused(self, key: str, write: Create, denied: Denied, view: View) -> SyncResult:
-        """See `Maker`."""
-        outcome = super().refused(key, write, denied, view)
+    def refused(self, key: str, view: View) -> SyncResult:
+        """See `BackingOff`."""
+        outcome = super().refused(key, view)
         view.memory(self.name, key)[_DUE] = outcome.again
         return outcome
-
-
-def _uid(pod: Pod) -> str:
-    return pod.metadata.uid or key_of(pod)
 
 
 def _gone(pod: Pod, view: View) -> Pod:

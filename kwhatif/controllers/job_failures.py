@@ -13,9 +13,9 @@ from kwhatif.model.cluster import key_of
 from kwhatif.model.job import Job, OnExitCodes, OnPodCondition, PodFailureRule
 from kwhatif.model.pod import Pod, pod_condition
 from kwhatif.model.pod_status import ContainerStatus
+from kwhatif.workloads.removal import sidecar_statuses
 
 _FIRST, _LONGEST = 10.0, 600.0
-_ALWAYS = "Always"
 
 
 class EndedPod(NamedTuple):
@@ -155,9 +155,7 @@ def _is_declared(pod: Pod) -> bool:
 
 
 def _containers_end(pod: Pod, view: View) -> float | None:
-    sidecars = {container.name for container in pod.spec.init_containers if container.restart_policy == _ALWAYS}
-    beside = (status for status in pod.status.init_container_statuses if status.name in sidecars)
-    ends = [_end(status) for status in (*pod.status.container_statuses, *beside)]
+    ends = [_end(status) for status in (*pod.status.container_statuses, *sidecar_statuses(pod))]
     times = [end for end in ends if end]
     return max(map(view.at, times)) if times and len(times) == len(ends) else None
 

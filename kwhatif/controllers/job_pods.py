@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kwhatif.controllers.contract import Create, DeletePod, View, Write
 from kwhatif.controllers.job_failures import BackoffRecord, Failures, replaces_only_failed
 from kwhatif.controllers.job_indexes import first_pending, index_of
-from kwhatif.controllers.pods import named, reference
+from kwhatif.controllers.pods import identity, named, reference
 from kwhatif.model.cluster import key_of
 from kwhatif.model.job import Job, completions_of
 from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal
@@ -88,7 +88,7 @@ class JobPods:
             (*(DeletePod(key_of(pod), "ScaledDown") for pod in gone), *map(Create, fresh)),
             self._again,
             not is_left and self._is_enough(),
-            frozenset(pod.metadata.uid or key_of(pod) for pod in gone),
+            frozenset(map(identity, gone)),
             made + len(fresh),
         )
 
@@ -125,7 +125,7 @@ class JobPods:
         if due > self._view.now:
             self._wait_until(due)
             return
-        plain = job_pod(self._job, reference("Job", "batch/v1", self._job))
+        plain = job_pod(self._job, reference(self._job))
         finalizers = dict.fromkeys((*plain.metadata.finalizers, JOB_TRACKING))
         plain = replace(plain, metadata=replace(plain.metadata, finalizers=tuple(finalizers)))
         if not self._is_indexed:

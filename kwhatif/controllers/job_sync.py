@@ -11,6 +11,7 @@ from kwhatif.controllers.contract import DeletePod, Update, View, Write
 from kwhatif.controllers.job_failures import BackoffRecord, EndedPod, Failures, finished_at, is_failed, judged, restarts
 from kwhatif.controllers.job_indexes import index_of, is_success, parse_indexes, write_indexes
 from kwhatif.controllers.job_pods import JobPods, JobProgress, Managed
+from kwhatif.controllers.pods import identity
 from kwhatif.model.cluster import key_of
 from kwhatif.model.job import Job, JobCondition, completions_of
 from kwhatif.model.pod import Pod, is_terminal
@@ -67,7 +68,7 @@ class JobSync:
 
     def outcome(self, counted: frozenset[str]) -> Done:
         """What it does."""
-        fresh = [each for each in self._all if _uid(each.pod) not in counted and self._has_place(each.pod)]
+        fresh = [each for each in self._all if identity(each.pod) not in counted and self._has_place(each.pod)]
         succeeded = [each for each in fresh if each.pod.status.phase == "Succeeded"]
         failed = [each for each in fresh if is_failed(each.pod, self._job)]
         self._count(succeeded, failed)
@@ -79,12 +80,12 @@ class JobSync:
             managed = self._managed()
             self._writes += managed.writes
             self._again = managed.again
-            done += [each for each in self._all if _uid(each.pod) in managed.dropped]
+            done += [each for each in self._all if identity(each.pod) in managed.dropped]
             if managed.is_complete:
                 ends = JobCondition(type=_SUCCESS, status="True", reason="CompletionsReached")
         self._write_status(ends)
-        uids = {_uid(pod) for pod in self._pods}
-        counted = (counted | {_uid(each.pod) for each in done}) & uids
+        uids = set(map(identity, self._pods))
+        counted = (counted | {identity(each.pod) for each in done}) & uids
         return Done(tuple(self._writes), self._again, self._deadline, counted)
 
     def _managed(self) -> Managed:
@@ -176,7 +177,7 @@ class JobSync:
     def _deleted(self, ends: JobCondition, counted: frozenset[str]) -> list[EndedPod]:
         """The pods that run go; where the Job fails, they have failed, too."""
         self._writes += [DeletePod(key_of(pod), "Deleted") for pod in self._active]
-        running = [each for each in self._all if is_active(each.pod) and _uid(each.pod) not in counted]
+        running = [each for each in self._all if is_active(each.pod) and identity(each.pod) not in counted]
         if ends.type == _TARGET:
             self._failed += sum(judged(each.pod, self._job).counts for each in running if self._has_place(each.pod))
         return running
@@ -213,10 +214,6 @@ class JobSync:
             return {ends.type: ends}
         final = "Failed" if ends.type == _TARGET else "Complete"
         return {ends.type: ends, final: replace(ends, type=final)}
-
-
-def _uid(pod: Pod) -> str:
-    return pod.metadata.uid or key_of(pod)
 
 
 def _number(text: str) -> int:

@@ -26,10 +26,7 @@ _NO_EXECUTE = {"False": NOT_READY, "Unknown": UNREACHABLE}
 
 def ready_status(node: Node) -> str:
     """The status of the node's condition Ready; "True" where it has none, as somebody wrote it by hand."""
-    for condition in node.status.conditions:
-        if condition.type == "Ready":
-            return condition.status
-    return "True"
+    return next((each.status for each in node.status.conditions if each.type == "Ready"), "True")
 
 
 def with_no_schedule_taints(node: Node) -> Node:

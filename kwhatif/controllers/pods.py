@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.contract import View
 from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import OwnerReference, controller_of
 from kwhatif.model.pod import Pod, is_ready, is_terminal, pod_condition
 from kwhatif.workloads.generated import all_names, uid_of
@@ -61,11 +62,17 @@ def owners_of_changed(before: KubernetesObject | None, after: KubernetesObject |
     return keys if keys and standing(before) != standing(after) else ()
 
 
-def reference(kind: str, api_version: str, owner: KubernetesObject) -> OwnerReference:
+def reference(owner: KubernetesObject) -> OwnerReference:
     """The reference by which the object controls what it makes."""
-    meta = owner.metadata
+    kind, meta = type(owner).__name__, owner.metadata
     uid = meta.uid or uid_of(kind, meta.namespace, meta.name)
+    api_version = RESOURCES[type(owner)].api_version
     return OwnerReference(kind=kind, name=meta.name, uid=uid, api_version=api_version, controller=True)
+
+
+def identity(pod: Pod) -> str:
+    """The pod's UID; a hand-written pod without one is known by its key."""
+    return pod.metadata.uid or key_of(pod)
 
 
 def named(pod: Pod, view: View, made: int) -> Iterator[Pod]:

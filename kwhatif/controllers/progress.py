@@ -8,7 +8,6 @@ from typing import NamedTuple
 from kwhatif.controllers.contract import View
 from kwhatif.controllers.daemon_set import newest_revision as newest_of_daemon_set
 from kwhatif.controllers.daemon_set import nodes_of
-from kwhatif.controllers.daemon_set_update import bounds_of
 from kwhatif.controllers.deployment_sets import is_of_old_template
 from kwhatif.controllers.pods import is_available
 from kwhatif.controllers.revisions import revision_label
@@ -16,10 +15,11 @@ from kwhatif.controllers.stateful_set import moves_of, newest_revision
 from kwhatif.model.cluster import key_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from kwhatif.workloads.controllers.daemon_set import bounds_of
 from kwhatif.workloads.controllers.deployment import bounds_for
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.removal import active
-from kwhatif.workloads.stateful_set import ordinals_of
+from kwhatif.workloads.stateful_set import first_to_roll, ordinals_of
 
 Rolling = Deployment | StatefulSet | DaemonSet
 
@@ -73,8 +73,7 @@ def _late(pods: Iterable[Pod], min_ready_seconds: int, view: View) -> list[str]:
 
 
 def _of_stateful_set(stateful_set: StatefulSet, view: View) -> RolloutProgress:
-    rolling = stateful_set.spec.update_strategy.rolling_update
-    lowest = ordinals_of(stateful_set, 0).start + ((rolling.partition if rolling else None) or 0)
+    lowest = first_to_roll(stateful_set) or 0
     ordinals = ordinals_of(stateful_set, replicas_of(stateful_set))
     updating = {f"{stateful_set.metadata.name}-{number}" for number in ordinals if number >= lowest}
     pods = [pod for pod in active(view.pods_of(stateful_set)) if pod.metadata.name in updating]

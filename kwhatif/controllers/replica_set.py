@@ -10,18 +10,19 @@ from itertools import islice
 
 from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, SyncResult, View
+from kwhatif.controllers.deployment_sets import is_of_old_template
 from kwhatif.controllers.pods import controllers_of, keys_of, named, reference, standing
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import controller_of, parse_time
 from kwhatif.model.pod import Pod, PodTemplateSpec
 from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController
+from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.removal import active, removed_first
 from kwhatif.workloads.template import pod_of
 
 #: The most pods that one sync makes, or deletes (`BurstReplicas`).
 BURST = 500
 _MADE = "made"
-_VERSIONS = {ReplicaSet: "apps/v1", ReplicationController: "v1"}
 
 
 class Replicas(BackingOff):
@@ -48,7 +49,7 @@ class Replicas(BackingOff):
         owner = view.state.cluster.get(self._kind, key)
         if owner is None or owner.metadata.deletion_timestamp is not None:
             return NOTHING
-        missing = _wanted(owner) - view.count_active(owner)
+        missing = replicas_of(owner) - view.count_active(owner)
         if missing > 0:
             return SyncResult(tuple(map(Create, self._new_pods(owner, key, min(missing, BURST), view))))
         self.synced(key, NOTHING, view)
@@ -62,7 +63,7 @@ class Replicas(BackingOff):
         made = memory.get(_MADE, 0)
         memory[_MADE] = made + count
         template = owner.spec.template or PodTemplateSpec()
-        pod = pod_of(template, owner.metadata.namespace, reference(self.name, _VERSIONS[self._kind], owner))
+        pod = pod_of(template, owner.metadata.namespace, reference(owner))
         return islice(named(pod, view, made), count)
 
     def _deletions(
@@ -72,10 +73,6 @@ class Replicas(BackingOff):
             pods = removed_first(pods, _related(owner, view), parse_time(view.stamp(view.now)))
         how = _reason(owner, view)
         return (DeletePod(key_of(pod), how) for pod in pods[:count])
-
-
-def _wanted(owner: ReplicaSet | ReplicationController) -> int:
-    return 1 if owner.spec.replicas is None else owner.spec.replicas
 
 
 def _related(owner: ReplicaSet | ReplicationController, view: View) -> Iterable[Pod]:
@@ -91,8 +88,6 @@ def _related(owner: ReplicaSet | ReplicationController, view: View) -> Iterable[
 
 def _reason(owner: ReplicaSet | ReplicationController, view: View) -> How:
     """Why pods go: a ReplicaSet that is not of its Deployment's template shrinks because of a rollout."""
-    from kwhatif.controllers.deployment_sets import is_of_old_template
-
     return "RolledOut" if isinstance(owner, ReplicaSet) and is_of_old_template(owner, view) else "ScaledDown"
 
 

@@ -168,8 +168,7 @@ class _Sync:
             note_missed(self._set, self._view)
         revision = self._current if old else self._update
         meta = self._set.metadata
-        owner = reference("StatefulSet", "apps/v1", self._set)
-        plain = pod_of(revision.template or PodTemplateSpec(), meta.namespace, owner)
+        plain = pod_of(revision.template or PodTemplateSpec(), meta.namespace, reference(self._set))
         pod = numbered_pod(self._set, plain, ordinal, revision.name)
         made = self._memory.get(_MADE, 0) + 1
         self._memory[_MADE] = made

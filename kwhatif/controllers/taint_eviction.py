@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from kwhatif.controllers.contract import NOTHING, DeletePod, SyncResult, View
 from kwhatif.controllers.finished_pods import pods_assigned_to
+from kwhatif.controllers.node_taints import NOT_READY, UNREACHABLE
 from kwhatif.matching.tolerations import NO_EXECUTE, tolerates
 from kwhatif.model.affinity import Toleration
 from kwhatif.model.cluster import KubernetesObject, key_of
@@ -21,7 +22,7 @@ TAINTED = PodCondition(type="DisruptionTarget", status="True", reason="DeletionB
 _NOT_TOLERATED = -1.0
 #: The API server lets every pod tolerate these, for 300 s by default (`defaulttolerationseconds`). One that
 #: says nothing of them was never stored by it: for how long it would stay nobody knows, and so it is left alone.
-DEFAULTED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+DEFAULTED = (NOT_READY, UNREACHABLE)
 
 
 class TaintEviction:

@@ -17,19 +17,22 @@ from kwhatif.descheduler.arguments import (
     DESCHEDULE,
     RemovePodsViolatingTopologySpreadConstraintArgs,
 )
-from kwhatif.descheduler.evictor_arguments import DEFAULT_EVICTOR, DefaultEvictorArgs, PriorityThreshold
-from kwhatif.descheduler.go_types import Args
+from kwhatif.descheduler.evictor_arguments import (
+    DEFAULT_EVICTOR,
+    SYSTEM_CRITICAL_PRIORITY,
+    DefaultEvictorArgs,
+    PriorityThreshold,
+)
+from kwhatif.descheduler.go_types import Args, quoted
 from kwhatif.descheduler.policy import RunnablePolicy, RunnableProfile
 from kwhatif.descheduler.profiles import ProfileBuilder
-from kwhatif.descheduler.reading import NamedArgs, PolicyReader, meant, quoted, refusal
+from kwhatif.descheduler.reading import NamedArgs, PolicyReader, meant, refusal
 from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS, aggregate, validate
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.descheduling import PolicyIsEmpty
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.nearest import nearest
 from kwhatif.model.policy import PriorityClass
-
-SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 
 
 def build_policy(data: Mapping[str, Any], name: str, cluster: Cluster) -> tuple[RunnablePolicy, list[Caveat]]:
@@ -88,11 +91,12 @@ def strategy_policy(strategy: str) -> RunnablePolicy:
         near = nearest(strategy, STRATEGIES)
         hint = f"did you mean {' or '.join(near)}?" if near else f"choose from {', '.join(STRATEGIES)}"
         raise ValueError(f"there is no strategy {strategy!r}: {hint}")
+    evictor = DefaultEvictorArgs(priority_threshold=PriorityThreshold(value=SYSTEM_CRITICAL_PRIORITY))
     profile = RunnableProfile(
         name="default",
         deschedule=(strategy,) if strategy in DESCHEDULE else (),
         balance=(strategy,) if strategy in BALANCE else (),
-        args={strategy: _defaulted(args), DEFAULT_EVICTOR: _system_critical(DefaultEvictorArgs())},
+        args={strategy: _defaulted(args), DEFAULT_EVICTOR: evictor},
     )
     return RunnablePolicy(profiles=(profile,))
 
@@ -194,16 +198,8 @@ def _with_defaults(
     priority = _priority(evictor.priority_threshold, cluster)
     if isinstance(priority, str):
         raise refusal(name, priority, field)
-    known[DEFAULT_EVICTOR] = _with_priority(evictor, priority)
+    known[DEFAULT_EVICTOR] = msgspec.structs.replace(evictor, priority_threshold=PriorityThreshold(value=priority))
     return known
-
-
-def _with_priority(evictor: DefaultEvictorArgs, priority: int) -> DefaultEvictorArgs:
-    return msgspec.structs.replace(evictor, priority_threshold=PriorityThreshold(value=priority))
-
-
-def _system_critical(evictor: DefaultEvictorArgs) -> DefaultEvictorArgs:
-    return _with_priority(evictor, SYSTEM_CRITICAL_PRIORITY)
 
 
 def _defaulted(args: Args) -> Args:

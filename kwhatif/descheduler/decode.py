@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import inspect
 
-from kwhatif.descheduler.go_types import INTEGERS
+from kwhatif.descheduler.go_types import INTEGERS, quoted
 from kwhatif.model.duration import parse_duration
 from kwhatif.model.meta import LabelSelector, Requirement
 from kwhatif.model.nearest import nearest
@@ -177,8 +177,7 @@ class _Reader:
         try:
             parse_duration(value)
         except ValueError:
-            quoted = msgspec.json.encode(value).decode()
-            self._fail(f"time: {_duration_error(value)} {quoted}", place)
+            self._fail(f"time: {_duration_error(value)} {quoted(value)}", place)
         return value
 
 

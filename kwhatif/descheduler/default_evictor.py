@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kwhatif.descheduler.evictor_arguments import DefaultEvictorArgs
+from kwhatif.descheduler.evictor_arguments import SYSTEM_CRITICAL_PRIORITY, DefaultEvictorArgs
 from kwhatif.descheduler.node_fit import OtherNodes
 from kwhatif.descheduler.validate import DEFAULT_PROTECTIONS
 from kwhatif.descheduler.world import DeschedulerWorld
@@ -14,7 +14,6 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import Namespace
 
-_SYSTEM_CRITICAL = 2_000_000_000
 _FITS_NOWHERE = (
     "pod does not fit on any other node because of nodeSelector(s), Taint(s), or nodes marked as unschedulable"
 )
@@ -149,13 +148,13 @@ def _terminating(pod: Pod) -> str:
 
 
 def _critical(pod: Pod) -> str:
-    if pod.spec.priority is not None and pod.spec.priority >= _SYSTEM_CRITICAL:
+    if pod.spec.priority is not None and pod.spec.priority >= SYSTEM_CRITICAL_PRIORITY:
         return "pod has system critical priority and is protected against eviction"
     return ""
 
 
 def _above(threshold: int | None) -> Check:
-    bound = _SYSTEM_CRITICAL if threshold is None else threshold
+    bound = SYSTEM_CRITICAL_PRIORITY if threshold is None else threshold
     return lambda pod: (
         "pod has higher priority than specified priority class threshold"
         if pod.spec.priority is not None and pod.spec.priority >= bound

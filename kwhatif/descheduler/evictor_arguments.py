@@ -9,6 +9,8 @@ from msgspec import Meta, field
 from kwhatif.descheduler.go_types import Args, Int32, Uint, go_type
 from kwhatif.model.meta import LabelSelector, Model
 
+#: `SystemCriticalPriority` (`utils/priority.go`).
+SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 #: A Go duration such as `2h`.
 Duration = Annotated[str, Meta(extra={"duration": True})]
 _NoEvictionPolicy = Annotated[str, go_type("defaultevictor.NoEvictionPolicy")]

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
+import msgspec
 from msgspec import Meta
 
 from kwhatif.model.meta import Model
+
+
+def quoted(text: str) -> str:
+    """In quotes, as `%q` prints it."""
+    return msgspec.json.encode(text).decode()
 
 
 def go_type(name: str) -> Meta:

@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import Enum
 
-import msgspec
-
 from kwhatif.controllers.eviction import FORBIDDEN, NOT_FOUND, TOO_MANY_REQUESTS, EvictionRefused
 from kwhatif.descheduler.arguments import Namespaces
 from kwhatif.descheduler.attempt import ClassifiedNode, EvictionAttempt, RefusedBy, Why
 from kwhatif.descheduler.default_evictor import DefaultEvictor
+from kwhatif.descheduler.go_types import quoted
 from kwhatif.descheduler.node_fit import NodeFit
 from kwhatif.descheduler.policy import RunnablePolicy
 from kwhatif.descheduler.world import DeschedulerWorld
@@ -79,12 +78,11 @@ class PodEvictor:
 
 
 def _worded(refused: EvictionRefused, name: str) -> tuple[RefusedBy, str]:
-    quoted = msgspec.json.encode(name).decode()
     match refused.code:
         case code if code == TOO_MANY_REQUESTS:
-            return "pdb", f"error when evicting pod (ignoring) {quoted}: {refused.message}"
+            return "pdb", f"error when evicting pod (ignoring) {quoted(name)}: {refused.message}"
         case code if code == NOT_FOUND:
-            return "not-found", f"pod not found when evicting {quoted}: {refused.message}"
+            return "not-found", f"pod not found when evicting {quoted(name)}: {refused.message}"
         case code if code == FORBIDDEN:
             return "forbidden", refused.message
     return "multiple-pdbs", refused.message

@@ -32,7 +32,7 @@ class NodeFit:
 
     def fits_any(self, pod: Pod, nodes: Iterable[Node]) -> bool:
         """Whether the pod fits on one of the nodes (`PodFitsAnyNode`)."""
-        required, terms = required_affinity(pod), anti_affinity(pod)
+        required, terms = RequiredNodeAffinity(pod.spec), anti_affinity(pod)
         return any(not self._objection(pod, node, required, terms) for node in nodes)
 
     def fits_another(self, pod: Pod, nodes: Iterable[Node]) -> bool:
@@ -135,7 +135,7 @@ class OtherNodes:
         known = self._known.get(said)
         if known is None:
             asked = tuple((name, milli_value(nanos)) for name, nanos in requests.items() if name != PODS)
-            known = self._known[said] = _Known(required_affinity(pod), asked, [], 0, self._evictions)
+            known = self._known[said] = _Known(RequiredNodeAffinity(pod.spec), asked, [], 0, self._evictions)
         return known
 
     def _look_again(self, pod: Pod, known: _Known) -> bool:
@@ -173,10 +173,15 @@ class OtherNodes:
 
 def _said(pod: Pod, requests: Mapping[str, int]) -> bytes:
     """Equal for pods without anti-affinity that fit on the same nodes."""
+    asked = [(name, str(nanos)) for name, nanos in sorted(requests.items())]
+    return msgspec.json.encode((*said_of_nodes(pod), asked))
+
+
+def said_of_nodes(pod: Pod) -> tuple[object, ...]:
+    """Equal for pods that the same nodes take, whatever room there is."""
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
     selector = sorted((pod.spec.node_selector or {}).items())
-    asked = [(name, str(nanos)) for name, nanos in sorted(requests.items())]
-    return msgspec.json.encode((pod.spec.tolerations, selector, affinity.required if affinity else None, asked))
+    return pod.spec.tolerations, selector, affinity.required if affinity else None
 
 
 class AntiAffinity:
@@ -209,8 +214,3 @@ def required_terms(pod: Pod) -> Sequence[PodAffinityTerm]:
     """Its required anti-affinity terms."""
     affinity = pod.spec.affinity
     return affinity.pod_anti_affinity.required if affinity and affinity.pod_anti_affinity else ()
-
-
-def required_affinity(pod: Pod) -> RequiredNodeAffinity:
-    """The pod's node selector and required node affinity, compiled."""
-    return RequiredNodeAffinity(pod.spec)

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from kwhatif.descheduler import policy as written
 from kwhatif.descheduler.arguments import BALANCE, DESCHEDULE, LowNodeUtilizationArgs
 from kwhatif.descheduler.evictor_arguments import DEFAULT_EVICTOR, DefaultEvictorArgs
-from kwhatif.descheduler.go_types import Args
+from kwhatif.descheduler.go_types import Args, quoted
 from kwhatif.descheduler.policy import RunnableProfile
-from kwhatif.descheduler.reading import quoted, refusal
+from kwhatif.descheduler.reading import refusal
 from kwhatif.descheduler.validate import PROMETHEUS
 from kwhatif.errors import InputError
 from kwhatif.matching.labels import SelectorError, compile_selector

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from kwhatif.descheduler import policy as written
 from kwhatif.descheduler.arguments import ARGUMENTS
 from kwhatif.descheduler.decode import go_decode, json_name
-from kwhatif.descheduler.go_types import Args
+from kwhatif.descheduler.go_types import Args, quoted
 from kwhatif.descheduler.policy import API_VERSION, KIND
 from kwhatif.errors import InputError, Problem
 from kwhatif.model.caveat import Caveat
@@ -109,11 +107,6 @@ class PolicyReader:
 def meant(near: str) -> str:
     """A hint with the field that may be meant; "" without one."""
     return f"did you mean {near}?" if near else ""
-
-
-def quoted(text: str) -> str:
-    """In quotes."""
-    return msgspec.json.encode(text).decode()
 
 
 def refusal(name: str, message: str, field: str = "", hint: str = "") -> InputError:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from kwhatif.descheduler import arguments as of
 from kwhatif.descheduler.evictor_arguments import DefaultEvictorArgs, PodProtections
-from kwhatif.descheduler.go_types import Args
+from kwhatif.descheduler.go_types import Args, quoted
 from kwhatif.matching.labels import SelectorError, compile_selector
 from kwhatif.model.meta import LabelSelector
 
@@ -60,10 +58,6 @@ def validate(args: Args) -> str:
     """What is wrong with the arguments of a plugin; "" if nothing is."""
     check = _CHECKS.get(type(args))
     return aggregate(check(args)) if check is not None else ""
-
-
-def _quoted(text: str) -> str:
-    return msgspec.json.encode(text).decode()
 
 
 def _words(texts: Sequence[str]) -> str:
@@ -220,7 +214,7 @@ def _protections(protections: PodProtections) -> Iterator[str]:
     ):
         for each in given:
             if each not in valid:
-                yield (f"invalid pod protection policy in {name}: {_quoted(each)}. Valid options are: {_words(valid)}")
+                yield (f"invalid pod protection policy in {name}: {quoted(each)}. Valid options are: {_words(valid)}")
     for name, given in (
         ("DefaultDisabled", protections.default_disabled),
         ("ExtraEnabled", protections.extra_enabled),

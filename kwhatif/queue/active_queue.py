@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from kwhatif.framework.events import ClusterEvent
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.queue.heap import Heap, Order
+from kwhatif.queue.hinting import Occurrence
 from kwhatif.queue.queued_pod import QueuedPodInfo
 
 
 def priority_sort(info: QueuedPodInfo) -> Order:
     """Higher priority first, then who has waited longer (PrioritySort, `plugins/queuesort/priority_sort.go`)."""
     return -info.pod_info.priority, info.timestamp
-
-
-class InFlightEvent(NamedTuple):
-    """Something that happened while pods were in flight."""
-
-    event: ClusterEvent
-    old: KubernetesObject | None
-    new: KubernetesObject | None
 
 
 class ActiveQueue:
@@ -32,7 +24,7 @@ class ActiveQueue:
         self.queue = Heap(priority_sort)
         #: UID -> the number of its marker in the list of events; in the order of the markers.
         self._in_flight: dict[str, int] = {}
-        self._events: deque[tuple[int, InFlightEvent]] = deque()
+        self._events: deque[tuple[int, Occurrence]] = deque()
         self._number = 0
 
     def fork(self) -> ActiveQueue:
@@ -63,19 +55,19 @@ class ActiveQueue:
         if uid not in self._in_flight:
             return False
         for event in events:
-            self._append(InFlightEvent(event, old, new))
+            self._append(Occurrence(event, old, new))
         return True
 
-    def add_event_if_any_in_flight(self, event: InFlightEvent) -> None:
+    def add_event_if_any_in_flight(self, event: Occurrence) -> None:
         """Record what happened to any object, if some pod may have to know of it."""
         if self._in_flight:
             self._append(event)
 
-    def _append(self, event: InFlightEvent) -> None:
+    def _append(self, event: Occurrence) -> None:
         self._number += 1
         self._events.append((self._number, event))
 
-    def events_for(self, info: QueuedPodInfo) -> Iterator[InFlightEvent] | None:
+    def events_for(self, info: QueuedPodInfo) -> Iterator[Occurrence] | None:
         """What happened since the pod was popped, in order; None if it is not in flight."""
         marker = self._in_flight.get(info.uid)
         return None if marker is None else (event for number, event in self._events if number > marker)

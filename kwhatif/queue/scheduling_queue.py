@@ -13,7 +13,6 @@ from typing import Protocol
 from kwhatif.framework.events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT, ClusterEvent, pod_events
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.pod import Pod, PodMeta
-from kwhatif.queue.active_queue import InFlightEvent
 from kwhatif.queue.hinting import Answers, Occurrence, QueueingHints, QueueingStrategy
 from kwhatif.queue.parts import QueueParts
 from kwhatif.queue.profiles import QueueOptions, QueueProfile
@@ -152,8 +151,8 @@ class SchedulingQueue(QueueParts):
             return QueueingStrategy.AFTER_BACKOFF
         most = QueueingStrategy.IMMEDIATELY if info.pending_plugins else QueueingStrategy.AFTER_BACKOFF
         best = QueueingStrategy.SKIP
-        for event in events:
-            best = max(best, self._judge(info, Occurrence(*event), replay=True))
+        for occurrence in events:
+            best = max(best, self._judge(info, occurrence, replay=True))
             if best is most:
                 break
         return best
@@ -196,7 +195,7 @@ class SchedulingQueue(QueueParts):
         self._announce(occurrence, seen)
         for info, strategy in moved:
             self._requeue(info, strategy)
-        self.active.add_event_if_any_in_flight(InFlightEvent(event, old, new))
+        self.active.add_event_if_any_in_flight(occurrence)
 
     def _judge(self, info: QueuedPodInfo, occurrence: Occurrence, *, replay: bool = False) -> QueueingStrategy:
         answers = self._hints.answers(info, occurrence)
@@ -223,4 +222,4 @@ class SchedulingQueue(QueueParts):
         for info in late:
             self._requeue(info, QueueingStrategy.AFTER_BACKOFF)
         if late:
-            self.active.add_event_if_any_in_flight(InFlightEvent(UNSCHEDULABLE_TIMEOUT, None, None))
+            self.active.add_event_if_any_in_flight(occurrence)

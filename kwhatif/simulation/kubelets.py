@@ -75,12 +75,10 @@ class Kubelets:
         """Whether anything is still to come that was to come at that time already."""
         return any(self._agenda.known_since(time))
 
-    def act(self) -> bool:
-        """Let happen what is due; whether anything was."""
-        due = self._agenda.take(self._world.now)
-        for each in due:
+    def act(self) -> None:
+        """Let happen what is due."""
+        for each in self._agenda.take(self._world.now):
             self._happen(each)
-        return bool(due)
 
     def finish(self) -> bool:
         """Let the objects go of pods whose end everybody has seen; whether there was any."""

@@ -7,6 +7,7 @@ from copy import copy
 from itertools import chain
 from typing import NamedTuple
 
+from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.contract import Controller, Create, SyncResult
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.pod import Pod
@@ -131,10 +132,9 @@ class Reactions:
         timers = self._timers.known_since(time)
         return any(self._again.get((timer.controller, timer.key)) == timer.time for timer in timers)
 
-    def tick(self) -> bool:
-        """Timers that are due make their keys due; whether there were any."""
-        due = self._timers.take(self._world.now)
-        for timer in due:
+    def tick(self) -> None:
+        """Timers that are due make their keys due."""
+        for timer in self._timers.take(self._world.now):
             place = timer.controller, timer.key
             if self._deadlines.get(place) == timer.time:
                 del self._deadlines[place]
@@ -143,7 +143,6 @@ class Reactions:
                 del self._again[place]
                 self._vain[place] = self._vain.get(place, 0) + 1
                 self._due[timer.controller].setdefault(timer.key, timer.because)
-        return bool(due)
 
     def _wake_again(
         self, times: dict[tuple[int, str], float], number: int, key: str, time: float | None, because: int | None
@@ -160,11 +159,8 @@ class Reactions:
 
     # --- syncs ---------------------------------------------------------------------------------------
 
-    def react(self, without: Collection[str] = ()) -> bool:
+    def react(self, without: Collection[str] = ()) -> None:
         """Let all controllers sync what is due, but those of these names, until nobody has anything to do.
-
-        Returns:
-            Whether anything was done.
 
         Raises:
             LivelockError: they never come to an end.
@@ -177,16 +173,12 @@ class Reactions:
                 names = {f"{self._controllers[number].name} {key}" for number in numbers for key in self._due[number]}
                 raise LivelockError(f"controllers react to each other without end: {', '.join(sorted(names)[:5])}")
             for number in numbers:
-                self._round(number)
-        return rounds > 0
+                due = self._due[number]
+                for key in sorted(due, key=_in_order):
+                    self._sync(number, key, due.pop(key))
 
     def _most_rounds(self) -> int:
         return 10 * len(self._world.state.pods) + 10_000
-
-    def _round(self, number: int) -> None:
-        due = self._due[number]
-        for key in sorted(due, key=_in_order):
-            self._sync(number, key, due.pop(key))
 
     def _sync(self, number: int, key: str, because: int | None) -> None:
         controller = self._controllers[number]
@@ -209,9 +201,8 @@ class Reactions:
             if denied is None:
                 self.refusals.pop((number, key), None)
                 continue
-            refused = getattr(controller, "refused", None)
-            if refused is not None:
-                self._carry_out(number, key, refused(key, write, denied, self._world), because)
+            if isinstance(controller, BackingOff):
+                self._carry_out(number, key, controller.refused(key, self._world), because)
             known = self.refusals.get((number, key))
             since = len(self._world.history.events) if known is None else known.since
             self.refusals[number, key] = CreateRefusal(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from kwhatif.controllers.node_taints import ready_status
 from kwhatif.model.job import Job
 from kwhatif.model.node import Node, Taint
 from kwhatif.model.pod import Pod, pod_condition
@@ -48,7 +49,7 @@ def _new_condition(before: Job, after: Job) -> str:
 def _said_of_node(before: Node, after: Node) -> Said | None:
     if before.spec.unschedulable != after.spec.unschedulable:
         return Said("cordoned" if after.spec.unschedulable else "uncordoned")
-    was, now = _ready(before), _ready(after)
+    was, now = ready_status(before), ready_status(after)
     if was != now:
         return Said("ready" if now == "True" else "not ready", f"Ready is {now}")
     if before.spec.taints != after.spec.taints:
@@ -63,10 +64,6 @@ def _said_of_node(before: Node, after: Node) -> Said | None:
 
 def _words(sign: str, taints: Iterable[Taint]) -> list[str]:
     return sorted(f"{sign}{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}" for taint in taints)
-
-
-def _ready(node: Node) -> str:
-    return next((condition.status for condition in node.status.conditions if condition.type == "Ready"), "True")
 
 
 def _said_of_pod(before: Pod, after: Pod) -> Said | None:

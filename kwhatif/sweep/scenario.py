@@ -123,17 +123,9 @@ class Player:
             played.engine.end()
             return outcome
 
-    def __getstate__(self) -> dict[str, Any]:
-        """What others need; the rest they find out themselves."""
-        return {
-            "session": self.session,
-            "parameters": self.parameters,
-            "question": self.question,
-            "applied": self.applied,
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state)  # type: ignore[misc]
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Elsewhere it is made anew of what it was made of, and finds out the rest itself."""
+        return type(self), (self.session, self.parameters, self.question, self.applied)
 
 
 def together(session: Session, scenarios: Iterable[SweepScenario]) -> list[SweepScenario]:

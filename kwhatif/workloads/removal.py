@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cmp_to_key
 from typing import NamedTuple
 
@@ -110,9 +110,13 @@ def _cost(pod: Pod) -> int:
 
 
 def _restarts(pod: Pod) -> tuple[int, int]:
+    return -_most(pod.status.container_statuses), -_most(sidecar_statuses(pod))
+
+
+def sidecar_statuses(pod: Pod) -> Iterator[ContainerStatus]:
+    """The states of its init containers that run beside the others."""
     sidecars = {container.name for container in pod.spec.init_containers if container.restart_policy == _ALWAYS}
-    beside = (status for status in pod.status.init_container_statuses if status.name in sidecars)
-    return -_most(pod.status.container_statuses), -_most(beside)
+    return (status for status in pod.status.init_container_statuses if status.name in sidecars)
 
 
 def _most(statuses: Iterable[ContainerStatus]) -> int:

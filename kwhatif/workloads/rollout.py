@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from kwhatif.model.caveat.workloads import FieldsNotCompared, ImagesNotCompared, ReplicasKept, WorkloadNotInDump
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.job import CronJob, Job
-from kwhatif.model.pod import Pod, PodSpec
+from kwhatif.model.pod import Pod, PodSpec, is_terminal
+from kwhatif.model.pod_status import PodStatus
 from kwhatif.model.workload import (
     SCALABLE,
     DaemonSet,
@@ -23,13 +24,14 @@ from kwhatif.model.workload import (
 )
 from kwhatif.workloads.applied_template import TemplateDifference, merge_template
 from kwhatif.workloads.expand import expand
+from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.rolling.batch import update_cron_job, update_job
 from kwhatif.workloads.rolling.daemon_set import update_daemon_set
 from kwhatif.workloads.rolling.pod import update_pod
 from kwhatif.workloads.rolling.replicas import update_deployment, update_replicas
 from kwhatif.workloads.rolling.stateful_set import update_stateful_set
-from kwhatif.workloads.rolling.update import Rollout, WorkloadUpdate
+from kwhatif.workloads.rolling.update import UNCHANGED, Rollout, WorkloadUpdate
 from kwhatif.workloads.template import has_images
 
 
@@ -63,6 +65,36 @@ def applied_to(cluster: Cluster, workload: PodSource) -> PodSource:
     """The workload with the template that it has once it is applied; see `merge_template`."""
     known = cluster.get(type(workload), key_of(workload)) if workload.metadata.name else None
     return workload if known is None or isinstance(workload, Pod) else merge_template(workload, known)[0]
+
+
+def restart(workload: PodSource, cluster: Cluster) -> WorkloadUpdate:
+    """What it changes that the cluster's workload starts anew: every pod of it goes, and is made again.
+
+    Nothing, for a pod that has not started yet.
+    """
+    if not isinstance(workload, Pod):
+        return WorkloadUpdate("restarted", tuple(pods_of(workload, cluster)), expand(workload, cluster))
+    if is_waiting(workload):
+        return UNCHANGED
+    return WorkloadUpdate(
+        "restarted", (workload,), Expansion((ReplicaGroup(unstarted(workload), (workload.metadata.name,)),))
+    )
+
+
+def is_waiting(pod: Pod) -> bool:
+    """Whether the pod is there, and has no node yet."""
+    return not pod.spec.node_name and pod.metadata.deletion_timestamp is None and not is_terminal(pod)
+
+
+def unstarted(pod: Pod) -> Pod:
+    """The pod as it was before it was scheduled; the claims that were made for it are there still."""
+    status = PodStatus(resource_claim_statuses=pod.status.resource_claim_statuses)
+    return replace(
+        pod,
+        metadata=replace(pod.metadata, deletion_timestamp=None),
+        spec=replace(pod.spec, node_name=""),
+        status=status,
+    )
 
 
 def _not_compared(workload: PodSource, difference: TemplateDifference | None) -> FieldsNotCompared | None:

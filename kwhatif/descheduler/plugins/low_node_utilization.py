@@ -17,7 +17,6 @@ from kwhatif.descheduler.plugins.node_utilization import (
     capped,
     classified,
     evict_from,
-    is_above,
     is_below,
     is_nothing_to_do,
     percents,
@@ -141,7 +140,7 @@ def _sources(
         if not node.spec.unschedulable and is_below(shares[name], under):
             classes[name] = "underutilized"
         else:
-            classes[name] = "overutilized" if is_above(shares[name], over) else "appropriate"
+            classes[name] = "appropriate" if is_below(shares[name], over) else "overutilized"
         why = use_of(classes[name], shares[name], over)
         source = SourceNode(node, used[name], capped(node, over, resources), handle.world.active(name), why)
         if classes[name] != "appropriate":

@@ -27,7 +27,6 @@ Percents = Mapping[str, float]
 GoOn = Callable[[Amounts, Mapping[str, int], Amounts], bool]
 
 _BASIC = (CPU, MEMORY, PODS)
-_FULL = 100.0
 _TO_FRACTION = 0.01
 
 
@@ -127,11 +126,6 @@ def capped(node: Node, thresholds: Percents, resources: Sequence[str]) -> dict[s
 def is_below(percent: Percents, thresholds: Percents) -> bool:
     """Whether no resource is used more than its threshold."""
     return all(percent.get(name, 0.0) <= threshold for name, threshold in thresholds.items())
-
-
-def is_above(percent: Percents, thresholds: Percents) -> bool:
-    """Whether some resource is."""
-    return not is_below(percent, thresholds)
 
 
 def use_of(class_: UtilizationClass, percent: Percents, thresholds: Percents) -> NodeUse:

@@ -14,8 +14,9 @@ import msgspec
 from kwhatif.descheduler.arguments import RemoveDuplicatesArgs
 from kwhatif.descheduler.attempt import Duplicate
 from kwhatif.descheduler.handle import Handle, Result, chosen
-from kwhatif.descheduler.node_fit import required_affinity
+from kwhatif.descheduler.node_fit import said_of_nodes
 from kwhatif.descheduler.tolerance import keeps_away, untolerated
+from kwhatif.matching.node_affinity import RequiredNodeAffinity
 from kwhatif.matching.node_selector import named
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
@@ -110,7 +111,7 @@ class _Feasible:
 
     def of(self, by_node: _Duplicates) -> frozenset[str]:
         """Those of all pods together; a pod that only one node takes adds none."""
-        asked = {_said_of_nodes(pod): pod for pods in by_node.values() for pod in pods}
+        asked = {msgspec.json.encode(said_of_nodes(pod)): pod for pods in by_node.values() for pod in pods}
         matching = (self._matching(said, pod) for said, pod in asked.items())
         return frozenset[str]().union(*(nodes for nodes in matching if len(nodes) > 1))
 
@@ -118,7 +119,7 @@ class _Feasible:
         """QUIRK: (getTargetNodes) a node affinity that does not parse rules out no node."""
         found = self._known.get(said)
         if found is None:
-            required = required_affinity(pod)
+            required = RequiredNodeAffinity(pod.spec)
             found = self._known[said] = frozenset(
                 node.metadata.name
                 for node, known in self._named
@@ -126,10 +127,3 @@ class _Feasible:
                 and (required.matches(known) or required.fails_on(known))
             )
         return found
-
-
-def _said_of_nodes(pod: Pod) -> bytes:
-    """Equal for pods that the same nodes take."""
-    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
-    selector = sorted((pod.spec.node_selector or {}).items())
-    return msgspec.json.encode((pod.spec.tolerations, selector, affinity.required if affinity else None))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from kwhatif.descheduler.arguments import RemovePodsViolatingNodeAffinityArgs
 from kwhatif.descheduler.attempt import BetterNode, BrokenNodeAffinity, Why
 from kwhatif.descheduler.handle import Handle, chosen
-from kwhatif.descheduler.node_fit import required_affinity
+from kwhatif.matching.node_affinity import RequiredNodeAffinity
 from kwhatif.matching.node_selector import Term, TermError, named
 from kwhatif.model.affinity import NodeAffinity
 from kwhatif.model.node import Node
@@ -46,7 +46,7 @@ def _affinity(pod: Pod) -> NodeAffinity:
 def _required(pod: Pod, node: Node, nodes: Sequence[Node]) -> Why | None:
     """A node selector alone is not an affinity."""
     del nodes
-    if _affinity(pod).required is None or required_affinity(pod).matches(named(node)):
+    if _affinity(pod).required is None or RequiredNodeAffinity(pod.spec).matches(named(node)):
         return None
     return BrokenNodeAffinity()
 

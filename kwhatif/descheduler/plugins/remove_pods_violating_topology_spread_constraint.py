@@ -14,7 +14,7 @@ from kwhatif.descheduler.arguments import RemovePodsViolatingTopologySpreadConst
 from kwhatif.descheduler.attempt import Skew
 from kwhatif.descheduler.go_sort import go_sort
 from kwhatif.descheduler.handle import Handle, Result, chosen
-from kwhatif.descheduler.node_fit import required_affinity
+from kwhatif.descheduler.node_fit import said_of_nodes
 from kwhatif.descheduler.tolerance import keeps_away, untolerated
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.matching.node_affinity import RequiredNodeAffinity
@@ -103,22 +103,15 @@ def _compiled(constraint: TopologySpreadConstraint, pod: Pod) -> _Constraint:
         max_skew=constraint.max_skew,
         topology_key=constraint.topology_key,
         selector=selector.and_equals(pairs),
-        required=required_affinity(pod) if honors_affinity else None,
+        required=RequiredNodeAffinity(pod.spec) if honors_affinity else None,
         honors_taints=constraint.node_taints_policy == _HONOR,
     )
 
 
 def _identity(constraint: TopologySpreadConstraint, pod: Pod) -> object:
     """Equal for constraints that say the same; looking at one twice changes nothing, it only takes its time."""
-    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
-    said = (
-        constraint,
-        [pod.metadata.labels.get(key) for key in constraint.match_label_keys],
-        sorted((pod.spec.node_selector or {}).items()),
-        affinity.required if affinity else None,
-        pod.spec.tolerations,
-    )
-    return msgspec.json.encode(said)
+    values = [pod.metadata.labels.get(key) for key in constraint.match_label_keys]
+    return msgspec.json.encode((constraint, values, *said_of_nodes(pod)))
 
 
 class _Balance:

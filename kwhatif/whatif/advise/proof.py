@@ -20,7 +20,7 @@ from kwhatif.whatif.applying.edited import Given, edit_session
 from kwhatif.whatif.judging.judge import judge
 from kwhatif.whatif.judging.question import Question
 from kwhatif.whatif.loaded.session import Session
-from kwhatif.workloads.restart import is_waiting
+from kwhatif.workloads.rollout import is_waiting
 
 
 class Proof(NamedTuple):

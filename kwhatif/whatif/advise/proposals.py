@@ -34,7 +34,7 @@ from kwhatif.whatif.advise.cluster import on_node
 from kwhatif.whatif.advise.manifest import anywhere, in_manifest, ungated, with_scheduler
 from kwhatif.whatif.advise.pod_rules import OwnTerm, soft_terms
 from kwhatif.whatif.advise.scene import Obstacle, Scene, Trial
-from kwhatif.workloads.restart import unstarted
+from kwhatif.workloads.rollout import unstarted
 
 #: So many pods are tried one by one, and so many at once.
 _MOST_TRIED = 24

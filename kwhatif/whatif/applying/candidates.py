@@ -26,17 +26,15 @@ from kwhatif.whatif.applying.applied import Applied
 from kwhatif.whatif.applying.claims import NewClaims
 from kwhatif.whatif.rows import change_rows
 from kwhatif.workloads.custom import pods_from_template_path
-from kwhatif.workloads.ephemeral import ephemeral_claims, owns_claims
 from kwhatif.workloads.expand import expand, named
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.many import beyond, capped, keeps_number, most_pods
 from kwhatif.workloads.owners import pods_controlled_by, reference_to
+from kwhatif.workloads.pod_claims import ephemeral_claims, owns_claims, with_resource_claims
 from kwhatif.workloads.replicas import HASH_LABEL, free_names
-from kwhatif.workloads.resource_claims import with_resource_claims
-from kwhatif.workloads.restart import restart, unstarted
 from kwhatif.workloads.rolling.update import Rollout, WorkloadUpdate
-from kwhatif.workloads.rollout import applied_to, plan_update
+from kwhatif.workloads.rollout import applied_to, plan_update, restart, unstarted
 
 
 class Candidate(msgspec.Struct, frozen=True):

@@ -26,7 +26,7 @@ from kwhatif.whatif.placing.sleeping import asleep
 from kwhatif.workloads.expand import named
 from kwhatif.workloads.more import copies, more_pods
 from kwhatif.workloads.owners import pods_of
-from kwhatif.workloads.restart import unstarted
+from kwhatif.workloads.rollout import unstarted
 
 
 def pods_without_end(applied: Applied, planner: Planner) -> Iterator[Candidate]:

@@ -25,7 +25,7 @@ from kwhatif.whatif.placing.placer import Describe, Placer
 from kwhatif.whatif.placing.taken_room import took_room
 from kwhatif.whatif.rows import decision_about
 from kwhatif.workloads.expansion import ReplicaGroup
-from kwhatif.workloads.restart import is_waiting
+from kwhatif.workloads.rollout import is_waiting
 
 #: What keeps a pod from ever running, as things are. One that evicts others runs once they are gone, and of one for
 #: another scheduler nothing is known.

@@ -6,14 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod
-from kwhatif.model.workload import DaemonSet, RollingUpdate
-from kwhatif.workloads.daemon_set import (
-    eligible_nodes,
-    expand_daemon_set,
-    node_of,
-)
+from kwhatif.model.workload import DaemonSet
+from kwhatif.workloads.controllers.daemon_set import bounds_of
+from kwhatif.workloads.daemon_set import eligible_nodes, expand_daemon_set, node_of
 from kwhatif.workloads.removal import is_available
-from kwhatif.workloads.rolling.update import ROLLS, UNCHANGED, Rollout, WorkloadUpdate, resolved
+from kwhatif.workloads.rolling.update import ROLLS, UNCHANGED, Rollout, WorkloadUpdate
 from kwhatif.workloads.template import same_template
 
 
@@ -51,12 +48,9 @@ def _rolled(
         return frozenset(), frozenset()
     if rollout == "final":
         return frozenset(outdated), frozenset()
-    bounds = strategy.rolling_update or RollingUpdate()
-    wanted = len(outdated) + fresh
-    surge = resolved(bounds.max_surge, wanted, default=0, round_up=True)
+    bounds = bounds_of(strategy, len(outdated) + fresh)
     working = [node for node, is_working in outdated.items() if is_working]
     idle = outdated.keys() - set(working)
-    if surge:
-        return frozenset(idle), frozenset(working[:surge])
-    missed = resolved(bounds.max_unavailable, wanted, default=1, round_up=True) or 1
-    return frozenset({*idle, *working[: max(0, missed - len(idle) - fresh)]}), frozenset()
+    if bounds.surge:
+        return frozenset(idle), frozenset(working[: bounds.surge])
+    return frozenset({*idle, *working[: max(0, bounds.unavailable - len(idle) - fresh)]}), frozenset()

@@ -13,11 +13,7 @@ from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.removal import active, is_available, removed_first, time_of
-from kwhatif.workloads.replicas import (
-    expand_deployment,
-    expand_replicas,
-    replica_set_for,
-)
+from kwhatif.workloads.replicas import expand_deployment, expand_replicas, replica_set_for
 from kwhatif.workloads.rolling.update import ROLLS, UNCHANGED, Rollout, WorkloadUpdate
 from kwhatif.workloads.template import same_template
 

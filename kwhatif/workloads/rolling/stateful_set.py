@@ -14,7 +14,7 @@ from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.rolling.update import ROLLS, UNCHANGED, Rollout, WorkloadUpdate
-from kwhatif.workloads.stateful_set import expand_stateful_set, is_ordered, ordinals_of
+from kwhatif.workloads.stateful_set import expand_stateful_set, first_to_roll, is_ordered, ordinals_of
 from kwhatif.workloads.template import same_template
 
 
@@ -31,10 +31,9 @@ def update_stateful_set(
     count = len(before) if new.spec.replicas is None else replicas_of(new)
     after = ordinals_of(new, count)
     changed = known is None or not same_template(known.spec.template, new.spec.template)
-    partition = _partition(new)
-    outdated = before.intersection(after) if changed and partition is not None else set()
-    lowest = after.start + (partition or 0)
-    replaced = [ordinal for ordinal in sorted(outdated, reverse=True) if ordinal >= lowest]
+    lowest = first_to_roll(new)
+    outdated = sorted(before.intersection(after), reverse=True) if changed and lowest is not None else []
+    replaced = [ordinal for ordinal in outdated if ordinal >= (lowest or 0)]
     if rollout == "end" and replaced:
         return ROLLS
     if rollout == "surge":
@@ -45,7 +44,7 @@ def update_stateful_set(
     fresh = [ordinal for ordinal in after if ordinal not in before]
     if not gone and not fresh:
         return UNCHANGED
-    made = _made(new, known, fresh, None if partition is None else lowest, cluster)
+    made = _made(new, known, fresh, lowest, cluster)
     remade = [replace(group, waits=True) for group in expand_stateful_set(new, replaced, cluster).groups]
     return WorkloadUpdate(
         "changed" if replaced else "scaled",
@@ -58,14 +57,6 @@ def update_stateful_set(
 def _ordinal(stateful_set: StatefulSet, pod: Pod) -> int | None:
     name, _, number = pod.metadata.name.rpartition("-")
     return int(number) if name == stateful_set.metadata.name and number.isdigit() and active([pod]) else None
-
-
-def _partition(stateful_set: StatefulSet) -> int | None:
-    """The lowest number that is updated; None when nothing is until somebody deletes it."""
-    strategy = stateful_set.spec.update_strategy
-    if strategy.type == "OnDelete":
-        return None
-    return (strategy.rolling_update.partition if strategy.rolling_update else None) or 0
 
 
 def _made(

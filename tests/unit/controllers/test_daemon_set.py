@@ -8,18 +8,18 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.controllers import daemon_set
-from kwhatif.controllers.daemon_set_update import (
+from kwhatif.model.container import Container
+from kwhatif.model.meta import LabelSelector, ObjectMeta
+from kwhatif.model.node import Node, Taint
+from kwhatif.model.pod import PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.model.workload import DaemonSet, DaemonSetSpec, RollingUpdate, UpdateStrategy
+from kwhatif.workloads.controllers.daemon_set import (
     DaemonPodsOnNode,
     DesiredNodeCounts,
     NodeMoves,
     bounds_of,
     rolling_update,
 )
-from kwhatif.model.container import Container
-from kwhatif.model.meta import LabelSelector, ObjectMeta
-from kwhatif.model.node import Node, Taint
-from kwhatif.model.pod import PodMeta, PodSpec, PodTemplateSpec
-from kwhatif.model.workload import DaemonSet, DaemonSetSpec, RollingUpdate, UpdateStrategy
 from kwhatif.workloads.daemon_set import node_of
 from tests.builders import node
 from tests.fake_world import World

@@ -57,8 +57,8 @@ class Mortal(Player):
             os.kill(os.getpid(), signal.SIGKILL)
         return super().play(scenario)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"session": self.session, "victim": self._victim}
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Mortal, (self.session, self._victim)
 
 
 def test_the_report_is_the_same(cluster: Any, demo: Session) -> None:

@@ -30,8 +30,8 @@ from kwhatif.model.workload import (
     StatefulSetSpec,
 )
 from kwhatif.workloads.daemon_set import node_of
-from kwhatif.workloads.ephemeral import ephemeral_claims
 from kwhatif.workloads.expand import expand
+from kwhatif.workloads.pod_claims import ephemeral_claims
 from tests.builders import NodeBuilder, cluster, node, pod
 
 
