@@ -66,7 +66,7 @@ class CachedNode:
         return self.info
 
     def touch(self) -> None:
-        """It has changed."""
+        """The node or its pods have changed: give it a new generation."""
         self.generation = self.info.generation = next_generation()
 
     def _own(self) -> NodeInfo:

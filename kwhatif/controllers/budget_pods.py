@@ -99,7 +99,7 @@ class BudgetPods:
 
 
 def budget_pods(cluster: Cluster) -> BudgetPods:
-    """Those of the cluster as it is."""
+    """Which pods the budgets of the cluster select now."""
     return cluster.derived(BudgetPods, Pod, PodDisruptionBudget)
 
 

@@ -29,6 +29,7 @@ from kwhatif.workloads.controllers.deployment import Sized, bounds_for, is_scali
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.removal import active
 
+#: `revisionHistoryLimit` where it is not given.
 _HISTORY = 10
 
 

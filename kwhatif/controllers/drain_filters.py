@@ -65,7 +65,7 @@ class PodDeleteList(NamedTuple):
 
     @property
     def going(self) -> list[Pod]:
-        """Those to be evicted."""
+        """The pods that are evicted."""
         return [pod for pod, verdict in self.pods if verdict.goes]
 
     @property

@@ -18,6 +18,7 @@ EVICTED = PodCondition(type="DisruptionTarget", status="True", reason="EvictionB
 NOT_FOUND, TOO_MANY_REQUESTS, FORBIDDEN, SERVER_ERROR = 404, 429, 403, 500
 MANY_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 WOULD_VIOLATE = "Cannot evict pod as it would violate the pod's disruption budget."
+#: `MaxDisruptedPodSize`: with more pods that the disruption controller has yet to see go, nothing is evicted.
 _MOST_DISRUPTED = 2000
 
 

@@ -56,7 +56,7 @@ class FinishedPods:
 
 
 def finished_pods(cluster: Cluster) -> FinishedPods:
-    """Those of the cluster as it is."""
+    """The finished pods of the cluster as it is now."""
     return cluster.derived(FinishedPods, Pod)
 
 

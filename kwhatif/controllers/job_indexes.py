@@ -17,7 +17,7 @@ def index_of(pod: Pod) -> int | None:
 
 
 def parse_indexes(text: str, completions: int) -> frozenset[int]:
-    """The numbers below `completions` in a text such as `0-2,5`; parts that are none are left out."""
+    """The numbers below `completions` in a text such as `0-2,5`; parts that are not numbers are left out."""
     found: set[int] = set()
     for part in text.split(",") if text else ():
         first, _, last = part.partition("-")

@@ -95,7 +95,7 @@ def evicted_after(pod: Pod, node: Node) -> float | None:
 
 
 def no_execute_taints(node: Node) -> tuple[Taint, ...]:
-    """Those of the node's taints that evict."""
+    """The taints of the node that evict pods."""
     return tuple([taint for taint in node.spec.taints if taint.effect == NO_EXECUTE])
 
 

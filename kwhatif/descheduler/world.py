@@ -92,14 +92,14 @@ class DeschedulerWorld:
         return self._on.get(node, ())
 
     def active(self, node: str) -> Sequence[Pod]:
-        """Those that have not finished (`ListPodsOnANode`)."""
+        """The pods on a node that have not finished (`ListPodsOnANode`)."""
         found = self._active.get(node)
         if found is None:
             found = self._active[node] = [pod for pod in self.pods(node) if not is_terminal(pod)]
         return found
 
     def active_on(self, nodes: Iterable[Node]) -> Iterator[Pod]:
-        """Those of several nodes."""
+        """The pods on several nodes that have not finished."""
         for node in nodes:
             yield from self.active(node.metadata.name)
 

@@ -19,7 +19,7 @@ class AssumedPods(Protocol):
         """The pod with its node, if it is assumed."""
 
     def forget(self, uid: str) -> None:
-        """It is not going to be bound."""
+        """The pod is not going to be bound."""
 
 
 class _NobodyAssumed:

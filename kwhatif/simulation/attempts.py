@@ -29,7 +29,7 @@ class SimulatedAttempts:
         }
 
     def fork(self, world: World) -> SimulatedAttempts:
-        """The same in a fork of the world."""
+        """An independent copy that works in a fork of the world."""
         other = SimulatedAttempts.__new__(SimulatedAttempts)
         other._world, other._cycles = world, Cycles()
         other._cycles.number = self._cycles.number

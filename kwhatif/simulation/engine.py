@@ -127,7 +127,7 @@ class Engine:
         self.perform(silenced)
 
     def recover(self, node: str) -> None:
-        """It is back."""
+        """The node's kubelet is heard of again."""
 
         def recovered(world: World) -> None:
             event = world.note(None, f"kubelet {node}", "came back", f"Node {node}")

@@ -51,7 +51,7 @@ class Evictors:
         self.ended: dict[str, float] = {}
 
     def fork(self, world: World) -> Evictors:
-        """The same in a fork of the world."""
+        """An independent copy that works in a fork of the world."""
         other = Evictors(world)
         other._active = [_Evicting(each.evictor.fork(), each.due, each.because) for each in self._active]
         other.ended = self.ended.copy()

@@ -1,6 +1,6 @@
 """Kubelets: what becomes of a pod on its node, and when (`pkg/kubelet/kubelet_pods.go`, `status/status_manager.go`).
 
-A pod ends in three moments: its deletionTimestamp is set (by whom ever), its containers have ended, its object is gone.
+A pod ends in three moments: its deletionTimestamp is set (by anybody), its containers have ended, its object is gone.
 Here the second and the third are made to happen, as are start and readiness.
 """
 
@@ -59,7 +59,7 @@ class Kubelets:
                 self._take_over(pod)
 
     def fork(self, world: World) -> Kubelets:
-        """The same kubelets in a fork of the world."""
+        """An independent copy that works in a fork of the world."""
         other = copy(self)
         other._world, other._agenda, other._last = world, self._agenda.fork(), self._last.fork()
         other._missed = {node: missed.copy() for node, missed in self._missed.items()}

@@ -62,7 +62,7 @@ class Loops:
         world.watchers.append(self._observe)
 
     def fork(self, world: World) -> Loops:
-        """The same of a fork of the world."""
+        """An independent copy that watches a fork of the world."""
         other = copy(self)
         other._world, other._seen = world, {mark: copy(seen) for mark, seen in self._seen.items()}
         world.watchers.append(other._observe)

@@ -47,7 +47,7 @@ class Owned:
                 self._at(found[0])[key] = found[1]
 
     def fork(self, cluster: Cluster) -> Owned:
-        """The same of a fork of the cluster."""
+        """An independent copy, for a fork of the cluster."""
         other = copy(self)
         other._cluster, other._keys = cluster, self._keys.fork()
         other._active = self._active.fork()

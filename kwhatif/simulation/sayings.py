@@ -1,4 +1,4 @@
-"""Which updates of objects are worth telling, and in which words."""
+"""Which updates of objects are events of the story, and in which words."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class WorkloadTally:
         world.watchers.append(self._observe)
 
     def fork(self, world: World) -> WorkloadTally:
-        """The same of a fork of the world."""
+        """An independent copy that watches a fork of the world."""
         other = copy(self)
         self._mark, other._mark = object(), object()
         other._world, other._roots, other._touched = world, self._roots.copy(), self._touched.copy()

@@ -18,7 +18,7 @@ T = TypeVar("T", bound=KubernetesObject)
 
 
 class SimulatedView:
-    """It only looks: `World` changes things."""
+    """What is there. It changes nothing; `World` does."""
 
     def __init__(self, state: State, clock: Clock) -> None:
         self.state = state
@@ -31,7 +31,7 @@ class SimulatedView:
         self._before = state.cluster.fork()
 
     def fork(self) -> Self:
-        """The same of a fork of the state."""
+        """An independent copy, on a fork of the state."""
         other = copy(self)
         other.state, other.clock, other.silent = self.state.fork(), self.clock.fork(), self.silent.copy()
         other._owned, other._memory = self._owned.fork(other.state.cluster), self._memory.fork()

@@ -16,7 +16,7 @@ from kwhatif.workloads.survey import survey_of
 
 
 def missing_replica_sets(cluster: Cluster) -> Iterator[ReplicaSet]:
-    """A ReplicaSet for every owner of pods that is none, and can only belong to a Deployment that is there.
+    """A ReplicaSet for every owner of pods that the input lacks, and that can only be one of a Deployment in it.
 
     Of several that a Deployment would have, the one with the most pods is taken to be of its template as it is.
     """

@@ -83,7 +83,7 @@ class _Rank(NamedTuple):
 
     @classmethod
     def of(cls, pod: Pod, crowd: int, cost: int) -> _Rank:
-        """That of a pod with so many neighbours."""
+        """The rank of a pod; `crowd`: how many active pods of the same Deployment are on its node."""
         ready = pod_condition(pod, "Ready") if is_ready(pod) else None
         place = (bool(pod.spec.node_name), _PHASES.get(pod.status.phase, 0), ready is not None, cost, -crowd)
         return cls(

@@ -89,5 +89,5 @@ class Survey:
 
 
 def survey_of(cluster: Cluster) -> Survey:
-    """That of the cluster as it is."""
+    """The survey of the cluster as it is now."""
     return cluster.derived(Survey, Pod, Node)

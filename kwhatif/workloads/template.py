@@ -158,7 +158,7 @@ def _each_without_image(containers: tuple[Container, ...]) -> tuple[Container, .
 
 
 def spec_content(spec: PodSpec) -> object:
-    """The same for a spec that has its defaults."""
+    """What a spec that has its defaults says, in the form of `content_of`."""
     return _plain(spec)
 
 

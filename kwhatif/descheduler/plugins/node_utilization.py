@@ -66,7 +66,7 @@ class Eviction(msgspec.Struct, frozen=True):
 
 
 def resources_of(thresholds: Mapping[str, float]) -> tuple[str, ...]:
-    """Those that have a threshold, and the basic ones."""
+    """The resources that have a threshold, then cpu, memory and pods."""
     return tuple(dict.fromkeys((*sorted(thresholds), *_BASIC)))
 
 
