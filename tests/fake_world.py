@@ -190,7 +190,7 @@ class World:
             denied = self._make(write)
             if denied is not None:
                 del self._wrote[place]
-                self._carry_out(controller, key, controller.refused(key, write, denied, self))
+                self._carry_out(controller, key, controller.refused(key, self))
                 return
 
     def _check_rest(self) -> None:
