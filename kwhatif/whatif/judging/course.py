@@ -73,8 +73,7 @@ class Course:
             _apply_workload(named(obj, before), before, world)
         elif self.expected:
             run = run_of(obj)
-            owner = reference("CronJob", "batch/v1", obj)
-            run = replace(run, metadata=replace(run.metadata, owner_references=(owner,)))
+            run = replace(run, metadata=replace(run.metadata, owner_references=(reference(obj),)))
             world.write(Create(run), USER, None)
 
     # --- the end -------------------------------------------------------------------------------------
