@@ -16,12 +16,12 @@ from kwhatif.admission.new_claim import admit_claim
 from kwhatif.admission.new_pod import admit_pod
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.admission.quota.state import QuotaUsage
-from kwhatif.model.amount import amounts
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.container import ResourceRequirements
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.model.policy import LimitRange, PriorityClass, ResourceQuota, RuntimeClass
+from kwhatif.model.quantity import amounts
 from kwhatif.model.storage import PersistentVolumeClaim, PersistentVolumeClaimSpec, StorageClass
 from kwhatif.model.workload import Namespace, Workload
 

@@ -12,14 +12,12 @@ from msgspec.structs import replace
 
 from kwhatif.admission.denied import Denied, forbidden
 from kwhatif.admission.same import each
-from kwhatif.matching.amounts import limited, requested
-from kwhatif.matching.requests import CPU, MEMORY
-from kwhatif.model.amount import Amount, amounts
+from kwhatif.matching.requests import CPU, MEMORY, limited, requested
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.container import Container, ResourceList, ResourceRequirements
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import LimitRange, LimitRangeItem
-from kwhatif.model.quantity import milli_value, value
+from kwhatif.model.quantity import Quantity, amounts, milli_value, value
 from kwhatif.model.storage import PersistentVolumeClaim
 
 _CONTAINER, _POD, _CLAIM = "Container", "Pod", "PersistentVolumeClaim"
@@ -27,7 +25,7 @@ _CONTAINER, _POD, _CLAIM = "Container", "Pod", "PersistentVolumeClaim"
 _MAX_MILLI_VALUE = (2**63 - 1) // 1000
 
 Amounts = Mapping[str, int]
-Constraint = Callable[[str, str, Amount, Amounts, Amounts], str | None]
+Constraint = Callable[[str, str, Quantity, Amounts, Amounts], str | None]
 
 
 def _by_namespace(cluster: Cluster) -> Mapping[str, Sequence[LimitRange]]:
@@ -120,7 +118,7 @@ def _objections(item: LimitRangeItem, pod: Pod) -> Iterator[str]:
         yield from _violations(item, requests, limits)
 
 
-def _pod_level(resources: ResourceList) -> dict[str, Amount]:
+def _pod_level(resources: ResourceList) -> dict[str, Quantity]:
     """QUIRK: of resources of the pod as a whole, LimitRanger knows cpu and memory only."""
     return {name: amount for name, amount in amounts(resources).items() if name in (CPU, MEMORY)}
 
@@ -146,7 +144,7 @@ def _comparable(*quantities: int) -> tuple[int, ...]:
     return tuple(milli_value(nanos) if milli else value(nanos) for nanos in quantities)
 
 
-def _min(name: str, kind: str, bound: Amount, requests: Amounts, limits: Amounts) -> str | None:
+def _min(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str | None:
     said = f"minimum {name} usage per {kind} is {bound}"
     request, limit, least = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
     if name not in requests:
@@ -156,7 +154,7 @@ def _min(name: str, kind: str, bound: Amount, requests: Amounts, limits: Amounts
     return f"{said}, but limit is {limits[name]}" if name in limits and limit < least else None
 
 
-def _max(name: str, kind: str, bound: Amount, requests: Amounts, limits: Amounts) -> str | None:
+def _max(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str | None:
     said = f"maximum {name} usage per {kind} is {bound}"
     request, limit, most = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
     if name not in limits:
@@ -166,7 +164,7 @@ def _max(name: str, kind: str, bound: Amount, requests: Amounts, limits: Amounts
     return f"{said}, but request is {requests[name]}" if name in requests and request > most else None
 
 
-def _max_request(name: str, kind: str, bound: Amount, requests: Amounts, limits: Amounts) -> str | None:
+def _max_request(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str | None:
     del limits
     said = f"maximum {name} usage per {kind} is {bound}"
     if name not in requests:
@@ -175,7 +173,7 @@ def _max_request(name: str, kind: str, bound: Amount, requests: Amounts, limits:
     return f"{said}, but request is {requests[name]}" if request > most else None
 
 
-def _ratio(name: str, kind: str, bound: Amount, requests: Amounts, limits: Amounts) -> str | None:
+def _ratio(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str | None:
     said = f"{name} max limit to request ratio per {kind} is {bound}"
     request, limit, _ = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
     if not request:

@@ -7,12 +7,10 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from kwhatif.gates import Gates
-from kwhatif.matching.amounts import limited, requested
-from kwhatif.matching.requests import CPU, HUGEPAGES_PREFIX, MEMORY, is_pod_level_resource
-from kwhatif.model.amount import amounts
+from kwhatif.matching.requests import CPU, HUGEPAGES_PREFIX, MEMORY, is_pod_level_resource, limited, requested
 from kwhatif.model.container import ResourceRequirements
 from kwhatif.model.pod import Pod, PodSpec
-from kwhatif.model.quantity import QuantityText
+from kwhatif.model.quantity import QuantityText, amounts
 
 #: With this gate they are filled in after the admission plugins, else before.
 _AFTER_PLUGINS = "PodLevelResourcesFixDefaulting"

@@ -12,10 +12,10 @@ from typing import Generic, TypeVar
 
 from kwhatif.model.overlay import Overlay
 
-Rank = TypeVar("Rank", int, tuple[int, ...])
+AnyRank = TypeVar("AnyRank", int, tuple[int, ...])
 
 
-class RankedNodes(Generic[Rank]):
+class RankedNodes(Generic[AnyRank]):
     """Nodes by rank; the least is the best, and of equally good ones the first by name.
 
     Thousands of pods may each tie on thousands of nodes. So ties are listed when they are asked for: from what changed
@@ -23,30 +23,30 @@ class RankedNodes(Generic[Rank]):
     to, so it costs little however many nodes there are.
     """
 
-    def __init__(self, ranks: dict[str, Rank]) -> None:
+    def __init__(self, ranks: dict[str, AnyRank]) -> None:
         """`ranks`: by name of the node; the dictionary belongs to this from then on."""
         #: All of them at the start, in the form of a heap that nobody changes any more: copies share it.
-        self._heap: list[tuple[Rank, str]] = [(rank, name) for name, rank in ranks.items()]
+        self._heap: list[tuple[AnyRank, str]] = [(rank, name) for name, rank in ranks.items()]
         heapify(self._heap)
         #: What is left of it: the best of each part of the heap, and its place there.
-        self._front: list[tuple[Rank, str, int]] = [(rank, name, 0) for rank, name in self._heap[:1]]
+        self._front: list[tuple[AnyRank, str, int]] = [(rank, name, 0) for rank, name in self._heap[:1]]
         #: Ranks that came later. Here, too, what is out of date is dropped when it comes up.
-        self._later: list[tuple[Rank, str]] = []
+        self._later: list[tuple[AnyRank, str]] = []
         self._begin(Overlay(ranks))
 
-    def _begin(self, ranks: Overlay[str, Rank]) -> None:
+    def _begin(self, ranks: Overlay[str, AnyRank]) -> None:
         """This is the earliest moment of which anybody asks."""
-        self._ranks: Overlay[str, Rank] = ranks
-        self._start: Overlay[str, Rank] = ranks.fork()
-        self._changes: list[tuple[str, Rank | None]] = []
+        self._ranks: Overlay[str, AnyRank] = ranks
+        self._start: Overlay[str, AnyRank] = ranks.fork()
+        self._changes: list[tuple[str, AnyRank | None]] = []
         #: How many changes are played, and who has which rank then, sorted.
         self._played = 0
-        self._then: dict[str, Rank] = {}
-        self._equals: dict[Rank, list[str]] | None = None
+        self._then: dict[str, AnyRank] = {}
+        self._equals: dict[AnyRank, list[str]] | None = None
 
-    def copy(self) -> RankedNodes[Rank]:
+    def copy(self) -> RankedNodes[AnyRank]:
         """An independent copy; earlier moments stay with this one."""
-        other: RankedNodes[Rank] = copy(self)
+        other: RankedNodes[AnyRank] = copy(self)
         other._front, other._later = self._front.copy(), self._later.copy()
         other._begin(self._ranks.fork())
         return other
@@ -55,7 +55,7 @@ class RankedNodes(Generic[Rank]):
         """How many nodes have a rank."""
         return len(self._ranks)
 
-    def put(self, name: str, rank: Rank | None) -> None:
+    def put(self, name: str, rank: AnyRank | None) -> None:
         """From now on the node has this rank; None: none."""
         if rank == self._ranks.get(name):
             return
@@ -66,7 +66,7 @@ class RankedNodes(Generic[Rank]):
             self._ranks.put(name, rank)
             heappush(self._later, (rank, name))
 
-    def best(self) -> tuple[Rank, str] | None:
+    def best(self) -> tuple[AnyRank, str] | None:
         """The best rank, and the first node that has it."""
         front, later, ranks = self._front, self._later, self._ranks
         while front and ranks.get(front[0][1]) != front[0][0]:
@@ -100,7 +100,7 @@ class RankedNodes(Generic[Rank]):
             places += (2 * place + 1, 2 * place + 2)
         return self._has_equal(best, self._later, [0])
 
-    def _has_equal(self, best: tuple[Rank, str], heap: Sequence[tuple[Rank, str]], places: list[int]) -> bool:
+    def _has_equal(self, best: tuple[AnyRank, str], heap: Sequence[tuple[AnyRank, str]], places: list[int]) -> bool:
         """Whether another node of the heap, from these places on, has the rank."""
         while places:
             place = places.pop()
@@ -114,11 +114,11 @@ class RankedNodes(Generic[Rank]):
 
     # --- ties ----------------------------------------------------------------------------------------
 
-    def ties(self, rank: Rank) -> Callable[[], list[str]]:
+    def ties(self, rank: AnyRank) -> Callable[[], list[str]]:
         """Finds out, whenever it is called, which nodes have the rank now; sorted."""
         return partial(self._at, len(self._changes), rank)
 
-    def _at(self, moment: int, rank: Rank) -> list[str]:
+    def _at(self, moment: int, rank: AnyRank) -> list[str]:
         if self._equals is None or moment < self._played:
             self._equals = self._rewind()
         for name, after in self._changes[self._played : moment]:
@@ -132,17 +132,17 @@ class RankedNodes(Generic[Rank]):
         self._played = moment
         return self._equals.get(rank, [])
 
-    def _rewind(self) -> dict[Rank, list[str]]:
+    def _rewind(self) -> dict[AnyRank, list[str]]:
         """Back to the start."""
         self._played = 0
         self._then = dict(self._start.items())
-        equals: dict[Rank, list[str]] = {}
+        equals: dict[AnyRank, list[str]] = {}
         for name, rank in sorted(self._start.items(), key=itemgetter(0)):
             equals.setdefault(rank, []).append(name)
         return equals
 
 
-def all_ties(ranked: Iterable[tuple[RankedNodes[Rank], Rank]]) -> Callable[[], tuple[str, ...]]:
+def all_ties(ranked: Iterable[tuple[RankedNodes[AnyRank], AnyRank]]) -> Callable[[], tuple[str, ...]]:
     """Finds out, whenever it is called, which nodes have these ranks now; sorted."""
     return partial(_merged, [nodes.ties(rank) for nodes, rank in ranked])
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect
 
-from kwhatif.model.nearest import nearest
+from kwhatif.matching.names import nearest
 
 T = TypeVar("T")
 

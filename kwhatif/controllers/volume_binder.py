@@ -12,12 +12,12 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import NOTHING, Create, SyncResult, Update, View
+from kwhatif.matching.names import nearest
 from kwhatif.matching.volumes import BIND_COMPLETED, WAIT_FOR_FIRST_CONSUMER, claim_class, is_bound_to
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.scheduling import ClaimUnbound, VolumeProvisioned
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.meta import AnnotatedMeta, Requirement
-from kwhatif.model.nearest import nearest
 from kwhatif.model.storage import (
     ClaimReference,
     CSIPersistentVolumeSource,

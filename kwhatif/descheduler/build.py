@@ -28,10 +28,10 @@ from kwhatif.descheduler.policy import RunnablePolicy, RunnableProfile
 from kwhatif.descheduler.profiles import ProfileBuilder
 from kwhatif.descheduler.reading import NamedArgs, PolicyReader, meant, refusal
 from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS, aggregate, validate
+from kwhatif.matching.names import nearest
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.descheduling import PolicyIsEmpty
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.nearest import nearest
 from kwhatif.model.policy import PriorityClass
 
 

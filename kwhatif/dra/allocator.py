@@ -9,19 +9,19 @@ from kwhatif.dra.allocated import allocated_devices
 from kwhatif.dra.counters import AvailableCounters
 from kwhatif.dra.devices import PoolDevice
 from kwhatif.dra.feasibility import MAX_DEVICES, Task
-from kwhatif.dra.partial_allocation import Candidate, PartialAllocation
+from kwhatif.dra.partial_allocation import PartialAllocation, PooledDevice
 from kwhatif.dra.pools import Pool, inventory
 from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request, RequestKey
 from kwhatif.dra.results import allocation_result
 from kwhatif.dra.rules import AllocatorRules
-from kwhatif.dra.search import Search
+from kwhatif.dra.search import DeviceSearch
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import SelectedNode
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.resource import AllocationResult
 
 
-class Shortage(NamedTuple):
+class UnsatisfiedRequest(NamedTuple):
     """Why the claims cannot be allocated: the request at which the search ended."""
 
     claim: str
@@ -60,7 +60,7 @@ class Allocator:
 
     def allocate(
         self, node: SelectedNode, claims: Sequence[ClaimToAllocate]
-    ) -> tuple[AllocationResult, ...] | Shortage | InvalidPool:
+    ) -> tuple[AllocationResult, ...] | UnsatisfiedRequest | InvalidPool:
         """An allocation for each claim, or why not all can have one.
 
         Raises:
@@ -68,7 +68,7 @@ class Allocator:
         """
         pools = self._inventory.pools(node)
         so_far = PartialAllocation(claims, self._allocated, self._available, self._gates, self._rules)
-        devices_of: dict[RequestKey, Sequence[Candidate]] = {}
+        devices_of: dict[RequestKey, Sequence[PooledDevice]] = {}
         for claim in claims:
             size = 0
             for request in claim.requests:
@@ -82,7 +82,7 @@ class Allocator:
             # QUIRK: (allocator_incubating.go) the sum is an int; one below zero makes upstream panic.
             _check(claim, size, self._rules)
         candidates = [(pool, device) for pool in pools for device in pool.devices]
-        search = Search(Task(node, candidates, claims, so_far, devices_of, self._rules))
+        search = DeviceSearch(Task(node, candidates, claims, so_far, devices_of, self._rules))
         if search.run(self._tries):
             found = zip(claims, so_far.taken, strict=True)
             return tuple([allocation_result(claim.key, taken, node.name) for claim, taken in found])
@@ -92,7 +92,9 @@ class Allocator:
         claim_index, request_index = search.furthest
         return self._shortage(node, pools, claims[claim_index].requests[request_index])
 
-    def _shortage(self, node: SelectedNode, pools: Sequence[Pool], alternatives: Sequence[Request]) -> Shortage:
+    def _shortage(
+        self, node: SelectedNode, pools: Sequence[Pool], alternatives: Sequence[Request]
+    ) -> UnsatisfiedRequest:
         untouched = PartialAllocation((), self._allocated, self._available, self._gates)
         matching = free = 0
         for device in (device for pool in pools for device in pool.devices):
@@ -102,7 +104,7 @@ class Allocator:
                 untouched.has_room(request, device) for request in fitting
             )
         request = alternatives[0]
-        return Shortage(request.claim, request.parent or request.name, request.count, matching, free)
+        return UnsatisfiedRequest(request.claim, request.parent or request.name, request.count, matching, free)
 
 
 def _selects(request: Request, device: PoolDevice, node: SelectedNode) -> bool:
@@ -118,7 +120,7 @@ def _smallest(
     node: SelectedNode,
     pools: Sequence[Pool],
     so_far: PartialAllocation,
-    devices_of: dict[RequestKey, Sequence[Candidate]],
+    devices_of: dict[RequestKey, Sequence[PooledDevice]],
 ) -> int:
     """How many devices the request needs at least; on the way, all devices are found (`validateDeviceRequest`)."""
     sizes = []
@@ -135,7 +137,7 @@ def _smallest(
 
 def _all_devices(
     request: Request, node: SelectedNode, pools: Sequence[Pool], so_far: PartialAllocation
-) -> Iterator[Candidate]:
+) -> Iterator[PooledDevice]:
     for pool in pools:
         state = "being updated" if pool.incomplete else "invalid" if pool.problem else ""
         if state:

@@ -11,10 +11,10 @@ from kwhatif.model.resource_slice import (
     DeviceCapacity,
 )
 
-Amounts = Mapping[str, int]
+_Amounts = Mapping[str, int]
 
 
-def fits(capacities: Mapping[str, DeviceCapacity], requested: Amounts, used: Amounts, taken: Amounts) -> bool:
+def fits(capacities: Mapping[str, DeviceCapacity], requested: _Amounts, used: _Amounts, taken: _Amounts) -> bool:
     """Whether a device has as much as is requested beside what others use and what this attempt has taken.
 
     For a device that is not shared nothing is used, and the request is a minimum size.
@@ -30,7 +30,7 @@ def fits(capacities: Mapping[str, DeviceCapacity], requested: Amounts, used: Amo
     return True
 
 
-def consumed_by(capacities: Mapping[str, DeviceCapacity], requested: Amounts) -> dict[str, int]:
+def consumed_by(capacities: Mapping[str, DeviceCapacity], requested: _Amounts) -> dict[str, int]:
     """What a share for the request consumes of every capacity of the device."""
     return {name: consumption(capacity, requested.get(name)) for name, capacity in capacities.items()}
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kwhatif.dra.devices import PoolDevice
-from kwhatif.dra.partial_allocation import Candidate, PartialAllocation
+from kwhatif.dra.partial_allocation import PartialAllocation, PooledDevice
 from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request, RequestKey
 from kwhatif.dra.rules import AllocatorRules
 from kwhatif.matching.node_selector import SelectedNode
@@ -21,19 +21,19 @@ from kwhatif.matching.tolerations import first_untolerated
 MAX_DEVICES = 32
 
 #: Place of a claim, and of a request in it.
-Place = tuple[int, int]
+RequestPlace = tuple[int, int]
 
 
 class Task(NamedTuple):
     """What is to be found: devices for claims on one node."""
 
     node: SelectedNode
-    candidates: Sequence[Candidate]
+    candidates: Sequence[PooledDevice]
     claims: Sequence[ClaimToAllocate]
     #: What is allocated, and what of it the search has taken; it changes with every step.
     so_far: PartialAllocation
     #: The devices of the requests for all devices.
-    devices_of: Mapping[RequestKey, Sequence[Candidate]]
+    devices_of: Mapping[RequestKey, Sequence[PooledDevice]]
     rules: AllocatorRules
 
 
@@ -71,7 +71,7 @@ class FeasibilityBound:
         wants_all = any(request.count is None for alternatives in claim.requests for request in alternatives)
         return sum(largest) <= MAX_DEVICES and not (wants_all and claim.constraints)
 
-    def hopeless(self, start: Place = (0, 0)) -> Place | None:
+    def hopeless(self, start: RequestPlace = (0, 0)) -> RequestPlace | None:
         """The first request from there on for which too few devices are left; None: there may be a solution."""
         if not self._clear:
             return None

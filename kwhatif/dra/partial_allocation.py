@@ -17,7 +17,7 @@ from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.tolerations import first_untolerated
 
 #: A device and the pool that it is taken from.
-Candidate = tuple[Pool, PoolDevice]
+PooledDevice = tuple[Pool, PoolDevice]
 
 
 class Taken(NamedTuple):

@@ -39,7 +39,7 @@ class Pool(msgspec.Struct, frozen=True):
         return f"{self.driver}/{self.name}"
 
 
-class Inventory:
+class DeviceInventory:
     """All slices of a cluster, and what they come to on each node."""
 
     def __init__(self, cluster: Cluster, gates: Gates, rules: AllocatorRules) -> None:
@@ -98,14 +98,14 @@ def inventory(
     cluster: Cluster,
     gates: Gates = BASE_GATES,
     rules: AllocatorRules = AllocatorRules(),  # noqa: B008 - it never changes
-) -> Inventory:
+) -> DeviceInventory:
     """The cluster's devices; remembered as long as neither slices nor nodes change."""
     return cluster.derived(_inventory_under(frozenset(gates), rules), ResourceSlice, Node)
 
 
 @cache
-def _inventory_under(gates: frozenset[str], rules: AllocatorRules) -> Callable[[Cluster], Inventory]:
-    return lambda cluster: Inventory(cluster, gates, rules)
+def _inventory_under(gates: frozenset[str], rules: AllocatorRules) -> Callable[[Cluster], DeviceInventory]:
+    return lambda cluster: DeviceInventory(cluster, gates, rules)
 
 
 def _add(group: list[Slice], candidate: Slice) -> None:

@@ -44,7 +44,7 @@ _ADVICE = (
 )
 
 
-class Selector(NamedTuple):
+class CelSelector(NamedTuple):
     """A CEL selector, compiled when the first device is asked about."""
 
     #: Whose selector it is: `class gpu: selector #0`.
@@ -87,7 +87,7 @@ class Request(msgspec.Struct, frozen=True):
     count: int | None
     admin: bool
     #: Those of the class first.
-    selectors: tuple[Selector, ...]
+    selectors: tuple[CelSelector, ...]
     tolerations: tuple[Toleration, ...]
     #: Nano-units by capacity.
     capacity: Mapping[str, int]
@@ -176,9 +176,9 @@ def _compile(
     )
 
 
-def _selectors(owner: str, selectors: Sequence[DeviceSelector], rules: AllocatorRules) -> list[Selector]:
+def _selectors(owner: str, selectors: Sequence[DeviceSelector], rules: AllocatorRules) -> list[CelSelector]:
     return [
-        Selector(f"{owner}: selector #{index}", selector.cel.expression if selector.cel else "", rules.names_devices)
+        CelSelector(f"{owner}: selector #{index}", selector.cel.expression if selector.cel else "", rules.names_devices)
         for index, selector in enumerate(selectors)
     ]
 

@@ -10,12 +10,12 @@ from collections.abc import Generator, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from kwhatif.dra.feasibility import MAX_DEVICES, FeasibilityBound, Place, Task
-from kwhatif.dra.partial_allocation import Candidate
+from kwhatif.dra.feasibility import MAX_DEVICES, FeasibilityBound, RequestPlace, Task
+from kwhatif.dra.partial_allocation import PooledDevice
 from kwhatif.dra.requests import AllocationError, AllocationTimeout, Request
 
 
-class Outcome(Enum):
+class SearchOutcome(Enum):
     """What became of a step and all that would have followed it."""
 
     DONE = "done"
@@ -24,7 +24,7 @@ class Outcome(Enum):
     TOO_MANY = "too many"
 
 
-class Step(NamedTuple):
+class SearchStep(NamedTuple):
     """Which device is to be found next."""
 
     claim: int = 0
@@ -38,10 +38,10 @@ class Step(NamedTuple):
     start: int = 0
 
 
-Steps = Generator[Step, Outcome, Outcome]
+SearchSteps = Generator[SearchStep, SearchOutcome, SearchOutcome]
 
 
-class Search:
+class DeviceSearch:
     """One attempt to find devices for all claims on one node."""
 
     def __init__(self, task: Task) -> None:
@@ -49,7 +49,7 @@ class Search:
         self._forgets_alternative = rules.forgets_alternative
         self._bound = FeasibilityBound(task)
         #: Claim and request of the furthest step: what could not be satisfied, if there is no solution.
-        self.furthest: Place = (0, 0)
+        self.furthest: RequestPlace = (0, 0)
 
     def run(self, tries: int | None) -> bool:
         """Whether devices were found for all claims; they are in `so_far` then. `tries` bounds the effort.
@@ -58,8 +58,8 @@ class Search:
             AllocationTimeout: no result was found in so many tries.
             AllocationError: a selector is broken.
         """
-        stack = [self._enter(Step())]
-        answer: Outcome | None = None
+        stack = [self._enter(SearchStep())]
+        answer: SearchOutcome | None = None
         while stack:
             try:
                 step = stack[-1].send(answer)  # type: ignore[arg-type] # None starts a generator
@@ -73,65 +73,65 @@ class Search:
                     tries -= 1
                     if tries < 0:
                         raise AllocationTimeout("timed out trying to allocate devices")
-        return answer is Outcome.DONE
+        return answer is SearchOutcome.DONE
 
-    def _enter(self, step: Step) -> Steps:
+    def _enter(self, step: SearchStep) -> SearchSteps:
         if step.claim == len(self._claims):
-            return Outcome.DONE
+            return SearchOutcome.DONE
         requests = self._claims[step.claim].requests
         if step.request == len(requests):
-            below = yield Step(step.claim + 1)
-            return Outcome.FAILED if below is Outcome.TOO_MANY else below
+            below = yield SearchStep(step.claim + 1)
+            return SearchOutcome.FAILED if below is SearchOutcome.TOO_MANY else below
         if not step.decided and not step.taken:
             missing = self._bound.hopeless((step.claim, step.request))
             self.furthest = max(self.furthest, missing or (step.claim, step.request))
             if missing is not None:
-                return Outcome.FAILED
+                return SearchOutcome.FAILED
         alternatives = requests[step.request]
         request = alternatives[step.alternative]
         if request.parent and not step.decided:
             return (yield from self._first_available(step, alternatives))
         return (yield from self._exactly(step, request))
 
-    def _first_available(self, step: Step, alternatives: Sequence[Request]) -> Steps:
+    def _first_available(self, step: SearchStep, alternatives: Sequence[Request]) -> SearchSteps:
         """One alternative after the other; too many devices is what becomes of it only if that became of all."""
-        result = Outcome.TOO_MANY
+        result = SearchOutcome.TOO_MANY
         for index in range(len(alternatives)):
             below = yield step._replace(alternative=index, decided=True)
-            if below is Outcome.DONE:
+            if below is SearchOutcome.DONE:
                 return below
-            if below is Outcome.FAILED:
+            if below is SearchOutcome.FAILED:
                 result = below
         return result
 
-    def _exactly(self, step: Step, request: Request) -> Steps:
+    def _exactly(self, step: SearchStep, request: Request) -> SearchSteps:
         fixed = None if request.count is not None else self._devices_of[request.key]
         if fixed is not None and not fixed:
-            return Outcome.FAILED
+            return SearchOutcome.FAILED
         if step.decided and not step.taken and self._bound.excludes(step.claim, request):
-            return Outcome.FAILED
+            return SearchOutcome.FAILED
         needed = len(fixed) if fixed is not None else request.count or 0
         if step.taken >= needed:
-            return (yield Step(step.claim, step.request + 1))
+            return (yield SearchStep(step.claim, step.request + 1))
         if len(self._so_far.taken[step.claim]) + needed - step.taken > MAX_DEVICES:
-            return Outcome.TOO_MANY
+            return SearchOutcome.TOO_MANY
         if fixed is not None:
             return (yield from self._next_of_all(step, request, fixed))
         return (yield from self._any(step, request))
 
-    def _next_of_all(self, step: Step, request: Request, fixed: Sequence[Candidate]) -> Steps:
+    def _next_of_all(self, step: SearchStep, request: Request, fixed: Sequence[PooledDevice]) -> SearchSteps:
         """All devices are wanted: without the next one there is no solution."""
         pool, device = fixed[step.taken]
         if not self._so_far.take(step.claim, request, pool, device):
-            return Outcome.FAILED
+            return SearchOutcome.FAILED
         # QUIRK: (allocator_incubating.go, allocateOne) up to 1.35 the index of the alternative is not handed on.
         alternative = 0 if self._forgets_alternative else step.alternative
         below = yield step._replace(alternative=alternative, taken=step.taken + 1)
-        if below is not Outcome.DONE:
+        if below is not SearchOutcome.DONE:
             self._so_far.give_back(step.claim)
         return below
 
-    def _any(self, step: Step, request: Request) -> Steps:
+    def _any(self, step: SearchStep, request: Request) -> SearchSteps:
         """Any device will do that comes after the request's previous one."""
         node, so_far = self._node, self._so_far
         for place in range(step.start, len(self._candidates)):
@@ -146,9 +146,9 @@ class Search:
             ):
                 continue
             below = yield step._replace(taken=step.taken + 1, start=place + 1)
-            if below is Outcome.DONE:
+            if below is SearchOutcome.DONE:
                 return below
             self._so_far.give_back(step.claim)
-            if below is Outcome.TOO_MANY:
+            if below is SearchOutcome.TOO_MANY:
                 return below
-        return Outcome.FAILED
+        return SearchOutcome.FAILED

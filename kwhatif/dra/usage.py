@@ -11,7 +11,7 @@ from kwhatif.cel import CelError, compile_device_selector
 from kwhatif.dra.allocated import allocated_devices
 from kwhatif.dra.devices import PoolDevice, Slice, device_view
 from kwhatif.dra.pools import inventory
-from kwhatif.dra.requests import AllocationError, Selector
+from kwhatif.dra.requests import AllocationError, CelSelector
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import SelectedNode
 from kwhatif.model.cluster import Cluster
@@ -29,7 +29,7 @@ class DeviceUsage:
         self._inventory = inventory(cluster, gates)
         self._allocated = allocated_devices(cluster, gates)
         expressions = [selector.cel.expression for selector in device_class.spec.selectors if selector.cel is not None]
-        self._selectors = [Selector(f"class {device_class.metadata.name}", text) for text in expressions]
+        self._selectors = [CelSelector(f"class {device_class.metadata.name}", text) for text in expressions]
 
     def on(self, node: SelectedNode) -> tuple[int, int]:
         """All devices of the class and those that are held, even as a share; none of either if a selector fails."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kwhatif.edits.edit import Wrong
-from kwhatif.model.nearest import nearest
+from kwhatif.matching.names import nearest
 
 #: A word of an edit; in YAML also an object, or a field with its typed value.
 Word = Any

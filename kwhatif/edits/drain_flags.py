@@ -9,7 +9,7 @@ from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.edits.edit import Drain, Wrong
 from kwhatif.edits.selection import selector_of
 from kwhatif.matching.labels import Selector
-from kwhatif.model.nearest import nearest
+from kwhatif.matching.names import nearest
 
 
 def drain_options(edit: Drain) -> DrainOptions:

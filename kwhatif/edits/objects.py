@@ -18,8 +18,8 @@ from kwhatif.admission.validation.pod import validate_pod
 from kwhatif.edits.edit import Apply, Assignment, Label, Patch, Reference, Resolved, SetFields, Wrong
 from kwhatif.edits.policies import counted
 from kwhatif.edits.selection import Lookup
+from kwhatif.matching.names import nearest
 from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.nearest import nearest
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.storage import PersistentVolumeClaim

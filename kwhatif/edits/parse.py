@@ -14,7 +14,7 @@ from typing import Any
 from kwhatif.edits.data import WORDS, Word
 from kwhatif.edits.edit import Edit, Wrong
 from kwhatif.edits.verbs import PARSERS, Reader, shown
-from kwhatif.model.nearest import nearest
+from kwhatif.matching.names import nearest
 
 #: No command line takes a longer word.
 _MAX_TEXT = 128 * 1024

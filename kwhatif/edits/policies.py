@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from kwhatif.admission.load import with_status
 from kwhatif.edits.edit import Budget, Priority, Resolved, Wrong
 from kwhatif.edits.selection import Lookup
+from kwhatif.matching.names import nearest
 from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
 from kwhatif.model.kinds import BY_WORD
 from kwhatif.model.meta import LabelSelector, ObjectMeta
-from kwhatif.model.nearest import nearest
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PriorityClass
 from kwhatif.model.workload import SCALABLE, ReplicationController

@@ -7,12 +7,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from kwhatif.edits.edit import Reference, Wrong
-from kwhatif.matching.globs import is_like
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
+from kwhatif.matching.names import is_like, nearest
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.kinds import Resource
 from kwhatif.model.meta import LabelSelector, Requirement
-from kwhatif.model.nearest import nearest
 from kwhatif.model.node import Node
 
 _SEPARATOR = re.compile(r"[(),]")

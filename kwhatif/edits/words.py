@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from kwhatif.edits.edit import Reference, TaintRemoval, Wrong
 from kwhatif.matching.label_syntax import label_key_errors, label_value_errors
+from kwhatif.matching.names import nearest
 from kwhatif.model.kinds import BY_WORD
-from kwhatif.model.nearest import nearest
 from kwhatif.model.node import Taint
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

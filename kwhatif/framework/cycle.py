@@ -10,7 +10,7 @@ from kwhatif.framework.columns import Columns
 from kwhatif.framework.diagnosis import fit_error, nobody_left, not_in_node_set, reasons_histogram
 from kwhatif.framework.extender import ExtenderError
 from kwhatif.framework.extender_calls import ExtenderCalls
-from kwhatif.framework.filters import NamedFilter, Refusal, once_per_shape, run_filters, split_by_shape
+from kwhatif.framework.filters import ConstantFilter, NamedFilter, once_per_shape, run_filters, split_by_shape
 from kwhatif.framework.node_search import NodeSearch
 from kwhatif.framework.plugin import FilterPlugin, NodeFilter
 from kwhatif.framework.profile import Profile
@@ -145,7 +145,7 @@ class Cycle:
         elif result.code is Code.SKIP:
             self.note_skip(result)
         else:
-            self.compiled[plugin.name] = Refusal(result)
+            self.compiled[plugin.name] = ConstantFilter(result)
 
     # --- Filter --------------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ class OncePerShape(NodeFilter):
         return status
 
 
-class Known(NodeFilter):
+class KnownAnswers(NodeFilter):
     """The answers of another filter."""
 
     def __init__(self, objections: Mapping[str, Verdict]) -> None:
@@ -43,7 +43,7 @@ class Known(NodeFilter):
         return SUCCESS if objection is None else objection.status
 
 
-class Refusal(NodeFilter):
+class ConstantFilter(NodeFilter):
     """The same answer for every node: from a plugin whose PreFilter is disabled, so that it can only refuse or fail."""
 
     def __init__(self, status: Status) -> None:

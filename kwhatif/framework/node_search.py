@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kwhatif.framework.columns import Columns
-from kwhatif.framework.filters import Known, NamedFilter, run_filters, split_by_shape
+from kwhatif.framework.filters import KnownAnswers, NamedFilter, run_filters, split_by_shape
 from kwhatif.framework.incremental import suspects_of
 from kwhatif.framework.plugin import NodeFilter
 from kwhatif.framework.status import Verdict
@@ -13,7 +13,7 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import State
 
 #: `Cycle.check`.
-Check = Callable[[NodeInfo, Sequence[NamedFilter]], Verdict | None]
+NodeCheck = Callable[[NodeInfo, Sequence[NamedFilter]], Verdict | None]
 
 
 class NodeSearch:
@@ -33,7 +33,7 @@ class NodeSearch:
         #: The places of the nodes, ascending.
         self.left = self._places_left()
 
-    def objections(self, check: Check) -> Iterator[tuple[int, Verdict]]:
+    def objections(self, check: NodeCheck) -> Iterator[tuple[int, Verdict]]:
         """The places of the nodes that are out, ascending, and why; `check` asks where pods are nominated."""
         known, rest = _split(self._known(*named) for named in self._filters)
         failing = self._failing_shapes()
@@ -89,14 +89,16 @@ class NodeSearch:
     def _known(self, name: str, filter_: NodeFilter) -> NamedFilter:
         """The filter, or one that has its answers from attempts before this one."""
         known = None if self._columns is None else self._columns.objections(name, filter_, self._snapshot)
-        return (name, filter_) if known is None else (name, Known(known))
+        return (name, filter_) if known is None else (name, KnownAnswers(known))
 
 
 def _split(found: Iterable[NamedFilter]) -> tuple[Mapping[str, Verdict], Sequence[NamedFilter]]:
     """The first objection to each node of those filters, in front, whose answers are known; and the others."""
     filters = list(found)
-    number = next((place for place, (_, each) in enumerate(filters) if not isinstance(each, Known)), len(filters))
-    known = [each.objections for _, each in filters[:number] if isinstance(each, Known)]
+    number = next(
+        (place for place, (_, each) in enumerate(filters) if not isinstance(each, KnownAnswers)), len(filters)
+    )
+    known = [each.objections for _, each in filters[:number] if isinstance(each, KnownAnswers)]
     if len(known) == 1:
         return known[0], filters[number:]
     return {name: found for each in reversed(known) for name, found in each.items()}, filters[number:]

@@ -1,7 +1,7 @@
 """How full a resource of a node is, and would be with the pod: the input of the resource scores.
 
 (`pkg/scheduler/framework/plugins/noderesources/resource_allocation.go`.) A resource is compiled once per pod into
-an `Entry`; asking a node is then a few integer operations.
+a `ScoredResource`; asking a node is then a few integer operations.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kwhatif.model.meta import Model
 from kwhatif.state.node_info import NodeInfo
 
 #: (allocatable, used) of one resource on a node, in scheduler units.
-Usage = Callable[[NodeInfo], tuple[int, int]]
+NodeUsage = Callable[[NodeInfo], tuple[int, int]]
 
 
 class ResourceSpec(Model):
@@ -32,17 +32,17 @@ class ResourceSpec(Model):
 DEFAULT_RESOURCES = (ResourceSpec(name=CPU), ResourceSpec(name=MEMORY))
 
 
-class Entry(NamedTuple):
+class ScoredResource(NamedTuple):
     """One resource, compiled for one pod: what the pod asks, how much it counts, and what a node says."""
 
     requested: int
     weight: int
-    usage: Usage
+    usage: NodeUsage
     #: The resource; "" where more than the node says how much of it is used.
     local_name: str
 
 
-def _usage_of(name: str, cluster: Cluster, gates: Gates, *, nonzero: bool) -> Usage:
+def _usage_of(name: str, cluster: Cluster, gates: Gates, *, nonzero: bool) -> NodeUsage:
     if name == CPU:
         if nonzero:
             return lambda node: (node.allocatable.cpu, node.nonzero_cpu)
@@ -56,7 +56,7 @@ def _usage_of(name: str, cluster: Cluster, gates: Gates, *, nonzero: bool) -> Us
     return _scalar_usage(name, cluster, gates)
 
 
-def _scalar_usage(name: str, cluster: Cluster, gates: Gates) -> Usage:
+def _scalar_usage(name: str, cluster: Cluster, gates: Gates) -> NodeUsage:
     device_class = classes_under(gates)(cluster).get(name)
     if device_class is None:
         return lambda node: (node.allocatable.scalar(name), node.scalars.get(name, 0))
@@ -70,14 +70,14 @@ def _scalar_usage(name: str, cluster: Cluster, gates: Gates) -> Usage:
     return usage
 
 
-def compile_entries(
+def compile_resources(
     resources: Iterable[ResourceSpec],
     requests: Mapping[str, int],
     cluster: Cluster,
     *,
     nonzero: bool,
     gates: Gates = BASE_GATES,
-) -> list[Entry]:
+) -> list[ScoredResource]:
     """The resources that count for a pod with these requests (nano-units), in their order.
 
     `nonzero`: cpu and memory of pods on the node count with defaults for containers that request none.
@@ -89,11 +89,11 @@ def compile_entries(
         if requested or not is_scalar_resource(resource.name):
             usage = _usage_of(resource.name, cluster, gates, nonzero=nonzero)
             name = "" if resource.name in classes_under(gates)(cluster) else resource.name
-            entries.append(Entry(requested, resource.weight or 1, usage, name))
+            entries.append(ScoredResource(requested, resource.weight or 1, usage, name))
     return entries
 
 
-def entries_signature(entries: Iterable[Entry]) -> Hashable:
+def resources_signature(entries: Iterable[ScoredResource]) -> Hashable:
     """What a node's scores by these entries depend on besides the node; None where it is more than that."""
     entries = tuple(entries)
     if not all(entry.local_name for entry in entries):

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from kwhatif.framework.incremental import SignedScorer
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
-from kwhatif.framework.resource_allocation import Entry, ResourceSpec, entries_signature
+from kwhatif.framework.resource_allocation import ResourceSpec, ScoredResource, resources_signature
 from kwhatif.model.meta import Model
 from kwhatif.state.node_info import NodeInfo
 
@@ -83,9 +83,9 @@ class WeightedMean(SignedScorer):
 
     reads = Reads.PODS
 
-    def __init__(self, entries: Sequence[Entry], score_of: ResourceScore) -> None:
+    def __init__(self, entries: Sequence[ScoredResource], score_of: ResourceScore) -> None:
         self._entries = entries
-        self.signature = entries_signature(entries)
+        self.signature = resources_signature(entries)
         self._score_of = score_of
 
     def score(self, node: NodeInfo) -> int:
@@ -123,7 +123,7 @@ def _rounded(total: int, weights: int) -> int:
     return (2 * total + weights) // (2 * weights) if weights else 0
 
 
-def compile_strategy(strategy: ScoringStrategy) -> Callable[[Sequence[Entry]], NodeScorer]:
+def compile_strategy(strategy: ScoringStrategy) -> Callable[[Sequence[ScoredResource]], NodeScorer]:
     """What turns a pod's entries into its scorer."""
     ratio = strategy.requested_to_capacity_ratio
     if ratio is not None:

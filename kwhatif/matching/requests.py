@@ -7,16 +7,16 @@ Objects are expected as the API server stores them (requests defaulted from limi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from kwhatif.gates import SPEC_ALONE, ResizeRules
+from kwhatif.matching.label_syntax import label_key_errors
 from kwhatif.model.container import Container, ResourceList, is_sidecar
 from kwhatif.model.pod import Pod, PodSpec, pod_condition
 from kwhatif.model.pod_status import ContainerStatus
-from kwhatif.model.quantity import QuantityText, ceil_to_milli, milli_value, parse_quantity, value
+from kwhatif.model.quantity import Quantity, QuantityText, amounts, ceil_to_milli, milli_value, parse_quantity, value
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -64,17 +64,12 @@ class Resources(NamedTuple):
         return tuple(name for name, amount in own if amount > 0)
 
 
-_QUALIFIED_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-
-
 @lru_cache(maxsize=4096)
 def is_extended_resource(name: str) -> bool:
     """`IsExtendedResourceName` (`pkg/apis/core/v1/helper/helpers.go`)."""
     if "/" not in name or "kubernetes.io/" in name or name.startswith("requests."):
         return False
-    prefix, _, suffix = f"requests.{name}".partition("/")
-    return len(prefix) <= 253 and bool(_SUBDOMAIN.fullmatch(prefix)) and bool(_QUALIFIED_NAME.fullmatch(suffix))
+    return not label_key_errors(f"requests.{name}")
 
 
 @lru_cache(maxsize=4096)
@@ -145,6 +140,16 @@ def aggregate(spec: PodSpec, amounts: Callable[[Container], Nanos]) -> Nanos:
         max_into(peak, use)
     max_into(total, peak)
     return total
+
+
+def requested(spec: PodSpec) -> dict[str, Quantity]:
+    """`AggregateContainerRequests`, for the API server's messages: without pod-level resources and overhead."""
+    return cast("dict[str, Quantity]", aggregate(spec, lambda container: {**amounts(container.resources.requests)}))
+
+
+def limited(spec: PodSpec) -> dict[str, Quantity]:
+    """`AggregateContainerLimits`, likewise."""
+    return cast("dict[str, Quantity]", aggregate(spec, lambda container: {**amounts(container.resources.limits)}))
 
 
 def _container_requests(pod: Pod, missing: Mapping[str, int] | None, resizes: ResizeRules) -> Nanos:

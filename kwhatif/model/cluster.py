@@ -9,8 +9,8 @@ from kwhatif.gates import BASE, BASE_GATES, BASE_RESIZES, Gates, ResizeRules
 from kwhatif.model.generation import next_generation, resume_after
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.overlay import Overlay
+from kwhatif.model.pod_status import SchedulingEvents
 from kwhatif.model.policy import PriorityClass
-from kwhatif.model.scheduling_events import SchedulingEvents
 from kwhatif.model.workload import Namespace
 
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"

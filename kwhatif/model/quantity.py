@@ -6,12 +6,17 @@ integer arithmetic; conversion to units or milli-units happens last, as upstream
 
 What 64 bits cannot hold a hundred times counts as `MOST_UNITS`: upstream's products and sums wrap around there, which
 is not modelled (the report has a caveat from `LARGEST_EXACT` on).
+
+A `Quantity` also remembers how it was written, for the API server's messages (`CanonicalizeBytes`).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
+from typing import Self
 
 from kwhatif.model.int64 import MAX_INT64
 
@@ -99,3 +104,104 @@ def ceil_to_milli(nanos: int) -> int:
 def to_text(nanos: int) -> QuantityText:
     """A quantity that parses to these nano-units."""
     return nanos // NANO if nanos % NANO == 0 else f"{nanos}n"
+
+
+# --- as the API server prints them ---------------------------------------------------------------------
+
+#: Notations.
+_PLAIN, _BINARY_SI, _EXPONENTIAL = "decimal", "binary", "exponent"
+_DECIMAL_SUFFIXES = {power: suffix for suffix, power in _DECIMAL.items()}
+_BINARY_SUFFIXES = ("", *_BINARY)
+_MILLI = _DECIMAL["m"]
+#: Sign, digits, decimals, suffix or exponent.
+_PARTS = re.compile(r"[+-]?0*([0-9]*)(?:\.([0-9]*))?(.*)")
+
+
+class Quantity(int):
+    """Nano-units with a notation, and as long as nothing is added to them, the text that they were written as.
+
+    `1000m` prints as `1`, `1536Mi` stays, a sum keeps the notation of its first part. Sums and comparisons are those of
+    plain nano-units.
+    """
+
+    notation: str
+    _text: str
+
+    def __new__(cls, nanos: int, notation: str = _PLAIN, text: str = "") -> Self:
+        """Nano-units in one of the three notations."""
+        self = super().__new__(cls, nanos)
+        self.notation = notation
+        self._text = text
+        return self
+
+    def __add__(self, other: int) -> Quantity:
+        """The sum, in this one's notation unless it is zero."""
+        notation = other.notation if not self and isinstance(other, Quantity) else self.notation
+        return Quantity(int(self) + int(other), notation)
+
+    def __radd__(self, other: int) -> Quantity:
+        """The sum with a plain number: it has no notation of its own."""
+        return Quantity(int(other) + int(self), self.notation)
+
+    def __str__(self) -> str:
+        """The quantity as the API server prints it."""
+        if self._text:
+            return self._text
+        if self == 0:
+            return "0"
+        if self.notation == _BINARY_SI and abs(self) >= 1024 * NANO and self % NANO == 0:
+            return _binary_text(int(self) // NANO)
+        return _decimal_text(int(self), exponent=self.notation == _EXPONENTIAL)
+
+
+@lru_cache(maxsize=65536)
+def parse_amount(quantity: QuantityText) -> Quantity:
+    """The quantity as the API server stores it in a resource list: rounded up to milli-units.
+
+    Raises:
+        ValueError: the text is not a quantity.
+    """
+    nanos = ceil_to_milli(parse_quantity(quantity))
+    text = str(quantity).strip()
+    match = _PARTS.fullmatch(text)
+    assert match is not None
+    digits, decimals, suffix = match.groups(default="")
+    if suffix.endswith("i"):
+        return Quantity(nanos, _BINARY_SI)
+    # A lone "E" is exa; with digits behind it, it is an exponent.
+    notation = _EXPONENTIAL if suffix[:1] in ("e", "E") and len(suffix) > 1 else _PLAIN
+    power = int(suffix[1:]) if notation == _EXPONENTIAL else _DECIMAL[suffix]
+    return Quantity(nanos, notation, text if _is_kept(digits, decimals, power) else "")
+
+
+def amounts(resources: Mapping[str, QuantityText] | None) -> dict[str, Quantity]:
+    """A resource list by name, in the order of the names."""
+    return {name: parse_amount(resources[name]) for name in sorted(resources)} if resources else {}
+
+
+def _is_kept(digits: str, decimals: str, power: int) -> bool:
+    """Whether a decimal quantity prints as it was written.
+
+    QUIRK: (`ParseQuantity`) it takes `1.500` and `1E3` to be in canonical form, which would be `1500m` and `1e3`.
+    """
+    shifted, scale = (digits or "0") + decimals, power - len(decimals)
+    return scale >= _MILLI and scale % 3 == 0 and shifted[0] != "0" and not shifted.endswith("000")
+
+
+def _binary_text(units: int) -> str:
+    power = 0
+    while units % 1024 == 0 and power < len(_BINARY_SUFFIXES) - 1:
+        units //= 1024
+        power += 1
+    return f"{units}{_BINARY_SUFFIXES[power]}"
+
+
+def _decimal_text(nanos: int, *, exponent: bool) -> str:
+    power = -9
+    while nanos % 1000 == 0:
+        nanos //= 1000
+        power += 3
+    if exponent:
+        return f"{nanos}e{power}" if power else str(nanos)
+    # QUIRK: (suffix.go) there is no suffix beyond exa, and none is written: 1000E becomes 1.
+    return f"{nanos}{_DECIMAL_SUFFIXES.get(power, '')}"

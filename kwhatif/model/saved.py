@@ -10,7 +10,7 @@ import msgspec
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.reading import Remembered
 from kwhatif.model.meta import ApiObject
-from kwhatif.model.scheduling_events import SchedulingEvents
+from kwhatif.model.pod_status import SchedulingEvents
 
 SAVED_API_VERSION = "kwhatif.dev/v1"
 

@@ -14,10 +14,10 @@ from kwhatif.framework.incremental import SignedScorer
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
 from kwhatif.framework.resource_allocation import (
     DEFAULT_RESOURCES,
-    Entry,
     ResourceSpec,
-    compile_entries,
-    entries_signature,
+    ScoredResource,
+    compile_resources,
+    resources_signature,
 )
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, Status
@@ -41,9 +41,9 @@ class _Balance(SignedScorer):
 
     reads = Reads.PODS
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[ScoredResource]) -> None:
         self._entries = entries
-        self.signature = entries_signature(entries)
+        self.signature = resources_signature(entries)
 
     def score(self, node: NodeInfo) -> int:
         """How much more balanced the node is with the pod than without."""
@@ -89,7 +89,7 @@ class NodeResourcesBalancedAllocation:
         if not any(units(resource.name, requests.get(resource.name, 0)) for resource in self._resources):
             return SKIP
         return self._scorer(
-            compile_entries(self._resources, requests, snapshot.cluster, nonzero=False, gates=self._gates)
+            compile_resources(self._resources, requests, snapshot.cluster, nonzero=False, gates=self._gates)
         )
 
     def sign(self, pod: PodInfo, snapshot: State) -> Fragments | None:

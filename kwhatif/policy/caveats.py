@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kwhatif.configuration.strict import Issue
-from kwhatif.matching.globs import is_like
+from kwhatif.matching.names import is_like
 from kwhatif.model.caveat import CODES, Caveat
 from kwhatif.model.caveat.reading import StaleSnapshot
 from kwhatif.model.duration import parse_duration

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kwhatif.matching.globs import is_like
+from kwhatif.matching.names import is_like, nearest
 from kwhatif.model.caveat import CODES
-from kwhatif.model.nearest import nearest
 
 #: The kind of findings about caveats; their names are `caveats/CODE`.
 CAVEATS = "caveats"

@@ -26,7 +26,7 @@ from kwhatif.state.pod_info import PodInfo
 #: For so many different signatures the answer is kept with each node.
 _KEPT = 2
 
-Settle = Callable[[EmptiedNode, Reprieval], Candidate | Verdict]
+AfterReprieves = Callable[[EmptiedNode, Reprieval], Candidate | Verdict]
 
 
 class _Answer:
@@ -49,7 +49,7 @@ class SoleFilter:
         self._decides = decides
         self._signature: Hashable = name, decides.signature
 
-    def on(self, emptied: EmptiedNode, settle: Settle) -> Candidate | Verdict | None:
+    def on(self, emptied: EmptiedNode, settle: AfterReprieves) -> Candidate | Verdict | None:
         """What becomes of the node; None: other filters have a say in it.
 
         Args:
@@ -83,7 +83,7 @@ class SoleFilter:
             answer = emptied.answers[self._signature] = _Answer(self._decides.filter(emptied.node))
         return answer
 
-    def _reprieve(self, emptied: EmptiedNode, settle: Settle) -> Candidate | Verdict | None:
+    def _reprieve(self, emptied: EmptiedNode, settle: AfterReprieves) -> Candidate | Verdict | None:
         plugin = self._decides
         for scope, known in emptied.scopes:
             if plugin.has_same_answer(scope):

@@ -47,7 +47,7 @@ def _with_affinity(pod: Pod) -> bool:
     return pod.spec.affinity is not None
 
 
-class Change(msgspec.Struct, frozen=True):
+class ReleaseChange(msgspec.Struct, frozen=True):
     """One rule, or one gate, that differs between two releases."""
 
     #: The minor version that has it first.
@@ -72,22 +72,22 @@ _FIT = "noderesources/fit.go"
 _BALANCE = "noderesources/balanced_allocation.go"
 
 _RULES = (
-    Change(37, "NodeName", "leaves all other nodes out before any filter", "nodename/node_name.go", _none),
-    Change(37, "ImageLocality", "image volumes count as images", _IMAGES, _with_volumes),
-    Change(37, "DynamicResources", "takes back what it counted for refused devices", _DEVICES, _with_devices),
-    Change(37, "DefaultPreemption", "says where eviction makes room", _PREEMPTION, _none),
-    Change(37, "DefaultPreemption", "order of victims that have not started", _PREEMPTION, _none),
-    Change(37, "InterPodAffinity", "a namespaceSelector decides alone", _AFFINITY, _with_affinity),
-    Change(37, "NodeResourcesFit", "pods that are resized count another way", _FIT, of_resizes=True),
-    Change(36, "NodeResourcesBalancedAllocation", "scores the improvement, not the balance", _BALANCE),
-    Change(36, "ImageLocality", "image volumes score", _IMAGES, _with_volumes),
-    Change(36, "DynamicResources", "a search that takes too long is an error", _DEVICES, _with_devices),
-    Change(35, "DynamicResources", "the alternative of a request scores", _DEVICES, _with_devices),
-    Change(35, "DynamicResources", "takes no device from a pool that is not complete", _DEVICES, _with_devices),
-    Change(34, "TaintToleration", "does not name the taint", "tainttoleration/taint_toleration.go", _none),
-    Change(34, "NodeResourcesFit", "no eviction where the pod is too large for the node", _FIT, _none),
-    Change(34, "InterPodAffinity", "a namespaceSelector may take in all namespaces", _AFFINITY, _with_affinity),
-    Change(34, "VolumeRestrictions", "other words", "volumerestrictions/volume_restrictions.go", _none),
+    ReleaseChange(37, "NodeName", "leaves all other nodes out before any filter", "nodename/node_name.go", _none),
+    ReleaseChange(37, "ImageLocality", "image volumes count as images", _IMAGES, _with_volumes),
+    ReleaseChange(37, "DynamicResources", "takes back what it counted for refused devices", _DEVICES, _with_devices),
+    ReleaseChange(37, "DefaultPreemption", "says where eviction makes room", _PREEMPTION, _none),
+    ReleaseChange(37, "DefaultPreemption", "order of victims that have not started", _PREEMPTION, _none),
+    ReleaseChange(37, "InterPodAffinity", "a namespaceSelector decides alone", _AFFINITY, _with_affinity),
+    ReleaseChange(37, "NodeResourcesFit", "pods that are resized count another way", _FIT, of_resizes=True),
+    ReleaseChange(36, "NodeResourcesBalancedAllocation", "scores the improvement, not the balance", _BALANCE),
+    ReleaseChange(36, "ImageLocality", "image volumes score", _IMAGES, _with_volumes),
+    ReleaseChange(36, "DynamicResources", "a search that takes too long is an error", _DEVICES, _with_devices),
+    ReleaseChange(35, "DynamicResources", "the alternative of a request scores", _DEVICES, _with_devices),
+    ReleaseChange(35, "DynamicResources", "takes no device from a pool that is not complete", _DEVICES, _with_devices),
+    ReleaseChange(34, "TaintToleration", "does not name the taint", "tainttoleration/taint_toleration.go", _none),
+    ReleaseChange(34, "NodeResourcesFit", "no eviction where the pod is too large for the node", _FIT, _none),
+    ReleaseChange(34, "InterPodAffinity", "a namespaceSelector may take in all namespaces", _AFFINITY, _with_affinity),
+    ReleaseChange(34, "VolumeRestrictions", "other words", "volumerestrictions/volume_restrictions.go", _none),
 )
 #: Gate -> which pods it is about; of those that begin with DRA it is those with devices, of others every one.
 _GATES: dict[str, Concerns] = {
@@ -101,11 +101,11 @@ _GATES: dict[str, Concerns] = {
 _OF_RESIZES = "InPlacePodLevelResourcesVerticalScaling"
 
 
-def changes(before: int, after: int) -> Iterator[Change]:
+def changes(before: int, after: int) -> Iterator[ReleaseChange]:
     """What differs between the minor versions, the newest first; `before` may be the newer one."""
     low, high = sorted((before, after))
     yield from (rule for rule in _RULES if low < rule.since <= high)
     for since in range(high, low, -1):
         for gate in sorted(default_gates(since) - default_gates(since - 1)):
             concerns = _GATES.get(gate, _with_devices if gate.startswith("DRA") else _every)
-            yield Change(since, "", gate, concerns=concerns, of_resizes=gate == _OF_RESIZES)
+            yield ReleaseChange(since, "", gate, concerns=concerns, of_resizes=gate == _OF_RESIZES)

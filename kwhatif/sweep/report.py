@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
+from kwhatif.matching.names import nearest
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.workloads import OwnersSilent
-from kwhatif.model.nearest import nearest
 from kwhatif.model.node import Node
 from kwhatif.report import Report
 from kwhatif.report.story import ScenarioRow

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.matching.requests import CPU, MEMORY
-from kwhatif.model.amount import amounts
 from kwhatif.model.container import ResourceRequirements
 from kwhatif.model.pod import Pod, pod_affinity_terms
 from kwhatif.model.policy import ResourceQuotaSpec, ScopedSelectorRequirement
+from kwhatif.model.quantity import amounts
 from kwhatif.model.storage import PersistentVolumeClaim
 
 #: All others count for nothing here; a caveat says so.

@@ -22,10 +22,10 @@ from kwhatif.admission.quota.usage import (
     pod_usage,
 )
 from kwhatif.matching.requests import is_pod_level_resource
-from kwhatif.model.amount import Amount, amounts
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import ResourceQuota
+from kwhatif.model.quantity import Quantity, amounts
 from kwhatif.model.storage import PersistentVolumeClaim
 
 Counted = Pod | PersistentVolumeClaim
@@ -138,7 +138,7 @@ class _Quota:
 
     def _count(self, objects: Iterable[Counted]) -> None:
         """What the quota controller would find used (`CalculateUsage`)."""
-        self.used = {name: Amount(0) for name in self.hard if counted_of_pods(name) or counted_of_claims(name)}
+        self.used = {name: Quantity(0) for name in self.hard if counted_of_pods(name) or counted_of_claims(name)}
         for obj in objects:
             if in_scope(self.spec, obj):
                 self.add(_masked(usage_of(obj), self.used))
@@ -169,7 +169,7 @@ class _Quota:
     def subtract(self, usage: Usage) -> None:
         for name in usage.keys() & self.used.keys():
             used = self.used[name]
-            self.used[name] = Amount(max(used - usage[name], 0), used.notation)
+            self.used[name] = Quantity(max(used - usage[name], 0), used.notation)
 
 
 class _Charges:
@@ -220,7 +220,7 @@ def _missing(required: Iterable[str], pod: Pod) -> str:
     return "; ".join(f"{name} for: {','.join(names)}" for name, names in lacking.items() if names)
 
 
-def _masked(usage: Mapping[str, Amount], names: Iterable[str]) -> Usage:
+def _masked(usage: Mapping[str, Quantity], names: Iterable[str]) -> Usage:
     return {name: usage[name] for name in names if name in usage}
 
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from kwhatif.gates import BASE_RESIZES
-from kwhatif.matching.amounts import limited, requested
 from kwhatif.matching.requests import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -15,16 +14,17 @@ from kwhatif.matching.requests import (
     PODS,
     is_extended_resource,
     is_pod_level_resource,
+    limited,
     pod_requests,
+    requested,
 )
 from kwhatif.matching.volumes import claim_class
-from kwhatif.model.amount import Amount, amounts
 from kwhatif.model.container import ResourceList
 from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.model.quantity import NANO, value
+from kwhatif.model.quantity import NANO, Quantity, amounts, value
 from kwhatif.model.storage import PersistentVolumeClaim
 
-Usage = dict[str, Amount]
+Usage = dict[str, Quantity]
 
 CLAIMS, STORAGE = "persistentvolumeclaims", "requests.storage"
 _POD_COUNT, _CLAIM_COUNT = "count/pods", "count/persistentvolumeclaims"
@@ -37,7 +37,7 @@ MUST_BE_GIVEN = frozenset({CPU, MEMORY, *(prefix + name for prefix in (_REQUESTS
 _OF_PODS = frozenset(
     {_POD_COUNT, PODS, *_COMPUTE, *(f"{kind}{name}" for kind in (_REQUESTS, _LIMITS) for name in _COMPUTE)}
 )
-_ONE = Amount(NANO)
+_ONE = Quantity(NANO)
 
 
 def counted_of_pods(name: str) -> bool:
@@ -81,7 +81,7 @@ def claim_usage(claim: PersistentVolumeClaim) -> Usage:
     requested = amounts(claim.spec.resources.requests).get("storage")
     if requested is not None:
         # Whole bytes, rounded up.
-        usage[STORAGE] = Amount(value(requested) * NANO, requested.notation) if requested % NANO else requested
+        usage[STORAGE] = Quantity(value(requested) * NANO, requested.notation) if requested % NANO else requested
     if name := claim_class(claim):
         usage |= {f"{name}{_OF_CLASS}{kind}": usage[kind] for kind in (CLAIMS, STORAGE) if kind in usage}
     return usage
@@ -97,7 +97,7 @@ def _requests(pod: Pod) -> Usage:
     if not (pod.status.container_statuses or pod.status.init_container_statuses):
         return requests
     granted = pod_requests(pod, resizes=BASE_RESIZES)
-    return {name: Amount(nanos, requests[name].notation) for name, nanos in granted.items() if name in requests}
+    return {name: Quantity(nanos, requests[name].notation) for name, nanos in granted.items() if name in requests}
 
 
 def _limits(pod: Pod) -> Usage:

@@ -8,7 +8,7 @@ from typing import Any
 
 from kwhatif.matching.label_syntax import label_key_errors, label_value_errors
 from kwhatif.matching.labels import quoted
-from kwhatif.model.amount import Amount
+from kwhatif.model.quantity import Quantity
 
 POSITIVE = "must be greater than zero"
 NOT_NEGATIVE = "must be greater than or equal to 0"
@@ -37,7 +37,7 @@ class FieldErrors:
         together = ", ".join(self._found)
         return together if len(self._found) == 1 else f"[{together}]"
 
-    def invalid(self, path: str, value: str | Amount | int, detail: str) -> None:
+    def invalid(self, path: str, value: str | Quantity | int, detail: str) -> None:
         """A malformed value."""
         self._add(path, "Invalid value", detail, value)
 
@@ -86,9 +86,9 @@ class FieldErrors:
             self.label_key(path, key)
             self.all_invalid(path, value, label_value_errors(value))
 
-    def _add(self, path: str, problem: str, detail: str, value: str | Amount | int | None = None) -> None:
+    def _add(self, path: str, problem: str, detail: str, value: str | Quantity | int | None = None) -> None:
         text = f"{self._prefix}{path}: {problem}"
         if value is not None:
-            shown = str(value) if isinstance(value, int) and not isinstance(value, Amount) else quoted(str(value))
+            shown = str(value) if isinstance(value, int) and not isinstance(value, Quantity) else quoted(str(value))
             text += f": {shown}"
         self._found[f"{text}: {detail}" if detail else text] = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 
 from kwhatif.admission.validation.errors import NOT_NEGATIVE, FieldErrors
-from kwhatif.matching.amounts import limited, requested
 from kwhatif.matching.label_syntax import dns_label_errors, label_key_errors
 from kwhatif.matching.requests import (
     CPU,
@@ -14,11 +13,12 @@ from kwhatif.matching.requests import (
     MEMORY,
     is_extended_resource,
     is_pod_level_resource,
+    limited,
+    requested,
 )
-from kwhatif.model.amount import Amount, amounts
 from kwhatif.model.container import ResourceClaimRef, ResourceList, ResourceRequirements
 from kwhatif.model.pod import PodSpec
-from kwhatif.model.quantity import NANO, parse_quantity, value
+from kwhatif.model.quantity import NANO, Quantity, amounts, parse_quantity, value
 
 #: Counted in whole numbers (`integerResources`); extended resources are, too.
 _INTEGERS = frozenset(
@@ -113,7 +113,7 @@ def _validate(resources: ResourceRequirements, name_rule: NameRule, path: str, e
         errors.forbidden(path, "HugePages require cpu or memory")
 
 
-def _compare(name: str, request: Amount, limits: Mapping[str, Amount], path: str, errors: FieldErrors) -> None:
+def _compare(name: str, request: Quantity, limits: Mapping[str, Quantity], path: str, errors: FieldErrors) -> None:
     limit = limits.get(name)
     may_overcommit = _is_native(name) and not name.startswith(HUGEPAGES_PREFIX)
     if limit is None:
@@ -125,19 +125,19 @@ def _compare(name: str, request: Amount, limits: Mapping[str, Amount], path: str
         errors.invalid(f"{path}.requests", request, f"must be less than or equal to {name} limit of {limit}")
 
 
-def _validate_quantity(name: str, amount: Amount, path: str, errors: FieldErrors) -> None:
+def _validate_quantity(name: str, amount: Quantity, path: str, errors: FieldErrors) -> None:
     if amount < 0:
         errors.invalid(path, amount, NOT_NEGATIVE)
     if amount % NANO and (name in _INTEGERS or is_extended_resource(name)):
         errors.invalid(path, amount, "must be an integer")
 
 
-def _validate_hugepages(name: str, amount: Amount, path: str, errors: FieldErrors) -> None:
+def _validate_hugepages(name: str, amount: Quantity, path: str, errors: FieldErrors) -> None:
     if name.startswith(HUGEPAGES_PREFIX) and not _is_multiple_of_page(name, amount):
         errors.invalid(path, amount, f"{amount} is not positive integer multiple of {name}")
 
 
-def _is_multiple_of_page(name: str, amount: Amount) -> bool:
+def _is_multiple_of_page(name: str, amount: Quantity) -> bool:
     try:
         page = parse_quantity(name.removeprefix(HUGEPAGES_PREFIX))
     except ValueError:

@@ -9,9 +9,9 @@ from kwhatif.admission.pod_defaults import default_claim_spec
 from kwhatif.admission.validation.errors import FieldErrors
 from kwhatif.admission.validation.selectors import as_json
 from kwhatif.admission.validation.workload import refusal, validate_workload_spec
-from kwhatif.model.amount import amounts
 from kwhatif.model.job import Job, JobSpec, completions_of
 from kwhatif.model.meta import LabelSelector
+from kwhatif.model.quantity import amounts
 from kwhatif.model.volume import ClaimTemplate
 from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet, Workload
 

@@ -27,11 +27,11 @@ from kwhatif.descheduler.plugins.node_utilization import (
 from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS
 from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.matching.requests import CPU, MEMORY, PODS
+from kwhatif.model.bystanders import NodeMetrics, PodMetrics
 from kwhatif.model.cluster import key_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.quantity import NANO, parse_quantity
-from kwhatif.model.usage import NodeMetrics, PodMetrics
 
 
 class MeasuredUsage:

@@ -20,7 +20,7 @@ from kwhatif.model.resource import DeviceClass, DeviceRequest, ResourceClaim
 from kwhatif.plugins.dynamic_resources import hints
 from kwhatif.plugins.dynamic_resources.claims import RULES, ClaimRules, extended_resources, user_claims
 from kwhatif.plugins.dynamic_resources.deallocation import what_is_done
-from kwhatif.plugins.dynamic_resources.filtering import ClaimFilter, Limits
+from kwhatif.plugins.dynamic_resources.filtering import ClaimFilter, ClaimLimits
 from kwhatif.plugins.dynamic_resources.scoring import Preference, prefers
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -82,7 +82,7 @@ class DynamicResources:
             problem = _problem(claim, cluster, self._gates) if claim.status.allocation is None else None
             if problem is not None:
                 return problem
-        limits = Limits(self._tries, self._binding_timeout)
+        limits = ClaimLimits(self._tries, self._binding_timeout)
         return ClaimFilter(pod, claims, extended, snapshot, limits, self._gates, self.rules)
 
     def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:

@@ -20,7 +20,7 @@ from kwhatif.state.pod_info import PodInfo
 _SECOND = 1_000_000_000
 
 
-class Clock(NamedTuple):
+class BindingClock(NamedTuple):
     """The moment that the cluster shows, and how long devices may take to get ready; nanoseconds."""
 
     #: Since the epoch; None where the input does not say when it was taken.
@@ -32,7 +32,7 @@ class Clock(NamedTuple):
 class AllocatedClaim:
     """An allocated claim of the pod (`Filter` in `dynamicresources.go`)."""
 
-    def __init__(self, claim: ResourceClaim, allocation: AllocationResult, pod: PodInfo, clock: Clock) -> None:
+    def __init__(self, claim: ResourceClaim, allocation: AllocationResult, pod: PodInfo, clock: BindingClock) -> None:
         self.key = key_of(claim)
         selector = allocation.node_selector
         self._terms = None if selector is None else compile_terms(selector.node_selector_terms)

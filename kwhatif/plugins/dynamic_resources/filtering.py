@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.dra.allocator import Allocator, InvalidPool, Shortage
+from kwhatif.dra.allocator import Allocator, InvalidPool, UnsatisfiedRequest
 from kwhatif.dra.requests import AllocationError, AllocationTimeout, ClaimToAllocate, compile_claim
 from kwhatif.framework.evidence import DeviceShortage, InvalidDevicePool
 from kwhatif.framework.plugin import NodeFilter, Reads
@@ -15,14 +15,14 @@ from kwhatif.framework.status import SUCCESS, Status, error, unresolvable
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.model.meta import parse_time
 from kwhatif.model.resource import AllocationResult, ResourceClaim, ResourceClaimConsumerReference
-from kwhatif.plugins.dynamic_resources.allocated import AllocatedClaim, Clock
+from kwhatif.plugins.dynamic_resources.allocated import AllocatedClaim, BindingClock
 from kwhatif.plugins.dynamic_resources.claims import RULES, ClaimRules, ExtendedResources
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
 
-class Limits(NamedTuple):
+class ClaimLimits(NamedTuple):
     """How long things may take."""
 
     #: After so many steps the search on one node is given up; None: never.
@@ -45,7 +45,7 @@ class ClaimFilter(NodeFilter):
         claims: Sequence[ResourceClaim],
         extended: ExtendedResources | None,
         snapshot: State,
-        limits: Limits,
+        limits: ClaimLimits,
         gates: Gates = BASE_GATES,
         rules: ClaimRules = RULES,
     ) -> None:
@@ -65,7 +65,7 @@ class ClaimFilter(NodeFilter):
         self._pod = pod
         self.claims = claims
         self.extended = extended
-        clock = Clock(parse_time(taken_at) if (taken_at := snapshot.cluster.taken_at) else None, limits.binding)
+        clock = BindingClock(parse_time(taken_at) if (taken_at := snapshot.cluster.taken_at) else None, limits.binding)
         self._allocated = [
             AllocatedClaim(claim, claim.status.allocation, pod, clock)
             for claim in claims
@@ -129,7 +129,7 @@ class ClaimFilter(NodeFilter):
             return error(f"node {node.name}: {late}") if self._rules.timeout_is_error else unresolvable(str(late))
         except AllocationError as broken:
             return error(str(broken))
-        if isinstance(found, Shortage):
+        if isinstance(found, UnsatisfiedRequest):
             return unresolvable("cannot allocate all claims", DeviceShortage(*found))
         if isinstance(found, InvalidPool):
             return unresolvable("invalid resource pools were encountered", InvalidDevicePool(*found))

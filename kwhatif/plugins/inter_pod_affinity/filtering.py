@@ -7,11 +7,11 @@ from collections.abc import Set as AbstractSet
 from typing import Self
 
 from kwhatif.framework.by_shape import ByShapeBut
+from kwhatif.framework.domain_tally import DomainTally
 from kwhatif.framework.evidence import ExistingAntiAffinity, PodAffinityUnmatched, PodAntiAffinityMatched
 from kwhatif.framework.incremental import Incremental, Selective, Sparing, TopologyDomains
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Status, unresolvable, unschedulable
-from kwhatif.framework.tally import Tally
 from kwhatif.matching.labels import Labels
 from kwhatif.model.node import Node
 from kwhatif.plugins.inter_pod_affinity.incoming import Incoming
@@ -50,13 +50,13 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
         self._unfixed = snapshot.shapes.unfixed
         self._nodes = nodes_by_label(snapshot.cluster)
         #: Pods that match all affinity terms, by key.
-        self._wanted = [(key, Tally(counts)) for key, counts in zip(incoming.affinity_keys, wanted, strict=True)]
+        self._wanted = [(key, DomainTally(counts)) for key, counts in zip(incoming.affinity_keys, wanted, strict=True)]
         #: Pods that match an anti-affinity term, by term.
         self._refused = [
-            (term, Tally(counts)) for term, counts in zip(incoming.terms.required_anti, refused, strict=True)
+            (term, DomainTally(counts)) for term, counts in zip(incoming.terms.required_anti, refused, strict=True)
         ]
         #: Pods whose own anti-affinity speaks of the incoming pod, by key.
-        self._existing = {key: Tally(counts) for key, counts in existing.items()}
+        self._existing = {key: DomainTally(counts) for key, counts in existing.items()}
 
     def filter(self, node: NodeInfo) -> Status:
         """Affinity first, then anti-affinity, then that of others."""
@@ -145,7 +145,7 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
         labels = node.labels
         for key in self._refused_by(pod):
             if key in labels:
-                self._existing.setdefault(key, Tally({})).add(labels[key], amount)
+                self._existing.setdefault(key, DomainTally({})).add(labels[key], amount)
         for key, tally in self._counting(pod):
             if key in labels:
                 tally.add(labels[key], amount)
@@ -154,7 +154,7 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
         """The topology keys of the pod's own anti-affinity to the incoming one."""
         return () if pod.affinity is None else self._incoming.refused_by(pod.affinity_terms)
 
-    def _counting(self, pod: PodInfo) -> Iterator[tuple[str, Tally]]:
+    def _counting(self, pod: PodInfo) -> Iterator[tuple[str, DomainTally]]:
         """The counts of pods that the incoming one's terms speak of, where they speak of this one."""
         match = self._incoming.match_pod(pod)
         if match is not None:
@@ -184,7 +184,7 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
     def _has_own_terms(self) -> bool:
         return bool(self._wanted or self._refused)
 
-    def _tallies(self) -> Iterator[tuple[str, Tally]]:
+    def _tallies(self) -> Iterator[tuple[str, DomainTally]]:
         yield from self._wanted
         for term, tally in self._refused:
             yield term.topology_key, tally

@@ -26,7 +26,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.state.pod_info import PodInfo
 
 #: Whether terms speak of a pod.
-Matches = Callable[[Sequence[AffinityTerm], Pod], bool]
+TermsMatch = Callable[[Sequence[AffinityTerm], Pod], bool]
 
 
 def events_to_register(*, until_135: bool = False) -> Sequence[ClusterEventWithHint]:
@@ -65,7 +65,7 @@ def _any_matches(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
 
 
 def _after_pod_change(
-    pod: PodInfo, old: Pod | None, new: Pod | None, _cluster: Cluster, keeps_away: Matches = _all_match
+    pod: PodInfo, old: Pod | None, new: Pod | None, _cluster: Cluster, keeps_away: TermsMatch = _all_match
 ) -> QueueingHint:
     at_once = answer_at_once(pod, old, new)
     if at_once is not None:
@@ -145,7 +145,7 @@ def _changed_domains(old: Node | None, new: Node, _cluster: Cluster) -> Keys:
     return {*labels, _ANTI} if old is None else changed_keys(old.metadata.labels, labels)
 
 
-def _refuses(deleted: Pod, pod: PodInfo, keeps_away: Matches) -> bool:
+def _refuses(deleted: Pod, pod: PodInfo, keeps_away: TermsMatch) -> bool:
     """Whether the deleted pod's own anti-affinity spoke of the pod."""
     terms = affinity_terms(deleted)
     return bool(terms.problem) or keeps_away(terms.required_anti, pod.pod)

@@ -21,13 +21,15 @@ from kwhatif.state.shapes import NodesByLabel, nodes_by_label
 from kwhatif.state.state import State
 
 #: Sums of weights by topology key and value.
-Scores = dict[str, dict[str, int]]
+DomainWeights = dict[str, dict[str, int]]
 
 
 class AffinityScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
     """The preferences between one pod and all others, as sums of weights per topology domain."""
 
-    def __init__(self, scores: Scores, preferences: Preferences, unfixed: frozenset[str], nodes: NodesByLabel) -> None:
+    def __init__(
+        self, scores: DomainWeights, preferences: Preferences, unfixed: frozenset[str], nodes: NodesByLabel
+    ) -> None:
         self._scores = tuple(scores.items())
         self._by_key = scores
         self._preferences = preferences
@@ -147,7 +149,7 @@ def compile_scorer(
     pod: PodInfo, snapshot: State, hard_weight: int, accepts: AcceptsNamespace
 ) -> AffinityScorer | Status:
     """Sum up all preferences of the pod about others and of others about it; a SKIP when there are none."""
-    scores: Scores = {}
+    scores: DomainWeights = {}
     preferences = Preferences(pod, snapshot.cluster, hard_weight, accepts)
     for terms, pods in snapshot.index.terms.about(pod.namespace):
         for key, weight in preferences.by_their_terms(terms):
@@ -163,7 +165,7 @@ def compile_scorer(
     return AffinityScorer(scores, preferences, snapshot.shapes.unfixed, nodes_by_label(snapshot.cluster))
 
 
-def _add(scores: Scores, key: str, weight: int, pods: Mapping[str, int], snapshot: State) -> None:
+def _add(scores: DomainWeights, key: str, weight: int, pods: Mapping[str, int], snapshot: State) -> None:
     """Add the weight of the pods, given by node name, to the domains of their nodes."""
     by_name = snapshot.by_name
     for node_name, number in pods.items():

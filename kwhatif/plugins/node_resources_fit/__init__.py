@@ -12,7 +12,7 @@ from typing import ClassVar
 from kwhatif.framework import signers
 from kwhatif.framework.hints import ClusterEventWithHint
 from kwhatif.framework.plugin import NodeFilter, NodeScorer
-from kwhatif.framework.resource_allocation import DEFAULT_RESOURCES, compile_entries
+from kwhatif.framework.resource_allocation import DEFAULT_RESOURCES, compile_resources
 from kwhatif.framework.scoring_strategy import ScoringStrategy, compile_strategy
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import Status, error
@@ -72,7 +72,7 @@ class NodeResourcesFit:
         del nodes
         requests = pod_requests(pod.pod, pod_level=False, missing=MISSING_REQUESTS)
         return self._scorer(
-            compile_entries(self._resources, requests, snapshot.cluster, nonzero=True, gates=self._gates)
+            compile_resources(self._resources, requests, snapshot.cluster, nonzero=True, gates=self._gates)
         )
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -27,7 +27,7 @@ from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.plugins.pod_topology_spread.constraints import (
     SYSTEM_DEFAULTS,
-    Constraint,
+    SpreadConstraint,
     compile_constraints,
     with_default_selector,
 )
@@ -126,13 +126,13 @@ class PodTopologySpread:
         except SelectorError:
             return QUEUE  # an error
 
-    def _hard(self, pod: PodInfo, cluster: Cluster) -> tuple[Constraint, ...]:
+    def _hard(self, pod: PodInfo, cluster: Cluster) -> tuple[SpreadConstraint, ...]:
         """The constraints that keep a pod waiting."""
         if pod.pod.spec.topology_spread_constraints:
             return pod.derived(_own_hard)
         return self._constraints(pod, cluster, "DoNotSchedule")
 
-    def _constraints(self, pod: PodInfo, cluster: Cluster, action: str) -> tuple[Constraint, ...]:
+    def _constraints(self, pod: PodInfo, cluster: Cluster, action: str) -> tuple[SpreadConstraint, ...]:
         """The pod's own constraints with that action; the defaults only if it has none at all, of either action."""
         own = pod.pod.spec.topology_spread_constraints
         if own:
@@ -141,7 +141,7 @@ class PodTopologySpread:
         return with_default_selector(defaults, pod, cluster) if defaults else ()
 
 
-def _own_hard(pod: Pod) -> tuple[Constraint, ...]:
+def _own_hard(pod: Pod) -> tuple[SpreadConstraint, ...]:
     return compile_constraints(pod.spec.topology_spread_constraints, pod.metadata.labels, "DoNotSchedule")
 
 
@@ -160,7 +160,7 @@ def spread_domains(pod: Pod) -> Keys:
     return None if constraints is None else {constraint.topology_key for constraint in constraints}
 
 
-def _indexable(pod: Pod) -> tuple[Constraint, ...] | None:
+def _indexable(pod: Pod) -> tuple[SpreadConstraint, ...] | None:
     try:
         return _own_hard(pod) if pod.spec.topology_spread_constraints else None
     except SelectorError:

@@ -29,7 +29,7 @@ SYSTEM_DEFAULTS = (
 )
 
 
-class Constraint(msgspec.Struct, frozen=True):
+class SpreadConstraint(msgspec.Struct, frozen=True):
     """One constraint."""
 
     max_skew: int
@@ -42,7 +42,7 @@ class Constraint(msgspec.Struct, frozen=True):
 
 def compile_constraints(
     constraints: Iterable[TopologySpreadConstraint], pod_labels: Labels, action: str
-) -> tuple[Constraint, ...]:
+) -> tuple[SpreadConstraint, ...]:
     """The constraints with that action (`whenUnsatisfiable`).
 
     Raises:
@@ -53,10 +53,10 @@ def compile_constraints(
     )
 
 
-def _compile(constraint: TopologySpreadConstraint, pod_labels: Labels) -> Constraint:
+def _compile(constraint: TopologySpreadConstraint, pod_labels: Labels) -> SpreadConstraint:
     selector = compile_selector(constraint.label_selector)
     pairs = [(key, pod_labels[key]) for key in constraint.match_label_keys if key in pod_labels]
-    return Constraint(
+    return SpreadConstraint(
         max_skew=constraint.max_skew,
         topology_key=constraint.topology_key,
         selector=selector.and_equals(pairs),
@@ -66,7 +66,9 @@ def _compile(constraint: TopologySpreadConstraint, pod_labels: Labels) -> Constr
     )
 
 
-def with_default_selector(constraints: Sequence[Constraint], pod: PodInfo, cluster: Cluster) -> tuple[Constraint, ...]:
+def with_default_selector(
+    constraints: Sequence[SpreadConstraint], pod: PodInfo, cluster: Cluster
+) -> tuple[SpreadConstraint, ...]:
     """Default constraints speak of the pod's own kind; a pod that nothing selects has none."""
     selector = default_selector(pod.pod, cluster)
     if selector.empty:
@@ -77,7 +79,7 @@ def with_default_selector(constraints: Sequence[Constraint], pod: PodInfo, clust
 class Eligibility:
     """Which constraints take a node into account (`matchNodeInclusionPolicies`), asked once per node shape."""
 
-    def __init__(self, pod: PodInfo, constraints: Sequence[Constraint], unfixed: frozenset[str]) -> None:
+    def __init__(self, pod: PodInfo, constraints: Sequence[SpreadConstraint], unfixed: frozenset[str]) -> None:
         self._required = RequiredNodeAffinity(pod.pod.spec)
         self._tolerations = pod.pod.spec.tolerations
         self._policies = tuple((constraint.honor_affinity, constraint.honor_taints) for constraint in constraints)
@@ -117,17 +119,17 @@ def _named(spec: PodSpec) -> frozenset[str] | None:
     return None if required is None else named_nodes(required.node_selector_terms)
 
 
-class Matches:
+class ConstraintMatches:
     """Which constraints speak of a pod, and how many such pods there are on the nodes."""
 
-    def __init__(self, pod: PodInfo, constraints: Sequence[Constraint]) -> None:
+    def __init__(self, pod: PodInfo, constraints: Sequence[SpreadConstraint]) -> None:
         self._namespace = pod.namespace
         self._selectors = [constraint.selector for constraint in constraints]
         self._known: dict[PodInfo, tuple[int, ...]] = {}
         #: Names of nodes with pods that a constraint speaks of, or that had some; found by `by_node`.
         self.nodes: set[str] = set()
 
-    def fork(self) -> Matches:
+    def fork(self) -> ConstraintMatches:
         """For a state that goes its own way."""
         other = copy(self)
         other._known, other.nodes = {}, self.nodes.copy()

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import NamedTuple
 
-from kwhatif.plugins.pod_topology_spread.constraints import HOSTNAME, Eligibility, Matches, has_all
+from kwhatif.plugins.pod_topology_spread.constraints import HOSTNAME, ConstraintMatches, Eligibility, has_all
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.node_row import NodeRow
 from kwhatif.state.pod_info import PodInfo
@@ -49,7 +49,7 @@ class Census:
 class Upkeep(NamedTuple):
     """What it takes to keep a scorer up to date."""
 
-    matches: Matches
+    matches: ConstraintMatches
     eligibility: Eligibility
     censuses: Sequence[Census]
     #: The topology keys that a node must have to be counted.
@@ -122,7 +122,7 @@ def pods_by_domain(
 
 
 def pods_by_host(
-    index: int, on_node: dict[str, int], matches: Matches, snapshot: State, scored: Sequence[NodeInfo]
+    index: int, on_node: dict[str, int], matches: ConstraintMatches, snapshot: State, scored: Sequence[NodeInfo]
 ) -> dict[str, int]:
     """Matching pods per node, eligible or not. An extender may bring NodeInfos of its own, with other pods on them."""
     if scored is snapshot.nodes or isinstance(scored, NodeRow):

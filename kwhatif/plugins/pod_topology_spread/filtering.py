@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Self
 
+from kwhatif.framework.domain_tally import DomainTally
 from kwhatif.framework.evidence import MissingTopologyLabel, SpreadSkew
 from kwhatif.framework.incremental import NO_DOMAINS, Incremental, Selective, TopologyDomains
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Status, unresolvable, unschedulable
-from kwhatif.framework.tally import Tally
 from kwhatif.model.node import Node
-from kwhatif.plugins.pod_topology_spread.constraints import Constraint, Eligibility, Matches, has_all
+from kwhatif.plugins.pod_topology_spread.constraints import ConstraintMatches, Eligibility, SpreadConstraint, has_all
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -79,7 +79,7 @@ class _Rule:
 
     __slots__ = ("max_skew", "self_match", "too_few_domains", "topology_key")
 
-    def __init__(self, constraint: Constraint, pod: PodInfo, domains: int) -> None:
+    def __init__(self, constraint: SpreadConstraint, pod: PodInfo, domains: int) -> None:
         self.topology_key = constraint.topology_key
         self.max_skew = constraint.max_skew
         self.self_match = int(constraint.selector.matches(pod.labels))
@@ -95,7 +95,7 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
     def __init__(
         self,
         rules: Sequence[_Rule],
-        matches: Matches,
+        matches: ConstraintMatches,
         eligibility: Eligibility,
         counts: Sequence[dict[str, int]],
         unfixed: frozenset[str],
@@ -104,7 +104,9 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
         self._keys = tuple(rule.topology_key for rule in rules)
         self._matches = matches
         self._eligibility = eligibility
-        self._domains = [(rule, Tally(count), CriticalPaths(count)) for rule, count in zip(rules, counts, strict=True)]
+        self._domains = [
+            (rule, DomainTally(count), CriticalPaths(count)) for rule, count in zip(rules, counts, strict=True)
+        ]
 
     def filter(self, node: NodeInfo) -> Status:
         """The first violated constraint decides. The node need not be eligible: its domain may then be unknown."""
@@ -211,9 +213,9 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
         return tuple(excess)
 
 
-def compile_filter(pod: PodInfo, snapshot: State, constraints: Sequence[Constraint]) -> SpreadFilter:
+def compile_filter(pod: PodInfo, snapshot: State, constraints: Sequence[SpreadConstraint]) -> SpreadFilter:
     """Count the matching pods in every domain of every constraint (`calPreFilterState`)."""
-    matches = Matches(pod, constraints)
+    matches = ConstraintMatches(pod, constraints)
     eligibility = Eligibility(pod, constraints, snapshot.shapes.unfixed)
     keys = tuple(constraint.topology_key for constraint in constraints)
     on_node = matches.by_node(snapshot.index)

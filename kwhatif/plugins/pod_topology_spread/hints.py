@@ -17,7 +17,7 @@ from kwhatif.framework.hints import (
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
-from kwhatif.plugins.pod_topology_spread.constraints import Constraint, has_all
+from kwhatif.plugins.pod_topology_spread.constraints import SpreadConstraint, has_all
 from kwhatif.state.pod_info import PodInfo
 
 
@@ -26,7 +26,9 @@ def is_involved(pod: PodInfo, other: Pod) -> bool:
     return is_same_pod(pod, other) or (is_scheduled(other) and other.metadata.namespace == pod.namespace)
 
 
-def after_pod_change(pod: PodInfo, old: Pod | None, new: Pod | None, constraints: Sequence[Constraint]) -> QueueingHint:
+def after_pod_change(
+    pod: PodInfo, old: Pod | None, new: Pod | None, constraints: Sequence[SpreadConstraint]
+) -> QueueingHint:
     """A pod that a constraint speaks of comes, goes, or changes sides; or the pod tolerates other nodes now."""
     if old is None or new is None:
         one = new if old is None else old
@@ -37,11 +39,11 @@ def after_pod_change(pod: PodInfo, old: Pod | None, new: Pod | None, constraints
     return queue_if(any(_speaks_of(constraint, old) != _speaks_of(constraint, new) for constraint in constraints))
 
 
-def _speaks_of(constraint: Constraint, pod: Pod) -> bool:
+def _speaks_of(constraint: SpreadConstraint, pod: Pod) -> bool:
     return constraint.selector.matches(pod.metadata.labels)
 
 
-def after_node_change(old: Node | None, new: Node | None, constraints: Sequence[Constraint]) -> QueueingHint:
+def after_node_change(old: Node | None, new: Node | None, constraints: Sequence[SpreadConstraint]) -> QueueingHint:
     """A node with all topology keys comes, goes, moves to other domains, or changes its taints."""
     keys = [constraint.topology_key for constraint in constraints]
     before, after = ({} if node is None else node.metadata.labels for node in (old, new))

@@ -12,7 +12,13 @@ from kwhatif.framework.by_shape import ByShapeBut
 from kwhatif.framework.incremental import NO_DOMAINS, Incremental, NormalizesByRange, TopologyDomains
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer
 from kwhatif.model.node import Node
-from kwhatif.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint, Eligibility, Matches, has_all
+from kwhatif.plugins.pod_topology_spread.constraints import (
+    HOSTNAME,
+    ConstraintMatches,
+    Eligibility,
+    SpreadConstraint,
+    has_all,
+)
 from kwhatif.plugins.pod_topology_spread.domains import Census, Upkeep, nodes_lacking, pods_by_domain, pods_by_host
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -148,7 +154,12 @@ def round_half_away(number: float) -> int:
 
 
 def compile_scorer(
-    pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo], constraints: Sequence[Constraint], *, require_all: bool
+    pod: PodInfo,
+    snapshot: State,
+    nodes: Sequence[NodeInfo],
+    constraints: Sequence[SpreadConstraint],
+    *,
+    require_all: bool,
 ) -> SpreadScorer:
     """Count the matching pods in the domains of the feasible nodes, and weigh the constraints (`initPreScoreState`).
 
@@ -160,7 +171,7 @@ def compile_scorer(
     ignored = nodes_lacking(required, snapshot, nodes)
     scored = [node for node in nodes if node.name not in ignored] if ignored else nodes
     counted = [node for node in snapshot.nodes if has_all(node.labels, required)] if ignored else snapshot.nodes
-    matches = Matches(pod, constraints)
+    matches = ConstraintMatches(pod, constraints)
     on_node = matches.by_node(snapshot.index)
     eligibility = Eligibility(pod, constraints, unfixed)
     rules, censuses = [], []

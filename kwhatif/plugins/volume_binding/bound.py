@@ -13,7 +13,7 @@ from kwhatif.matching.reach import Reach, affinity_reach
 from kwhatif.matching.volumes import volume_reaches
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, VolumeNodeAffinity
-from kwhatif.plugins.volume_binding.objection import Objection, Problem
+from kwhatif.plugins.volume_binding.conflict import ClaimConflict, ConflictReason
 from kwhatif.state.node_info import NodeInfo
 
 MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
@@ -37,10 +37,12 @@ class _BoundVolume:
         self._volume = volume
 
     @cached_property
-    def out_of_reach(self) -> Objection:
+    def out_of_reach(self) -> ClaimConflict:
         """The objection to a node that the volume cannot reach."""
         needs = _affinity_text(self._volume.spec.node_affinity)
-        return Objection(Problem.NODE_CONFLICT, self._claim, f"volume {self._volume.metadata.name} needs {needs}")
+        return ClaimConflict(
+            ConflictReason.NODE_CONFLICT, self._claim, f"volume {self._volume.metadata.name} needs {needs}"
+        )
 
 
 class BoundClaims:
@@ -49,20 +51,20 @@ class BoundClaims:
     def __init__(self, claims: Sequence[PersistentVolumeClaim], cluster: Cluster) -> None:
         self._cluster = cluster
         self._volumes: list[_BoundVolume] = []
-        self._missing: Objection | None = None
+        self._missing: ClaimConflict | None = None
         reaches = volume_reaches(cluster)
         for claim in claims:
             volume = cluster.get(PersistentVolume, claim.spec.volume_name)
             if volume is None:
                 detail = f"volume {claim.spec.volume_name} does not exist"
-                self._missing = Objection(Problem.VOLUME_NOT_FOUND, claim, detail)
+                self._missing = ClaimConflict(ConflictReason.VOLUME_NOT_FOUND, claim, detail)
                 break
             self._volumes.append(_BoundVolume(claim, volume, reaches.of(volume)))
         #: What the answer can depend on: labels of the node, and its CSINode, which is found by its name.
         self.keys = frozenset[str]().union(*(volume.reach.keys for volume in self._volumes))
         self.by_name = any(volume.migration for volume in self._volumes)
 
-    def check(self, node: NodeInfo) -> Objection | Status | None:
+    def check(self, node: NodeInfo) -> ClaimConflict | Status | None:
         """The first volume that is out of the node's reach, or missing; or an error."""
         labels = node.labels
         for bound in self._volumes:

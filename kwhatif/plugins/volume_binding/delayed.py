@@ -9,7 +9,7 @@ from kwhatif.framework.status import Status
 from kwhatif.matching.volumes import SELECTED_NODE, requested_storage
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
-from kwhatif.plugins.volume_binding.objection import Objection, Problem
+from kwhatif.plugins.volume_binding.conflict import ClaimConflict, ConflictReason
 from kwhatif.plugins.volume_binding.provisioning import Provisioning
 from kwhatif.plugins.volume_binding.static import VolumeSearch
 from kwhatif.state.node_info import NodeInfo
@@ -27,7 +27,7 @@ class DelayedClaims:
 
     def __init__(self, delayed: Sequence[tuple[PersistentVolumeClaim, StorageClass]], cluster: Cluster) -> None:
         #: Claims for which an earlier attempt chose a node: no volume is looked for any more.
-        self._selected: list[tuple[str, Provisioning, Objection]] = []
+        self._selected: list[tuple[str, Provisioning, ClaimConflict]] = []
         self._searching: list[tuple[VolumeSearch, Provisioning]] = []
         for claim, storage_class in delayed:
             provisioning = Provisioning(claim, storage_class, cluster)
@@ -36,7 +36,9 @@ class DelayedClaims:
                 self._searching.append((VolumeSearch(claim, cluster), provisioning))
             else:
                 detail = f"a volume is being provisioned for node {node_name}"
-                self._selected.append((node_name, provisioning, Objection(Problem.BIND_CONFLICT, claim, detail)))
+                self._selected.append(
+                    (node_name, provisioning, ClaimConflict(ConflictReason.BIND_CONFLICT, claim, detail))
+                )
         # The smallest request first, so that it takes the smallest volume.
         self._searching.sort(key=lambda entry: requested_storage(entry[1].claim))
         #: What the answer can depend on: labels of the node, and its name where one was chosen.
@@ -50,7 +52,7 @@ class DelayedClaims:
         """Whether a volume is made for every claim, on whichever node: none exists that would do."""
         return not self._selected and all(search.finds_none for search, _ in self._searching)
 
-    def plan(self, node: NodeInfo) -> Plan | Objection | Status:
+    def plan(self, node: NodeInfo) -> Plan | ClaimConflict | Status:
         """How all claims get a volume on the node; or why one does not, or an error."""
         for node_name, _, elsewhere in self._selected:
             if node_name != node.name:

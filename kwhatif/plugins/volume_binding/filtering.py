@@ -14,8 +14,8 @@ from kwhatif.matching.volumes import SELECTED_NODE
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.storage import ClaimReference, PersistentVolume, PersistentVolumeClaim, StorageClass
 from kwhatif.plugins.volume_binding.bound import BoundClaims
+from kwhatif.plugins.volume_binding.conflict import ClaimConflict
 from kwhatif.plugins.volume_binding.delayed import DelayedClaims, Plan
-from kwhatif.plugins.volume_binding.objection import Objection
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import State
 
@@ -56,7 +56,7 @@ class BindingFilter(Signed, NodeFilter):
             plan = self._delayed.plan(node)
             if isinstance(plan, Status):
                 return plan
-            if isinstance(plan, Objection):
+            if isinstance(plan, ClaimConflict):
                 return plan.alone if objection is None else objection.and_also(plan)
         return SUCCESS if objection is None else objection.alone
 

@@ -11,7 +11,7 @@ from kwhatif.matching.volumes import STORAGE
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.quantity import parse_quantity, value
 from kwhatif.model.storage import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim, StorageClass
-from kwhatif.plugins.volume_binding.objection import Objection, Problem
+from kwhatif.plugins.volume_binding.conflict import ClaimConflict, ConflictReason
 
 NO_PROVISIONER = ("", "kubernetes.io/no-provisioner")
 
@@ -31,7 +31,7 @@ class Provisioning:
         #: The label keys that the answer can depend on.
         self.keys = self._topologies.keys | self._pools.keys
 
-    def check(self, labels: Labels) -> Objection | None:
+    def check(self, labels: Labels) -> ClaimConflict | None:
         """Why none can be made for a node with these labels."""
         if not self._topologies.matches(labels):
             return self._no_volume
@@ -49,17 +49,17 @@ class Provisioning:
         return next(self._pools.of(labels), _NO_TRACK).size
 
     @cached_property
-    def _no_volume(self) -> Objection:
+    def _no_volume(self) -> ClaimConflict:
         detail = f"no volume of class {self._class.metadata.name} fits, and none is provisioned"
         if self._topologies is not NOWHERE:
             detail = f"{detail} outside {self._topologies_text()}"
-        return Objection(Problem.BIND_CONFLICT, self.claim, detail)
+        return ClaimConflict(ConflictReason.BIND_CONFLICT, self.claim, detail)
 
     @cached_property
-    def _no_space(self) -> Objection:
+    def _no_space(self) -> ClaimConflict:
         size = self.claim.spec.resources.requests[STORAGE]
         detail = f"no storage pool of class {self._class.metadata.name} has {size} left for the node"
-        return Objection(Problem.NOT_ENOUGH_SPACE, self.claim, detail)
+        return ClaimConflict(ConflictReason.NOT_ENOUGH_SPACE, self.claim, detail)
 
     def _topologies_text(self) -> str:
         terms = (

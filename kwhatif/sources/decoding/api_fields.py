@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from kwhatif.model.nearest import nearest
+from kwhatif.matching.names import nearest
 
 #: The version whose fields manifests may use.
 VERSION = "1.36"

@@ -11,6 +11,7 @@ from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
 
+from kwhatif.model.bystanders import METRICS_API_VERSION, NodeMetrics, PodMetrics
 from kwhatif.model.job import CronJob
 from kwhatif.model.kinds import RESOURCES as KNOWN
 from kwhatif.model.kinds import Resource
@@ -18,7 +19,6 @@ from kwhatif.model.meta import Model
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.saved import SAVED_API_VERSION, SavedSnapshot
-from kwhatif.model.usage import METRICS_API_VERSION, NodeMetrics, PodMetrics
 from kwhatif.sources.decoding.convert import CONVERSIONS
 
 

@@ -18,7 +18,7 @@ from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model, parse_time
 from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.model.scheduling_events import SchedulingEvents
+from kwhatif.model.pod_status import SchedulingEvents
 from kwhatif.sources.decoding.examine import FAILURES
 
 _FAILED = "FailedScheduling"

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
-from kwhatif.model.nearest import nearest
+from kwhatif.matching.names import nearest
 from kwhatif.sources.decoding.api_fields import ApiFields
 from kwhatif.sources.decoding.lenient import mismatch
 from kwhatif.sources.text.documents import Buffer, Document

@@ -16,8 +16,8 @@ from kwhatif.model.caveat.reading import VersionNotRead
 from kwhatif.model.cluster import key_of
 from kwhatif.model.originals import Originals
 from kwhatif.model.pod import Pod
+from kwhatif.model.pod_status import SchedulingEvents
 from kwhatif.model.saved import SavedSnapshot
-from kwhatif.model.scheduling_events import SchedulingEvents
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.read import open_list
 from kwhatif.sources.decoding.registry import Registry

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kwhatif.model.amount import parse_amount
-from kwhatif.model.quantity import parse_quantity
+from kwhatif.model.quantity import parse_amount, parse_quantity
 
 _SYSTEM_INFO = (
     "machineID",

@@ -7,9 +7,9 @@ from typing import BinaryIO, NamedTuple
 
 from kwhatif.errors import InputError, Problem
 from kwhatif.gates import BASE
+from kwhatif.model.bystanders import CustomResource
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.custom import CustomResource
 from kwhatif.model.originals import Originals
 from kwhatif.policy.judged import ANNOTATION
 from kwhatif.report.inputs import ProblemRow, SourceRow

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import inspect
 
 from kwhatif.edits.edit import Assignment, Wrong
+from kwhatif.matching.names import nearest
 from kwhatif.model.kinds import Resource
-from kwhatif.model.nearest import nearest
 from kwhatif.sources.decoding.api_fields import ApiFields, api_fields
 from kwhatif.sources.decoding.lenient import reader
 from kwhatif.sources.decoding.strict import unknown_fields_and_wrong_types

@@ -8,9 +8,9 @@ from glob import has_magic
 from typing import NamedTuple
 
 from kwhatif.errors import InputError, Problem
+from kwhatif.matching.names import nearest
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.kinds import BY_WORD, RESOURCES, Resource
-from kwhatif.model.nearest import nearest
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.workload import POD_SOURCES, Namespace
 from kwhatif.report.inputs import SourceRow

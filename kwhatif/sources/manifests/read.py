@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
 from kwhatif.gates import BASE
+from kwhatif.matching.names import nearest
+from kwhatif.model.bystanders import CustomResource
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.manifests import CustomKind
 from kwhatif.model.cluster import key_of
-from kwhatif.model.custom import CustomResource
 from kwhatif.model.meta import GIVEN_EMPTY, ObjectMeta
-from kwhatif.model.nearest import nearest
 from kwhatif.model.originals import Originals
 from kwhatif.model.pod import PodTemplateSpec
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder

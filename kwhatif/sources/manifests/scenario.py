@@ -11,8 +11,8 @@ from kwhatif.edits.edit import Wrong
 from kwhatif.edits.parse import parse_edit
 from kwhatif.errors import InputError, Problem
 from kwhatif.gates import BASE
+from kwhatif.matching.names import nearest
 from kwhatif.model.duration import parse_duration
-from kwhatif.model.nearest import nearest
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.decoding.examine import data_of
 from kwhatif.sources.manifests.edits import EditReader, placed

@@ -10,14 +10,14 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
+from kwhatif.model.bystanders import NodeMetrics, PodMetrics
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.lacking import NoImages
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model, ObjectMeta
 from kwhatif.model.pod import Pod
+from kwhatif.model.pod_status import SchedulingEvents
 from kwhatif.model.saved import SAVED_API_VERSION, SavedSnapshot
-from kwhatif.model.scheduling_events import SchedulingEvents
-from kwhatif.model.usage import NodeMetrics, PodMetrics
 from kwhatif.sources.decoding.kinds import RESOURCES
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.saving.anonymize import Anonymizer

@@ -12,9 +12,9 @@ import msgspec
 
 from kwhatif.errors import InputError, Problem
 from kwhatif.gates import KNOWN
+from kwhatif.matching.names import nearest
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.scheduling import AssumedVersion, GateNotModelled, OtherVersion
-from kwhatif.model.nearest import nearest
 from kwhatif.model.node import Node
 from kwhatif.release import NEWEST, Release, find_release, nearest_minor
 from kwhatif.report.inputs import SchedulerInfo, VersionSource

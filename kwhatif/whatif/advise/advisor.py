@@ -8,8 +8,8 @@ from typing import NamedTuple
 from kwhatif.framework.attempt import attempt
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.framework.status import Verdict
+from kwhatif.matching.names import nearest
 from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES
-from kwhatif.model.nearest import nearest
 from kwhatif.model.policy import PriorityClass
 from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.report.advise import AdvisedRow, GoingRow

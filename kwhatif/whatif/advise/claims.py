@@ -9,11 +9,11 @@ from typing import Literal
 import msgspec
 
 from kwhatif.edits.edit import Apply, Patch, Reference
+from kwhatif.matching.names import nearest
 from kwhatif.matching.volumes import BIND_COMPLETED, claim_class, is_fully_bound
 from kwhatif.model.cluster import key_of
 from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import AnnotatedMeta, Model
-from kwhatif.model.nearest import nearest
 from kwhatif.model.pod import Pod
 from kwhatif.model.quantity import parse_quantity
 from kwhatif.model.storage import (

@@ -9,9 +9,9 @@ from msgspec import convert
 
 from kwhatif.framework.evidence import UnmatchedSelector
 from kwhatif.matching.labels import SelectorError, compile_requirement
+from kwhatif.matching.names import nearest
 from kwhatif.model.affinity import NodeSelectorTerm
 from kwhatif.model.meta import Requirement
-from kwhatif.model.nearest import nearest
 from kwhatif.model.pod import Pod
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.whatif.advise.change import PREFERRED, REQUIRED, WEIGHT, Change, Revise, Spec, in_spec, prune

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from kwhatif.model.bystanders import CustomResource
 from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.custom import CustomResource
 from kwhatif.model.job import CronJob
 from kwhatif.model.pod import Pod
 from kwhatif.report.advise import PatchRow

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kwhatif.model.bystanders import CustomResource
 from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.custom import CustomResource
 from kwhatif.model.pod import Pod
 from kwhatif.report.advise import AdviceRow, Advised, AdvisedChangeRow, LeftRow
 from kwhatif.report.decision import Decision, Outcome

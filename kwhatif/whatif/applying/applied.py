@@ -10,9 +10,9 @@ from kwhatif.admission.defaults import default_object
 from kwhatif.admission.denied import Denied
 from kwhatif.admission.load import fill_budgets
 from kwhatif.admission.updated import updated
+from kwhatif.model.bystanders import CustomResource
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.model.custom import CustomResource
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import POD_SOURCES, Namespace

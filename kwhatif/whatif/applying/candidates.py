@@ -14,9 +14,9 @@ from kwhatif.admission.denied import Denied
 from kwhatif.admission.new_pod import admit_replicas, stored_pod
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.model.bystanders import CustomResource
 from kwhatif.model.caveat.workloads import ReplicasKept, UnknownController
 from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.custom import CustomResource
 from kwhatif.model.meta import LabelSelector, controller_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.storage import PersistentVolumeClaim

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.model.bystanders import CustomResource
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.scheduling import PendingAsleep
 from kwhatif.model.cluster import key_of
-from kwhatif.model.custom import CustomResource
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import PodSource
 from kwhatif.state.pod_info import PodInfo

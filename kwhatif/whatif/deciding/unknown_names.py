@@ -9,12 +9,12 @@ from difflib import SequenceMatcher
 
 from kwhatif.admission.namespaces import ALWAYS_THERE
 from kwhatif.framework.evidence import taint_text
+from kwhatif.matching.names import nearest
 from kwhatif.matching.requests import is_scalar_resource
 from kwhatif.matching.tolerations import tolerates
 from kwhatif.model.affinity import Toleration
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Requirement
-from kwhatif.model.nearest import nearest
 from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.model.policy import PriorityClass, RuntimeClass
 from kwhatif.model.resource import ResourceClaim

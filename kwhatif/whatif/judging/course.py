@@ -11,8 +11,8 @@ from kwhatif.admission.defaults import default_object
 from kwhatif.controllers.contract import Create, DeletePod, Remove, Update
 from kwhatif.controllers.pods import reference
 from kwhatif.controllers.progress import progress_of
+from kwhatif.model.bystanders import CustomResource
 from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.custom import CustomResource
 from kwhatif.model.job import CronJob
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet

@@ -12,7 +12,7 @@ from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.reading import ScheduledMeanwhile
 from kwhatif.model.caveat.scheduling import QueueNotSeen
 from kwhatif.model.pod import Pod, pod_condition
-from kwhatif.model.scheduling_events import SchedulingEvents
+from kwhatif.model.pod_status import SchedulingEvents
 from kwhatif.queue.wakeup import Flush
 from kwhatif.report import Report
 from kwhatif.report.queue import QueuedPodRow, QueueRow, QueueState, WakeUpRow

@@ -14,7 +14,7 @@ from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.model.cluster import key_of
 from kwhatif.model.pod import Pod
-from kwhatif.model.scheduling_events import SchedulingEvents
+from kwhatif.model.pod_status import SchedulingEvents
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.workload import RolloutRow, UpdateKind
 from kwhatif.state.pod_info import PodInfo

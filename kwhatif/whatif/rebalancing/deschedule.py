@@ -14,6 +14,7 @@ from kwhatif.descheduler.policy import RunnablePolicy
 from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS
 from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.matching.requests import CPU, MEMORY, PODS
+from kwhatif.model.bystanders import NodeMetrics
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.descheduling import EvictionOrder, MomentNotKnown, NoMetrics, PrometheusNotAsked
 from kwhatif.model.caveat.lacking import NoBudgets
@@ -22,7 +23,6 @@ from kwhatif.model.meta import parse_time
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
-from kwhatif.model.usage import NodeMetrics
 from kwhatif.report import Report
 from kwhatif.report.deschedule import (
     Course,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kwhatif.release.changes import Change
+from kwhatif.release.changes import ReleaseChange
 from kwhatif.report.decision import Decision
 from kwhatif.report.upgrade import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRuleRow
 
@@ -73,7 +73,7 @@ def _is_of(rule: UpgradeRuleRow, plugins: Sequence[str]) -> bool:
     return not set(of).isdisjoint(plugins)
 
 
-def rule_row(change: Change) -> UpgradeRuleRow:
+def rule_row(change: ReleaseChange) -> UpgradeRuleRow:
     """A change of a rule between two releases."""
     since = f"1.{change.since}"
     if not change.plugin:

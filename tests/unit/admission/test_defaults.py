@@ -12,6 +12,7 @@ from msgspec.structs import replace
 import kwhatif.model
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.pod_defaults import says_everything
+from kwhatif.model.bystanders import NodeMetrics, PodMetrics
 from kwhatif.model.container import Container, ContainerPort, ResourceRequirements
 from kwhatif.model.disks import RBD
 from kwhatif.model.kinds import RESOURCES
@@ -37,7 +38,6 @@ from kwhatif.model.storage import (
     PersistentVolumeSpec,
     StorageClass,
 )
-from kwhatif.model.usage import NodeMetrics, PodMetrics
 from kwhatif.model.volume import ClaimTemplate, EphemeralVolumeSource
 from kwhatif.model.workload import (
     Deployment,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from kwhatif.dra.allocator import Allocator, InvalidPool, Shortage
+from kwhatif.dra.allocator import Allocator, InvalidPool, UnsatisfiedRequest
 from kwhatif.dra.requests import AllocationError, compile_claim
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.resource import AllocationResult, DeviceSelector, ResourceClaim
@@ -45,7 +45,7 @@ def world(*objects: KubernetesObject | NodeBuilder) -> Cluster:
 
 def answer(
     claims: Claims, *objects: KubernetesObject, name: str = "n1", tries: int | None = None
-) -> tuple[AllocationResult, ...] | Shortage | InvalidPool:
+) -> tuple[AllocationResult, ...] | UnsatisfiedRequest | InvalidPool:
     within = world(*objects)
     wanted = [compile_claim(one, within) for one in claims]
     return Allocator(within, tries).allocate(node(name).zone("a").info(), wanted)
@@ -54,7 +54,7 @@ def answer(
 def given(claims: ResourceClaim | Claims, *objects: KubernetesObject) -> list[str] | None:
     """`request=device` for all claims on n1, in order; None where they cannot be allocated."""
     found = answer((claims,) if isinstance(claims, ResourceClaim) else claims, *objects)
-    if isinstance(found, Shortage | InvalidPool):
+    if isinstance(found, UnsatisfiedRequest | InvalidPool):
         return None
     return [f"{one.request}={one.device}" for allocation in found for one in allocation.devices.results]
 
@@ -527,29 +527,31 @@ def test_conditions_of_the_device_go_with_it() -> None:
         pytest.param(
             [request(count=3)],
             [gpus("n1", 4), held(f"{GPU}/n1/gpu-0", f"{GPU}/n1/gpu-3")],
-            Shortage("default/mine", "r", 3, 4, 2),
+            UnsatisfiedRequest("default/mine", "r", 3, 4, 2),
             id="too few are free",
         ),
-        pytest.param([request()], [gpus("n2", 4)], Shortage("default/mine", "r", 1, 0, 0), id="there are none"),
+        pytest.param(
+            [request()], [gpus("n2", 4)], UnsatisfiedRequest("default/mine", "r", 1, 0, 0), id="there are none"
+        ),
         pytest.param(
             [request("a", count=2), request("b", attribute("index", "0"), count=1)],
             [gpus("n1", 2)],
-            Shortage("default/mine", "b", 1, 1, 1),
+            UnsatisfiedRequest("default/mine", "b", 1, 1, 1),
             id="the request at which the search ends is to blame",
         ),
         pytest.param(
             [first_of("a", alternative("s", count=9), alternative("t", count=3))],
             [gpus("n1", 2)],
-            Shortage("default/mine", "a", 9, 2, 2),
+            UnsatisfiedRequest("default/mine", "a", 9, 2, 2),
             id="of alternatives the first",
         ),
         pytest.param(
             [request(count=None)],
             [gpus("n1", 2), held(f"{GPU}/n1/gpu-0")],
-            Shortage("default/mine", "r", None, 2, 1),
+            UnsatisfiedRequest("default/mine", "r", None, 2, 1),
             id="all are wanted and one is held",
         ),
     ],
 )
-def test_shortages(requests: list[object], objects: list[KubernetesObject], expected: Shortage) -> None:
+def test_shortages(requests: list[object], objects: list[KubernetesObject], expected: UnsatisfiedRequest) -> None:
     assert answer([mine(*requests)], *objects) == expected

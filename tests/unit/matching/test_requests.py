@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.gates import BASE_GATES, BASE_RESIZES, ResizeRules, resize_rules
-from kwhatif.matching.amounts import limited
 from kwhatif.matching.pod_resources import pod_resources
 from kwhatif.matching.requests import (
     MISSING_REQUESTS,
     Resources,
     is_extended_resource,
     is_scalar_resource,
+    limited,
     pod_requests,
     resource_nanos,
     to_resources,

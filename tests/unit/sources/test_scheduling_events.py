@@ -11,7 +11,7 @@ import pytest
 
 import kwhatif
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.scheduling_events import SchedulingEvents
+from kwhatif.model.pod_status import SchedulingEvents
 from kwhatif.sources.dumps.dump import read_cluster
 from tests.cli.running import run
 

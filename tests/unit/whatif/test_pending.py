@@ -13,8 +13,7 @@ from kwhatif.framework.profile import Profile
 from kwhatif.model.caveat.reading import ScheduledMeanwhile
 from kwhatif.model.caveat.scheduling import QueueNotSeen
 from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.model.pod_status import PodCondition
-from kwhatif.model.scheduling_events import SchedulingEvents
+from kwhatif.model.pod_status import PodCondition, SchedulingEvents
 from kwhatif.queue.wakeup import Flush
 from kwhatif.report.queue import AfterEditsRow, QueuedPodRow
 from kwhatif.whatif.deciding.fail_on import fails

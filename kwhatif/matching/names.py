@@ -1,9 +1,10 @@
-"""Names that are near to one that does not exist: what somebody who mistyped it may have meant."""
+"""Names as people write them: patterns that match them, and what somebody who mistyped one may have meant."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 
 #: So many are shown at most.
 _MOST = 3
@@ -25,3 +26,15 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
     if len(part) > _TIMES_LONGER * max(map(len, by_lower), default=0):
         return whole[:_MOST]
     return whole[:_MOST] or [by_lower[found] for found in get_close_matches(part, by_lower, _MOST)]
+
+
+def is_like(name: str, pattern: str) -> bool:
+    """Whether the whole name matches a pattern with `*`, `?` and `[...]`, as in a shell.
+
+    Upper and lower case differ; `*` also matches `/`.
+
+    A `[` that nothing closes stands for itself. It is written as `[[]` here: fnmatch looks for the end of each such `[`
+    in all of the rest, which takes minutes for a hundred thousand of them.
+    """
+    head, closed, tail = pattern.rpartition("]")
+    return fnmatchcase(name, head + closed + tail.replace("[", "[[]") if "[" in tail else pattern)

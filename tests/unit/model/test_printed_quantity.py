@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.model.amount import Amount, amounts, parse_amount
-from kwhatif.model.quantity import NANO, QuantityText
+from kwhatif.model.quantity import NANO, Quantity, QuantityText, amounts, parse_amount
 
 TEXTS: dict[QuantityText, str] = {
     "1000m": "1",
@@ -62,7 +61,7 @@ def test_sum(first: str, second: str, expected: str) -> None:
 def test_it_is_a_number() -> None:
     assert parse_amount("1Gi") == 1024**3 * NANO
     assert parse_amount("1Gi") > parse_amount("1G")
-    assert 5 + Amount(3) == 8
+    assert 5 + Quantity(3) == 8
     assert sum([parse_amount("1Gi"), parse_amount("1Gi")]) == parse_amount("2Gi")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.framework.tally import Tally
+from kwhatif.framework.domain_tally import DomainTally
 
 VALUES = st.sampled_from("abc")
 CHANGES = st.lists(st.tuples(VALUES, st.integers(-2, 2)))
@@ -16,14 +16,14 @@ def test_a_fork_goes_on_from_where_it_was_made_and_leaves_its_origin_alone(
     base: dict[str, int], before: list[tuple[str, int]], after: list[tuple[str, int]]
 ) -> None:
     expected = dict(base)
-    tally = Tally(base)
+    tally = DomainTally(base)
 
-    def change(counted: Tally, changes: list[tuple[str, int]]) -> None:
+    def change(counted: DomainTally, changes: list[tuple[str, int]]) -> None:
         for value, amount in changes:
             expected[value] = expected.get(value, 0) + amount
             assert counted.add(value, amount) == expected[value]
 
-    def said(counted: Tally) -> tuple[list[int], int]:
+    def said(counted: DomainTally) -> tuple[list[int], int]:
         return [counted.count(value) for value in "abc"], counted.nonzero
 
     change(tally, before)

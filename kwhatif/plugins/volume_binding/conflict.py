@@ -10,7 +10,7 @@ from kwhatif.model.cluster import key_of
 from kwhatif.model.storage import PersistentVolumeClaim
 
 
-class Problem(Enum):
+class ConflictReason(Enum):
     """Upstream's reasons, in the order in which it lists them."""
 
     NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
@@ -19,23 +19,23 @@ class Problem(Enum):
     VOLUME_NOT_FOUND = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 
 
-_ORDER = list(Problem)
+_ORDER = list(ConflictReason)
 
 
-class Objection:
+class ClaimConflict:
     """A reason, and the claim behind it. It says nothing about the node, so that many nodes share it."""
 
-    def __init__(self, problem: Problem, claim: PersistentVolumeClaim, detail: str) -> None:
-        self._problem = problem
+    def __init__(self, reason: ConflictReason, claim: PersistentVolumeClaim, detail: str) -> None:
+        self._reason = reason
         self._evidence = VolumeConflict(claim=key_of(claim), detail=detail)
         #: The rejection of a node to which nothing else is objected.
-        self.alone = Status(Code.UNRESOLVABLE, (problem.value,), (self._evidence,))
+        self.alone = Status(Code.UNRESOLVABLE, (reason.value,), (self._evidence,))
 
-    def and_also(self, other: Objection) -> Status:
+    def and_also(self, other: ClaimConflict) -> Status:
         """The rejection for both reasons."""
-        both = sorted((self, other), key=lambda objection: _ORDER.index(objection._problem))
+        both = sorted((self, other), key=lambda objection: _ORDER.index(objection._reason))
         return Status(
             Code.UNRESOLVABLE,
-            tuple(objection._problem.value for objection in both),
+            tuple(objection._reason.value for objection in both),
             tuple(objection._evidence for objection in both),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 
-class Tally:
+class DomainTally:
     """Counts by topology value: a common base, and a private difference.
 
     Made for preemption, which forks the state of a plugin per candidate node but then changes only that node's domains.
@@ -48,15 +48,15 @@ class Tally:
         """The common base."""
         return self._base
 
-    def copy(self) -> Tally:
+    def copy(self) -> DomainTally:
         """An independent copy with a base of its own."""
         other = self.fork()
         other._base = self._base.copy()
         return other
 
-    def fork(self) -> Tally:
+    def fork(self) -> DomainTally:
         """An independent copy."""
-        other = Tally.__new__(Tally)
+        other = DomainTally.__new__(DomainTally)
         other._base = self._base
         other._delta = self._delta.copy()
         other.nonzero = self.nonzero
