@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kwhatif.model.affinity import NodeSelector, NodeSelectorTerm
 from kwhatif.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference, Requirement
 from kwhatif.model.storage import (
     ClaimReference,
@@ -33,8 +34,6 @@ from kwhatif.model.storage import (
     VolumeAttachmentSource,
     VolumeAttachmentSpec,
     VolumeNodeAffinity,
-    VolumeNodeSelector,
-    VolumeNodeSelectorTerm,
 )
 from kwhatif.model.volume import EphemeralVolumeSource
 
@@ -79,13 +78,13 @@ def owned_by(pod: str, *, uid: str = "", kind: str = "Pod", controller: bool = T
     return {"owner_references": (OwnerReference(kind=kind, name=pod, uid=uid, controller=controller),)}
 
 
-def reach(*terms: Sequence[Requirement] | VolumeNodeSelectorTerm) -> VolumeNodeAffinity:
+def reach(*terms: Sequence[Requirement] | NodeSelectorTerm) -> VolumeNodeAffinity:
     """A volume's node affinity: alternatives, each a list of expressions or a whole term."""
     listed = (
-        term if isinstance(term, VolumeNodeSelectorTerm) else VolumeNodeSelectorTerm(match_expressions=tuple(term))
+        term if isinstance(term, NodeSelectorTerm) else NodeSelectorTerm(match_expressions=tuple(term))
         for term in terms
     )
-    return VolumeNodeAffinity(required=VolumeNodeSelector(node_selector_terms=tuple(listed)))
+    return VolumeNodeAffinity(required=NodeSelector(node_selector_terms=tuple(listed)))
 
 
 def volume(

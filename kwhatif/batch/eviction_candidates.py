@@ -130,7 +130,7 @@ class EvictionCandidates:
         return fit_error_of(self._cycle, current, len(self._classes)), rejectors
 
     def _best(self) -> Candidate | None:
-        """The best candidate as it is now: of the right rank they all are, but numbers in their story may be old."""
+        """The best candidate, searched anew: ranks are right, but numbers in evidence may be of an earlier state."""
         while tops := [top for each in self._classes if (top := each.verdicts.order.best()) is not None]:
             rank, name = min(tops)
             self._look_at(name)

@@ -32,7 +32,7 @@ def attempt_nominated(
 
     Args:
         cycle: the batch's, which is up to date, for the pod `without_nomination`.
-        pod: it.
+        pod: the nominated one.
         candidates: those of its signature.
         scored: whether anybody asks how good its node is; the scheduler does not.
 

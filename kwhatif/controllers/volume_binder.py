@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from kwhatif.controllers.contract import NOTHING, Create, SyncResult, Update, View
 from kwhatif.matching.names import nearest
 from kwhatif.matching.volumes import BIND_COMPLETED, WAIT_FOR_FIRST_CONSUMER, claim_class, is_bound_to
+from kwhatif.model.affinity import NodeSelector, NodeSelectorTerm
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.scheduling import ClaimUnbound, VolumeProvisioned
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
@@ -27,8 +28,6 @@ from kwhatif.model.storage import (
     PersistentVolumeStatus,
     StorageClass,
     VolumeNodeAffinity,
-    VolumeNodeSelector,
-    VolumeNodeSelectorTerm,
 )
 from kwhatif.plugins.volume_binding.provisioning import NO_PROVISIONER
 from kwhatif.plugins.volume_binding.static import VolumeSearch
@@ -114,7 +113,7 @@ def _provisioned(
 def _topology(storage_class: StorageClass) -> VolumeNodeAffinity | None:
     """From where a volume of the class can be used: which of the topologies it gets, only the provisioner knows."""
     terms = tuple(
-        VolumeNodeSelectorTerm(
+        NodeSelectorTerm(
             match_expressions=tuple(
                 Requirement(key=expression.key, operator="In", values=expression.values)
                 for expression in term.match_label_expressions
@@ -125,7 +124,7 @@ def _topology(storage_class: StorageClass) -> VolumeNodeAffinity | None:
     )
     if not storage_class.allowed_topologies:
         return None
-    return VolumeNodeAffinity(required=VolumeNodeSelector(node_selector_terms=terms))
+    return VolumeNodeAffinity(required=NodeSelector(node_selector_terms=terms))
 
 
 class VolumeBinder:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from kwhatif.dra.devices import PoolDevice
 from kwhatif.dra.requests import Request
 from kwhatif.dra.rules import AllocatorRules
@@ -14,73 +12,59 @@ from kwhatif.model.resource_slice import DeviceAttribute
 TypedValue = tuple[str, str | int | bool]
 
 
-class Constraint(Protocol):
+class AttributeConstraint:
     """Follows which devices are taken; every `add` that succeeds is followed by at most one `remove`."""
 
-    def add(self, request: Request, device: PoolDevice) -> bool:
-        """Take the device into account, or refuse it."""
-
-    def remove(self, request: Request, device: PoolDevice) -> None:
-        """The device is not taken after all."""
-
-
-def make_constraints(constraints: tuple[DeviceConstraint, ...], rules: AllocatorRules) -> list[Constraint]:
-    """The constraints of a claim, of which no device is taken yet."""
-    return [
-        MatchAttribute(constraint.requests, constraint.match_attribute)
-        if constraint.match_attribute is not None
-        else DistinctAttribute(
-            constraint.requests,
-            constraint.distinct_attribute or "",
-            by_device=rules.distinct_by_device,
-            keeps_all=rules.keeps_books,
-        )
-        for constraint in constraints
-    ]
-
-
-class _AttributeConstraint:
     def __init__(self, requests: tuple[str, ...], attribute: str) -> None:
         self._requests = frozenset(requests)
         self._attribute = attribute
         self._devices = 0
+
+    def add(self, request: Request, device: PoolDevice) -> bool:
+        """Take the device into account, or refuse it: one without the attribute, or with a wrong value."""
+        if not self._concerns(request):
+            return True
+        found = find_attribute(device, self._attribute)
+        if found is None or not self._takes(_typed(found), request, device):
+            return False
+        self._devices += 1
+        return True
+
+    def remove(self, request: Request) -> None:
+        """A device of the request is not taken after all."""
+        if self._concerns(request):
+            self._devices -= 1
+            self._forget(request)
 
     def _concerns(self, request: Request) -> bool:
         """A constraint that names no requests is about all of them."""
         names = self._requests
         return not names or (request.parent or request.name) in names or request.path in names
 
+    def _takes(self, value: TypedValue | None, request: Request, device: PoolDevice) -> bool:
+        """Remember the value, if it goes with those of the other devices."""
+        raise NotImplementedError
 
-class MatchAttribute(_AttributeConstraint):
+    def _forget(self, request: Request) -> None:
+        """The value of the request's last device does not count any more."""
+
+
+class MatchAttribute(AttributeConstraint):
     """All devices have the attribute, with one value, which the first one determines."""
 
     def __init__(self, requests: tuple[str, ...], attribute: str) -> None:
         super().__init__(requests, attribute)
         self._value: TypedValue | None = None
 
-    def add(self, request: Request, device: PoolDevice) -> bool:
-        """Take the device into account if its value is that of the others."""
-        if not self._concerns(request):
-            return True
-        found = find_attribute(device, self._attribute)
-        if found is None:
-            return False
-        value = _typed(found)
+    def _takes(self, value: TypedValue | None, request: Request, device: PoolDevice) -> bool:
+        del request, device
         if self._devices == 0:
             self._value = value
-        elif value is None or value != self._value:
-            return False
-        self._devices += 1
-        return True
-
-    def remove(self, request: Request, device: PoolDevice) -> None:
-        """The device is not taken after all."""
-        del device
-        if self._concerns(request):
-            self._devices -= 1
+            return True
+        return value is not None and value == self._value
 
 
-class DistinctAttribute(_AttributeConstraint):
+class DistinctAttribute(AttributeConstraint):
     """All devices have the attribute, each with a value of its own.
 
     QUIRK: (constraint.go) up to 1.36 one value is remembered per request, that of its last device; when that device is
@@ -96,31 +80,34 @@ class DistinctAttribute(_AttributeConstraint):
         self._keeps_all = keeps_all
         self._values: dict[str | int, TypedValue | None] = {}
 
-    def add(self, request: Request, device: PoolDevice) -> bool:
-        """Take the device into account if its value is new."""
-        if not self._concerns(request):
-            return True
-        found = find_attribute(device, self._attribute)
-        if found is None:
-            return False
-        value = _typed(found)
+    def _takes(self, value: TypedValue | None, request: Request, device: PoolDevice) -> bool:
         if self._by_device and value is not None:
             value = "device", str(device.id)
         if self._devices and self._values and (value is None or value in self._values.values()):
             return False
         self._values[self._key(request)] = value
-        self._devices += 1
         return True
 
-    def remove(self, request: Request, device: PoolDevice) -> None:
-        """The device is not taken after all."""
-        del device
-        if self._concerns(request):
-            self._devices -= 1
-            self._values.pop(self._key(request), None)
+    def _forget(self, request: Request) -> None:
+        self._values.pop(self._key(request), None)
 
     def _key(self, request: Request) -> str | int:
         return self._devices if self._keeps_all else request.parent or request.name
+
+
+def make_constraints(constraints: tuple[DeviceConstraint, ...], rules: AllocatorRules) -> list[AttributeConstraint]:
+    """The constraints of a claim, of which no device is taken yet."""
+    return [
+        MatchAttribute(constraint.requests, constraint.match_attribute)
+        if constraint.match_attribute is not None
+        else DistinctAttribute(
+            constraint.requests,
+            constraint.distinct_attribute or "",
+            by_device=rules.distinct_by_device,
+            keeps_all=rules.keeps_books,
+        )
+        for constraint in constraints
+    ]
 
 
 def find_attribute(device: PoolDevice, name: str) -> DeviceAttribute | None:

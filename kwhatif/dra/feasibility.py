@@ -38,7 +38,7 @@ class Task(NamedTuple):
 
 
 class FeasibilityBound:
-    """How many devices are left for each request, as long as a search takes them."""
+    """How many devices are left for each request, while a search takes them."""
 
     def __init__(self, task: Task) -> None:
         node, candidates, claims, so_far, devices_of, rules = task

@@ -120,7 +120,7 @@ class PartialAllocation:
 
     def _forget(self, claim: int, request: Request, device: PoolDevice) -> None:
         for constraint in self._constraints[claim]:
-            constraint.remove(request, device)
+            constraint.remove(request)
         if not device.shared:
             self._whole[device.id].discard(claim)
 
@@ -135,7 +135,7 @@ class PartialAllocation:
                     " constraint would not be satisfied"
                 )
             for earlier in constraints[:index]:
-                earlier.remove(request, device)
+                earlier.remove(request)
             return False
         return True
 

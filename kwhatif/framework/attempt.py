@@ -34,7 +34,7 @@ def attempt(profile: Profile, pod: PodInfo, snapshot: State, hint: str = "", col
 
     Args:
         profile: the pod's.
-        pod: it.
+        pod: the one to be scheduled.
         snapshot: the cluster, which stays as it is.
         hint: the name of a node to try first.
         columns: scores that attempts before this one have found, on this state or what it was.

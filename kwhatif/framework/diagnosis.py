@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import chain
 
 from kwhatif.framework.status import Status, unresolvable
 
@@ -11,13 +13,10 @@ NO_NODES = "no nodes available to schedule pods"
 
 def reasons_histogram(statuses: Iterable[Status], absent: Status | None, absent_count: int) -> str:
     """The reasons of all nodes; `absent` is what the nodes share that have no status of their own."""
-    counts: dict[str, int] = {}
-    for status in statuses:
-        for reason in status.reasons:
-            counts[reason] = counts.get(reason, 0) + 1
+    counts = Counter(chain.from_iterable([status.reasons for status in statuses]))
     if absent is not None and absent_count > 0:
         for reason in absent.reasons:
-            counts[reason] = counts.get(reason, 0) + absent_count
+            counts[reason] += absent_count
     return histogram(counts)
 
 

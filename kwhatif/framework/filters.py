@@ -50,8 +50,7 @@ class ConstantFilter(NodeFilter):
         self._status = status
 
     def filter(self, node: NodeInfo) -> Status:
-        """That answer."""
-        del node
+        """The same answer for all."""
         return self._status
 
 

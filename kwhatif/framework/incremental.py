@@ -35,7 +35,7 @@ class Relaxing(NodeFilter):
 
 
 class Selective(NodeFilter):
-    """A CLUSTER filter that can tell which pods matter to it: for others, `add_pod` and `remove_pod` are not called."""
+    """A CLUSTER filter that knows which pods matter to it: for others, `add_pod` and `remove_pod` are not called."""
 
     def affected_by(self, pod: PodInfo) -> bool:
         """Whether the answer can change when the pod comes to a node or leaves it."""
@@ -43,7 +43,6 @@ class Selective(NodeFilter):
 
     def affected_on(self, node: NodeInfo) -> bool:
         """A quick look whether any pod that is on the node, or has been, may matter."""
-        del node
         return True
 
 
@@ -90,7 +89,6 @@ class Reprieving(Signed):
 
     def has_same_answer(self, scope: object) -> bool:
         """Whether the pod fits the same node, and the same pods cannot stay, as in a `Reprieved` of that scope."""
-        del scope
         return False
 
     def statuses_with(
@@ -134,7 +132,6 @@ class Incremental:
         Returns:
             Whether what is said of other nodes is still what compiling anew would give; False: compile anew.
         """
-        del before, after
         return False
 
     def node_class(self, node: NodeInfo) -> Hashable:
@@ -152,7 +149,6 @@ class Incremental:
         While it is the same, evicting any set of pods from a node of that class yields the same verdict as before. It
         does not cover pods that are added to or removed from the node itself.
         """
-        del node
         return object()
 
     def update_feasible_count(self, node: NodeInfo, number: int) -> None:

@@ -10,7 +10,7 @@ It is made once per profile by its factory in `catalog`, with its arguments.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
 
@@ -78,7 +78,6 @@ class NodeFilter:
 
     def reserve(self, node: NodeInfo, snapshot: State) -> Iterable[KubernetesObject]:
         """The pod goes to the node: the objects as later cycles must see them (claims that are now bound…)."""
-        del node, snapshot
         return ()
 
 
@@ -100,7 +99,6 @@ class NodeScorer:
 
     def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
         """Scores 0 to 100 from the raw scores of all feasible nodes, in the same order."""
-        del nodes
         return scores
 
 
@@ -151,6 +149,11 @@ class ScorePlugin(Plugin, Protocol):
 
         Where PreScore is disabled, `without_pre_score` is called in place of this, if there is one.
         """
+
+
+def always(status: Status) -> Callable[..., Status]:
+    """A method of a plugin that answers the same, whatever it is asked."""
+    return lambda *_: status
 
 
 def by_claims(plugins: Iterable[FilterPlugin]) -> dict[str, FilterPlugin]:

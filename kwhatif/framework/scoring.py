@@ -125,12 +125,7 @@ def _by_plugin(
 
 def _compile(plugin: ScorePlugin, cycle: Cycle, nodes: Sequence[NodeInfo]) -> NodeScorer | None:
     result = plugin.pre_score(cycle.pod, cycle.snapshot, nodes)
-    if not isinstance(result, Status):
-        return result
-    if result.code is not Code.SKIP:
-        raise CycleError(f'running PreScore plugin "{plugin.name}": {result.message}')
-    cycle.note_skip(result)
-    return None
+    return _unless_skipped(result, cycle, f'running PreScore plugin "{plugin.name}":')
 
 
 def _compile_alone(plugin: ScorePlugin, cycle: Cycle, nodes: Sequence[NodeInfo]) -> NodeScorer | None:
@@ -140,10 +135,14 @@ def _compile_alone(plugin: ScorePlugin, cycle: Cycle, nodes: Sequence[NodeInfo])
         result = getattr(plugin, "without_pre_score", plugin.pre_score)(cycle.pod, cycle.snapshot, nodes)
     else:
         result = SKIP if plugin.name in cycle.asked else error("not found")
+    return _unless_skipped(result, cycle, f'running Score plugins: plugin "{plugin.name}" failed with:')
+
+
+def _unless_skipped(result: NodeScorer | Status, cycle: Cycle, what: str) -> NodeScorer | None:
     if not isinstance(result, Status):
         return result
     if result.code is not Code.SKIP:
-        raise CycleError(f'running Score plugins: plugin "{plugin.name}" failed with: {result.message}')
+        raise CycleError(f"{what} {result.message}")
     cycle.note_skip(result)
     return None
 

@@ -157,7 +157,6 @@ class _Shown(State):
         return shown(super().fork())
 
     def apply(self, *changes: Change) -> Touched:
-        del changes
         raise TypeError(NOT_CHANGED)
 
 

@@ -65,7 +65,6 @@ class _ShownObjects(StateObjects):
         return made
 
     def _applied(self, *changes: Change) -> NoReturn:
-        del changes
         raise TypeError(NOT_CHANGED)
 
 

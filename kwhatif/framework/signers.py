@@ -64,15 +64,15 @@ def signs_any_pod(profile: Profile, snapshot: State) -> bool:
     return sign_pod(profile, PodInfo(Pod()), snapshot) is not None
 
 
-def host_ports(pod: Pod) -> Fragments:
+def host_ports(pod: PodInfo, _snapshot: State) -> Fragments:
     """The numbers of the host ports, whatever their protocol and address."""
-    containers = (*pod.spec.containers, *pod.spec.init_containers)
+    containers = (*pod.pod.spec.containers, *pod.pod.spec.init_containers)
     return {HOST_PORTS: frozenset(port.host_port for each in containers for port in each.ports if port.host_port)}
 
 
-def tolerations(pod: Pod) -> Fragments:
+def tolerations(pod: PodInfo, _snapshot: State) -> Fragments:
     """The tolerations; upstream sorts them, by key and value alone."""
-    ordered = sorted(pod.spec.tolerations, key=lambda each: (each.key or "", each.value or ""))
+    ordered = sorted(pod.pod.spec.tolerations, key=lambda each: (each.key or "", each.value or ""))
     return {TOLERATIONS: msgspec.json.encode(ordered)}
 
 
@@ -82,10 +82,10 @@ def resources(pod: Pod, classes: Container[str]) -> Fragments | None:
     return None if any(amount and name in classes for name, amount in requested.scalars) else {RESOURCES: requested}
 
 
-def node_affinity(pod: Pod) -> Fragments:
+def node_affinity(pod: PodInfo, _snapshot: State) -> Fragments:
     """Required and preferred terms, in no order, and the node selector."""
-    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
-    selector = frozenset((pod.spec.node_selector or {}).items())
+    affinity = pod.pod.spec.affinity.node_affinity if pod.pod.spec.affinity else None
+    selector = frozenset((pod.pod.spec.node_selector or {}).items())
     if affinity is None:
         return {NODE_AFFINITY: None, NODE_SELECTOR: selector}
     required = sorted(map(_term, affinity.required.node_selector_terms)) if affinity.required else []
@@ -102,12 +102,12 @@ def _requirements(requirements: Iterable[Requirement]) -> tuple[bytes, ...]:
     return tuple(sorted(map(msgspec.json.encode, sorted_values)))
 
 
-def volumes(pod: Pod) -> Fragments:
+def volumes(pod: PodInfo, _snapshot: State) -> Fragments:
     """The sources of the volumes, in no order.
 
     Upstream leaves out config maps and secrets; kwhatif has no source at all that no rule reads, such as `hostPath`.
     """
-    sources = (replace(volume, name="") for volume in pod.spec.volumes)
+    sources = (replace(volume, name="") for volume in pod.pod.spec.volumes)
     return {VOLUMES: tuple(sorted(msgspec.json.encode(source) for source in sources if source != _NO_SOURCE))}
 
 

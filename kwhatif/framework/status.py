@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import Enum
 
 import msgspec
@@ -74,12 +74,3 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
 
     status: Status
     plugin: str = ""
-
-
-def count_reasons(statuses: Sequence[Status]) -> dict[str, int]:
-    """How often each reason was given."""
-    counts: dict[str, int] = {}
-    for status in statuses:
-        for reason in status.reasons:
-            counts[reason] = counts.get(reason, 0) + 1
-    return counts

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
+from typing import TypeVar
 
 import msgspec
 
 from kwhatif.matching.labels import Labels, SelectorError, compile_selector, selector_text
-from kwhatif.model.affinity import PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
+from kwhatif.model.affinity import PodAffinity, PodAffinityTerm
 from kwhatif.model.pod import Pod
+
+T = TypeVar("T")
 
 
 class AffinityTerm:
@@ -90,26 +94,25 @@ def _compile(namespace: str, parts: bytes) -> AffinityTerms:
     affinity, anti = _decode(parts)
     problems: list[str] = []
 
-    def required(kind: str, part: PodAffinity | None) -> tuple[AffinityTerm, ...]:
-        terms: tuple[PodAffinityTerm, ...] = part.required if part else ()
+    def valid(kind: str, terms: Iterator[T]) -> tuple[T, ...]:
+        """All terms of a kind; none where one is not valid."""
         try:
-            return tuple(AffinityTerm(term, namespace) for term in terms)
+            return tuple(terms)
         except SelectorError as error:
             problems.append(f"{kind}: {error}")
             return ()
 
-    def preferred(kind: str, part: PodAffinity | None) -> WeightedTerms:
-        terms: tuple[WeightedPodAffinityTerm, ...] = part.preferred if part else ()
-        try:
-            return tuple((term.weight, AffinityTerm(term.pod_affinity_term, namespace)) for term in terms)
-        except SelectorError as error:
-            problems.append(f"{kind}: {error}")
-            return ()
+    def required(part: PodAffinity | None) -> Iterator[AffinityTerm]:
+        return (AffinityTerm(term, namespace) for term in (part.required if part else ()))
+
+    def preferred(part: PodAffinity | None) -> Iterator[tuple[int, AffinityTerm]]:
+        terms = part.preferred if part else ()
+        return ((term.weight, AffinityTerm(term.pod_affinity_term, namespace)) for term in terms)
 
     return AffinityTerms(
-        required=required("requiredAffinityTerms", affinity),
-        required_anti=required("requiredAntiAffinityTerms", anti),
-        preferred=preferred("preferredAffinityTerms", affinity),
-        preferred_anti=preferred("preferredAntiAffinityTerms", anti),
+        required=valid("requiredAffinityTerms", required(affinity)),
+        required_anti=valid("requiredAntiAffinityTerms", required(anti)),
+        preferred=valid("preferredAffinityTerms", preferred(affinity)),
+        preferred_anti=valid("preferredAntiAffinityTerms", preferred(anti)),
         problem=problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]" if problems else "",
     )

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
+from kwhatif.model.affinity import NodeSelector, NodeSelectorTerm
 from kwhatif.model.disks import (
     AWSElasticBlockStore,
     AzureDisk,
@@ -23,8 +24,6 @@ from kwhatif.model.storage import (
     PersistentVolume,
     PersistentVolumeSpec,
     VolumeNodeAffinity,
-    VolumeNodeSelector,
-    VolumeNodeSelectorTerm,
 )
 from kwhatif.model.volume import Volume
 
@@ -176,10 +175,10 @@ def translated_affinity(volume: PersistentVolume, disk: Disk) -> VolumeNodeAffin
         terms = _rename(terms, region_key, _REGION)
     if not terms:
         return affinity
-    return VolumeNodeAffinity(required=VolumeNodeSelector(node_selector_terms=terms))
+    return VolumeNodeAffinity(required=NodeSelector(node_selector_terms=terms))
 
 
-Terms = tuple[VolumeNodeSelectorTerm, ...]
+Terms = tuple[NodeSelectorTerm, ...]
 
 
 def _topology_keys(volume: PersistentVolume, terms: Terms) -> tuple[str, str]:
@@ -223,6 +222,5 @@ def _add_zones(terms: Terms, key: str, zones_label: str) -> Terms:
         return terms
     added = Requirement(key=key, operator="In", values=tuple(zones))
     return tuple(
-        replace(term, match_expressions=(*term.match_expressions, added))
-        for term in terms or (VolumeNodeSelectorTerm(),)
+        replace(term, match_expressions=(*term.match_expressions, added)) for term in terms or (NodeSelectorTerm(),)
     )

@@ -56,7 +56,7 @@ class Selector:
 
     @property
     def pair(self) -> tuple[str, str] | None:
-        """A label that whatever it matches has; None where there is no such."""
+        """A label that everything has which it matches; None where it asks for no single one."""
         return self._equals[0] if self._equals else None
 
     def and_equals(self, pairs: Sequence[tuple[str, str]]) -> Selector:
@@ -199,20 +199,27 @@ def selector_of_map(labels: Labels) -> Selector:
     return Selector(tuple(labels.items()))
 
 
+def describe(requirement: Requirement) -> str:
+    """A requirement as `kubectl` writes selectors: `disk in (nvme,ssd)`, `!gpu`, `cores>8`."""
+    key, values = requirement.key, ",".join(sorted(requirement.values))
+    match requirement.operator:
+        case "In":
+            return f"{key} in ({values})"
+        case "NotIn":
+            return f"{key} notin ({values})"
+        case "DoesNotExist":
+            return f"!{key}"
+        case "Gt":
+            return f"{key}>{values}"
+        case "Lt":
+            return f"{key}<{values}"
+    return key
+
+
 def selector_text(selector: LabelSelector | None) -> str:
     """The selector in the notation of kubectl, sorted by key; `<none>` matches nothing, `<all>` everything."""
     if selector is None:
         return "<none>"
     parts = [(key, f"{key}={value}") for key, value in selector.match_labels.items()]
-    for requirement in selector.match_expressions:
-        key, values = requirement.key, ",".join(sorted(requirement.values))
-        match requirement.operator:
-            case "In":
-                parts.append((key, f"{key} in ({values})"))
-            case "NotIn":
-                parts.append((key, f"{key} notin ({values})"))
-            case "DoesNotExist":
-                parts.append((key, f"!{key}"))
-            case _:
-                parts.append((key, key))
+    parts += ((requirement.key, describe(requirement)) for requirement in selector.match_expressions)
     return ",".join(text for _, text in sorted(parts)) or "<all>"

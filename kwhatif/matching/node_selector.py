@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
-from kwhatif.matching.labels import SelectorError, compile_requirement, quoted
+from kwhatif.matching.labels import SelectorError, Test, compile_requirement, describe, quoted
 from kwhatif.model.affinity import NodeSelectorTerm
 from kwhatif.model.meta import Requirement
 from kwhatif.model.node import Node
 
 NAME_FIELD = "metadata.name"
 
-LabelTest = Callable[[Mapping[str, str]], bool]
 NameTest = Callable[[str], bool]
 T = TypeVar("T")
 
@@ -57,7 +56,7 @@ def _require_operator(requirement: Requirement, supported: Sequence[str], path: 
         raise SelectorError([problem])
 
 
-def _expression(requirement: Requirement, path: str) -> LabelTest:
+def _expression(requirement: Requirement, path: str) -> Test:
     _require_operator(requirement, ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"), path)
     return compile_requirement(requirement, path)
 
@@ -72,23 +71,6 @@ def _field(requirement: Requirement, path: str) -> NameTest:
     if requirement.operator == "In":
         return lambda name: (name if is_name else "") == wanted
     return lambda name: (name if is_name else "") != wanted
-
-
-def describe(requirement: Requirement) -> str:
-    """A requirement as `kubectl` writes selectors: `disk in (nvme,ssd)`, `!gpu`, `cores>8`."""
-    key, values = requirement.key, ",".join(sorted(requirement.values))
-    match requirement.operator:
-        case "In":
-            return f"{key} in ({values})"
-        case "NotIn":
-            return f"{key} notin ({values})"
-        case "DoesNotExist":
-            return f"!{key}"
-        case "Gt":
-            return f"{key}>{values}"
-        case "Lt":
-            return f"{key}<{values}"
-    return key
 
 
 class Term:

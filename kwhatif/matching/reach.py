@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
 from typing import Generic, NamedTuple, TypeVar
 
-from kwhatif.matching.labels import SelectorError, compile_selector
+from kwhatif.matching.labels import Labels, SelectorError, compile_selector
 from kwhatif.matching.node_selector import Term, TermError
+from kwhatif.model.affinity import NodeSelectorTerm
 from kwhatif.model.meta import LabelSelector, Requirement
-from kwhatif.model.storage import TopologySelectorTerm, VolumeNodeAffinity, VolumeNodeSelectorTerm
+from kwhatif.model.storage import TopologySelectorTerm, VolumeNodeAffinity
 
-Labels = Mapping[str, str]
 T = TypeVar("T")
 
 
@@ -43,8 +43,8 @@ def affinity_reach(affinity: VolumeNodeAffinity | None) -> Reach:
     return _terms_reach(affinity.required.node_selector_terms)
 
 
-def _terms_reach(listed: Sequence[VolumeNodeSelectorTerm]) -> Reach:
-    terms: list[tuple[Term, VolumeNodeSelectorTerm]] = []
+def _terms_reach(listed: Sequence[NodeSelectorTerm]) -> Reach:
+    terms: list[tuple[Term, NodeSelectorTerm]] = []
     for term in listed:
         try:
             terms.append((Term(term.match_expressions, term.match_fields), term))

@@ -16,7 +16,7 @@ def parse_duration(text: str) -> int:
     """Nanoseconds of a Go duration (`time.ParseDuration`).
 
     Raises:
-        ValueError: the text is none.
+        ValueError: the text is not a duration.
     """
     if len(text) > _LONGEST or not _WHOLE.fullmatch(text):
         raise ValueError(f"{text!r} is not a duration such as 10s or 1m30s")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any, NoReturn, TypeVar
 
 import msgspec
@@ -37,7 +38,7 @@ def _read_only(value: Any) -> Any:
         return ReadOnlyDict({key: _read_only(each) for key, each in value.items()})
     if kind is tuple:
         made = [_read_only(each) for each in value]
-        return value if all(map(_is, made, value)) else tuple(made)
+        return value if all(map(is_, made, value)) else tuple(made)
     if isinstance(value, msgspec.Struct):
         found: dict[str, Any] = {}
         for name in value.__struct_fields__:
@@ -46,7 +47,3 @@ def _read_only(value: Any) -> Any:
                 found[name] = after
         return replace(value, **found) if found else value
     return value
-
-
-def _is(one: object, other: object) -> bool:
-    return one is other

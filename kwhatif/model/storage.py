@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from msgspec import field
 
+from kwhatif.model.affinity import NodeSelector
 from kwhatif.model.disks import InTreeDisks
-from kwhatif.model.meta import AnnotatedMeta, ApiObject, Int32, LabelSelector, Model, Requirement
+from kwhatif.model.meta import AnnotatedMeta, ApiObject, Int32, LabelSelector, Model
 from kwhatif.model.quantity import QuantityText
 
 
@@ -63,23 +64,10 @@ class LocalVolumeSource(Model):
     path: str = ""
 
 
-class VolumeNodeSelectorTerm(Model):
-    """A term of a volume's node affinity."""
-
-    match_expressions: tuple[Requirement, ...] = ()
-    match_fields: tuple[Requirement, ...] = ()
-
-
-class VolumeNodeSelector(Model):
-    """Terms, of which one must hold."""
-
-    node_selector_terms: tuple[VolumeNodeSelectorTerm, ...] = ()
-
-
 class VolumeNodeAffinity(Model):
     """`spec.nodeAffinity` of a volume."""
 
-    required: VolumeNodeSelector | None = None
+    required: NodeSelector | None = None
 
 
 class PersistentVolumeSpec(InTreeDisks):

@@ -23,7 +23,7 @@ from kwhatif.state.state import State
 
 
 class DefaultPreemptionArgs(Model):
-    """How many candidates are enough for kube-scheduler; kwhatif looks at all of them, so these only tell a caveat."""
+    """How many candidates kube-scheduler tries. kwhatif tries all of them, so these only decide about a caveat."""
 
     min_candidate_nodes_percentage: int = 10
     min_candidate_nodes_absolute: int = 100
@@ -50,7 +50,6 @@ class DefaultPreemption(EvictsByPolicy):
 
     def pre_enqueue(self, pod: PodInfo, snapshot: State) -> Status:
         """SUCCESS: whose preemption is under way only the queue knows, which asks `queue.preempting` in its place."""
-        del pod, snapshot
         return SUCCESS
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:

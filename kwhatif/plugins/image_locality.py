@@ -43,7 +43,7 @@ def _images(spec: PodSpec) -> Iterator[str]:
 
 
 def image_score(total: int, containers: int) -> int:
-    """0 to 100 for so many (spread-weighted) bytes of images on the node; image volumes are no `containers`."""
+    """0 to 100 for so many (spread-weighted) bytes of images on the node; image volumes are not `containers`."""
     largest = _MAX_CONTAINER_THRESHOLD * containers
     total = max(total, _MIN_THRESHOLD)
     # A pod always has a container, so `largest` is above the minimum.
@@ -54,7 +54,6 @@ class _NothingAnywhere(ByShape, NodeScorer):
     reads = Reads.SHAPE
 
     def score(self, node: NodeInfo) -> int:
-        del node
         return 0
 
 
@@ -88,13 +87,11 @@ class ImageLocality:
 
     def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
         """The containers' images, each once. QUIRK: (image_locality.go, SignPod) those of image volumes are missing."""
-        del snapshot
         containers = (*pod.pod.spec.containers, *pod.pod.spec.init_containers)
         return {signers.IMAGE_NAMES: frozenset(normalized_image_name(each.image) for each in containers)}
 
     def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """Never SKIP: the plugin has no PreScore upstream."""
-        del nodes
         spec = pod.pod.spec
         states = snapshot.images
         number = len(snapshot.nodes)

@@ -13,7 +13,6 @@ from kwhatif.framework.hints import ClusterEventWithHint, HintIndex, Keys, Queue
 from kwhatif.framework.incremental import NormalizesByRange
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.scoring import default_normalize
-from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable
 from kwhatif.matching.node_affinity import PreferredTerms, RequiredNodeAffinity
 from kwhatif.matching.node_selector import Term, TermError, any_matches, mismatch, named, named_nodes
@@ -70,7 +69,6 @@ class _Preferred(ByShape, NormalizesByRange, NodeScorer):
         return sum(terms.score(node) for terms in self._terms)
 
     def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
-        del nodes
         return default_normalize(scores)
 
 
@@ -134,7 +132,6 @@ class NodeAffinity:
 
     def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """SKIP without preferred terms, though not for an empty list of the pod's own; an error if one is invalid."""
-        del nodes
         own = _affinity_of(pod.pod.spec).preferred
         added = self._added_preferred
         try:
@@ -147,10 +144,7 @@ class NodeAffinity:
             return SKIP
         return _Preferred(terms, by_shape=_of_the_shape(terms, snapshot))
 
-    def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
-        """See `signers`."""
-        del snapshot
-        return signers.node_affinity(pod.pod)
+    sign = staticmethod(signers.node_affinity)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """A node is added, or its labels change."""

@@ -13,7 +13,7 @@ from kwhatif.framework import signers
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import MissingFeature
 from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, is_same_pod, queue_if
-from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.plugin import NodeFilter, Reads, always
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable
 from kwhatif.model.cluster import Cluster
@@ -52,7 +52,6 @@ class _Declares(NodeFilter):
         return unresolvable(self._reason(missing), MissingFeature(tuple(missing))) if missing else SUCCESS
 
     def _reason(self, missing: Sequence[str]) -> str:
-        del missing
         return "node(s) didn't match Pod's required features"
 
 
@@ -69,18 +68,14 @@ class NodeDeclaredFeatures:
 
     def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """SKIP for a pod that needs no feature."""
-        del snapshot
         required = required_features(pod.pod.spec)
         return self._filter(required) if required else SKIP
 
-    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
-        """Filter fails: it relies on what PreFilter left behind."""
-        del pod, snapshot
-        return error('error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found')
+    #: Filter fails: it relies on what PreFilter left behind.
+    without_pre_filter = always(error('error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found'))
 
     def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
         """The features that the pod needs."""
-        del snapshot
         return {signers.FEATURES: required_features(pod.pod.spec)}
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:

@@ -43,13 +43,11 @@ class NodeName:
 
     def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """SKIP for a pod that names no node, as pods that wait for the scheduler do."""
-        del snapshot
         wanted = pod.pod.spec.node_name
         return self._filter(wanted) if wanted else SKIP
 
     def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
         """The node's name."""
-        del snapshot
         return {signers.NODE_NAME: pod.pod.spec.node_name}
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:

@@ -9,8 +9,7 @@ from kwhatif.framework import signers
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import PortConflict
 from kwhatif.framework.hints import ClusterEventWithHint, HintIndex, Keys, QueueingHint, builtin, is_scheduled, queue_if
-from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.signers import Fragments
+from kwhatif.framework.plugin import NodeFilter, Reads, always
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unschedulable
 from kwhatif.matching.ports import HostPort, conflicts, host_ports
 from kwhatif.model.cluster import Cluster
@@ -51,18 +50,12 @@ class NodePorts:
 
     def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """SKIP for a pod without host ports."""
-        del snapshot
         return _PortsFree(pod.ports) if pod.ports else SKIP
 
-    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
-        """Filter fails: it relies on what PreFilter left behind."""
-        del pod, snapshot
-        return error('reading "PreFilterNodePorts" from cycleState: not found')
+    #: Filter fails: it relies on what PreFilter left behind.
+    without_pre_filter = always(error('reading "PreFilterNodePorts" from cycleState: not found'))
 
-    def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
-        """See `signers`."""
-        del snapshot
-        return signers.host_ports(pod.pod)
+    sign = staticmethod(signers.host_ports)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """A pod is deleted; a node is added."""

@@ -67,7 +67,6 @@ class _BalanceItself(_Balance):
     """0 to 100: how balanced the node is with the pod, whatever it was before (1.35: `balancedResourceScorer`)."""
 
     def _scored(self, with_pod: list[float], without: list[float]) -> int:
-        del without
         return _balance(with_pod)
 
 
@@ -84,7 +83,6 @@ class NodeResourcesBalancedAllocation:
 
     def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """Compile the pod's request; a pod that requests none of the resources balances nothing."""
-        del nodes
         requests = pod_requests(pod.pod, resizes=snapshot.cluster.resizes)
         if not any(units(resource.name, requests.get(resource.name, 0)) for resource in self._resources):
             return SKIP

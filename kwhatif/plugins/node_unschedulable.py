@@ -10,7 +10,6 @@ from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import CordonedNode
 from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, is_same_pod, queue_if
 from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, SUCCESS, Status, unresolvable
 from kwhatif.matching.tolerations import UNSCHEDULABLE_TAINT, tolerated
 from kwhatif.model.cluster import Cluster
@@ -37,15 +36,11 @@ class NodeUnschedulable:
 
     def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """SKIP for a pod that tolerates the taint."""
-        del snapshot
         if tolerated(UNSCHEDULABLE_TAINT, pod.pod.spec.tolerations):
             return SKIP
         return _NotCordoned()
 
-    def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
-        """See `signers`."""
-        del snapshot
-        return signers.tolerations(pod.pod)
+    sign = staticmethod(signers.tolerations)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """A node is added or uncordoned; the pod gets a toleration."""

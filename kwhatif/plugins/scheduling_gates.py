@@ -21,7 +21,6 @@ class SchedulingGates:
 
     def pre_enqueue(self, pod: PodInfo, snapshot: State) -> Status:
         """SUCCESS, or the gates that the pod waits for, in the order of the spec."""
-        del snapshot
         gates = pod.pod.spec.scheduling_gates
         if not gates:
             return SUCCESS

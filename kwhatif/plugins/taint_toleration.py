@@ -11,9 +11,8 @@ from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import UntoleratedTaint
 from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, is_same_pod, queue_if
 from kwhatif.framework.incremental import NormalizesByRange
-from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads, always
 from kwhatif.framework.scoring import default_normalize
-from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SUCCESS, Status, error, unresolvable
 from kwhatif.matching.tolerations import PREFER_NO_SCHEDULE, first_untolerated, tolerated
 from kwhatif.model.affinity import Toleration
@@ -38,7 +37,6 @@ class _Tolerates(NodeFilter):
         return unresolvable(self._reason(taint), UntoleratedTaint(taint.key, taint.value, taint.effect))
 
     def _reason(self, taint: Taint) -> str:
-        del taint
         return "node(s) had untolerated taint(s)"
 
 
@@ -60,7 +58,6 @@ class _FewestTaints(ByShape, NormalizesByRange, NodeScorer):
         )
 
     def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
-        del nodes
         return default_normalize(scores, reverse=True)
 
 
@@ -72,23 +69,16 @@ class TaintToleration:
 
     def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """Never SKIP: a node without taints may get one."""
-        del snapshot
         return self._filter(pod.pod.spec.tolerations)
 
     def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """Never SKIP: nodes without taints score 100."""
-        del snapshot, nodes
         return _FewestTaints(pod.pod.spec.tolerations)
 
-    def without_pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> Status:
-        """Score fails: it relies on what PreScore left behind."""
-        del pod, snapshot, nodes
-        return error('failed to read "PreScoreTaintToleration" from cycleState: not found')
+    #: Score fails: it relies on what PreScore left behind.
+    without_pre_score = always(error('failed to read "PreScoreTaintToleration" from cycleState: not found'))
 
-    def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
-        """See `signers`."""
-        del snapshot
-        return signers.tolerations(pod.pod)
+    sign = staticmethod(signers.tolerations)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """A node is added, or its taints change; the pod gets a toleration."""

@@ -12,7 +12,6 @@ from kwhatif.framework.evidence import VolumeConflict
 from kwhatif.framework.hints import BY_CLAIM, BY_VOLUMES, ClusterEventWithHint, QueueingHint, builtin, queue_if
 from kwhatif.framework.incremental import Selective, Signed
 from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from kwhatif.matching.volumes import READ_WRITE_ONCE_POD, claim_not_found
 from kwhatif.model.cluster import Cluster
@@ -120,13 +119,9 @@ class VolumeRestrictions:
 
     def without_pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter:
         """Filter looks at the disks, and then fails: it relies on what PreFilter left behind."""
-        del snapshot
         return _RestrictionsFilter(_disks(pod), _NotLookedAt(), 1)
 
-    def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
-        """See `signers`."""
-        del snapshot
-        return signers.volumes(pod.pod)
+    sign = staticmethod(signers.volumes)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """A pod is deleted; a node is added; a claim is made."""
@@ -224,11 +219,9 @@ class _RestrictionsFilter(Selective, Signed, NodeFilter):
         return bool(self._disks) or self._mentions(pod) > 0
 
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
-        del node
         self._users += self._mentions(pod)
 
     def remove_pod(self, pod: PodInfo, node: NodeInfo) -> None:
-        del node
         self._users -= self._mentions(pod)
 
     def _mentions(self, pod: PodInfo) -> int:

@@ -11,7 +11,6 @@ from kwhatif.framework.evidence import VolumeConflict
 from kwhatif.framework.hints import BY_CLAIM, ClusterEventWithHint, QueueingHint, builtin, queue_if
 from kwhatif.framework.incremental import Signed
 from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, SUCCESS, Status, unresolvable
 from kwhatif.matching.volumes import WAIT_FOR_FIRST_CONSUMER, claim_class, claim_not_found
 from kwhatif.model.cluster import Cluster
@@ -61,10 +60,7 @@ class VolumeZone:
                 topologies.extend(_topologies(f"{pod.namespace}/{name}", volume))
         return _ZoneFilter(topologies, snapshot) if topologies else SKIP
 
-    def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
-        """See `signers`."""
-        del snapshot
-        return signers.volumes(pod.pod)
+    sign = staticmethod(signers.volumes)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """A claim or its volume comes or changes, a class is added; a node is added, or its labels change."""

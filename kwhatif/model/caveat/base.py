@@ -39,6 +39,12 @@ class BaseCaveat(
         return "warn" if (self.missing if self.warns is None else self.warns) else "pass"
 
 
+class IncompleteCaveat(BaseCaveat, kw_only=True):
+    """Base of those about missing information, or something that was left unjudged: `--strict` fails on them."""
+
+    missing: bool = True
+
+
 def code_of(kind: type[BaseCaveat]) -> str:
     """The stable name of a kind of caveat."""
     return str(kind.__struct_config__.tag)

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from kwhatif.model.caveat.base import BaseCaveat
+from kwhatif.model.caveat.base import BaseCaveat, IncompleteCaveat
 
 
 class PolicyIsEmpty(BaseCaveat, tag="descheduler-policy-empty", kw_only=True):
     """The descheduler takes its policy for an empty one, and does nothing."""
 
-    warns: ClassVar[bool | None] = True
+    warns = True
     why: str
 
 
-class NoMetrics(BaseCaveat, tag="no-metrics", kw_only=True):
+class NoMetrics(IncompleteCaveat, tag="no-metrics", kw_only=True):
     """A descheduler policy goes by measured use, and the input has no NodeMetrics: most dumps leave them out."""
 
-    missing: bool = True
 
-
-class PrometheusNotAsked(BaseCaveat, tag="prometheus-not-asked", kw_only=True):
+class PrometheusNotAsked(IncompleteCaveat, tag="prometheus-not-asked", kw_only=True):
     """A descheduler policy goes by what Prometheus says, which is not asked: the strategy evicts nothing here."""
 
-    missing: bool = True
     plugin: str
 
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from kwhatif.model.caveat.base import BaseCaveat
+from kwhatif.model.caveat.base import IncompleteCaveat
 
 
-class Lacking(BaseCaveat, kw_only=True):
+class Lacking(IncompleteCaveat, kw_only=True):
     """Kinds that are not in the input. `reason` says why they could not be read; "" if there is just none of them."""
 
-    missing: bool = True
     kinds: tuple[str, ...] = ()
     reason: str = ""
 
 
-class NoNodes(BaseCaveat, tag="no-nodes", kw_only=True):
+class NoNodes(IncompleteCaveat, tag="no-nodes", kw_only=True):
     """The input holds no Node, so no pod can be placed."""
-
-    missing: bool = True
 
 
 class NoPods(Lacking, tag="no-pods", kw_only=True):
@@ -36,13 +31,13 @@ class NoPriorityClasses(Lacking, tag="no-priority-classes", kw_only=True):
 class NoNamespaces(Lacking, tag="no-namespaces", kw_only=True):
     """No Namespace is known: namespace selectors see only names, and whether a namespace exists is not checked."""
 
-    warns: ClassVar[bool | None] = False
+    warns = False
 
 
 class NoServices(Lacking, tag="no-services", kw_only=True):
     """Services or controllers are not known: pods of one service are not spread by default."""
 
-    warns: ClassVar[bool | None] = False
+    warns = False
 
 
 class NoWorkloads(Lacking, tag="no-workloads", kw_only=True):
@@ -57,37 +52,34 @@ class NoStorage(Lacking, tag="no-storage", kw_only=True):
     """Volumes, claims or storage classes are not known: answers about pods with volumes cannot be trusted."""
 
     #: Most pods have no volumes, and a pod whose claim is not known does not fit.
-    warns: ClassVar[bool | None] = False
+    warns = False
 
 
 class NoDevices(Lacking, tag="no-devices", kw_only=True):
     """Devices or device claims could not be read: answers about pods that claim devices cannot be trusted."""
 
     #: A pod whose claim or devices are not known does not fit: no answer looks better than it is.
-    warns: ClassVar[bool | None] = False
+    warns = False
 
 
-class NoImages(BaseCaveat, tag="no-images", kw_only=True):
+class NoImages(IncompleteCaveat, tag="no-images", kw_only=True):
     """A snapshot was saved without images: nodes are not scored by them, and other images are not seen."""
 
-    missing: bool = True
-    warns: ClassVar[bool | None] = False
+    warns = False
 
 
-class DanglingReference(BaseCaveat, tag="dangling-reference", kw_only=True):
+class DanglingReference(IncompleteCaveat, tag="dangling-reference", kw_only=True):
     """Objects of the dump refer to others that are not in it; `count` of a kind, with one example."""
 
-    missing: bool = True
     kind: str
     example: str
     count: int
     user: str
 
 
-class UnknownPriorityClass(BaseCaveat, tag="unknown-priority-class", kw_only=True):
+class UnknownPriorityClass(IncompleteCaveat, tag="unknown-priority-class", kw_only=True):
     """Pods name a PriorityClass that the input lacks: they count as priority 0."""
 
-    missing: bool = True
     name: str
 
 

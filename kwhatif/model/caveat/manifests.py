@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from kwhatif.model.caveat.base import BaseCaveat
+from kwhatif.model.caveat.base import BaseCaveat, IncompleteCaveat
 
 
-class NothingJudged(BaseCaveat, tag="nothing-judged", kw_only=True):
+class NothingJudged(IncompleteCaveat, tag="nothing-judged", kw_only=True):
     """The manifests hold no pod, and nothing that makes pods."""
 
-    missing: bool = True
 
-
-class NotBuilt(BaseCaveat, tag="not-built", kw_only=True):
+class NotBuilt(IncompleteCaveat, tag="not-built", kw_only=True):
     """A Kustomization among the manifests is not built: what it would change is not judged."""
 
-    missing: bool = True
     file: str
 
 
-class UnjudgedKind(BaseCaveat, tag="unjudged-kind", kw_only=True):
+class UnjudgedKind(IncompleteCaveat, tag="unjudged-kind", kw_only=True):
     """A custom resource holds a pod template that was not judged."""
 
-    missing: bool = True
     object: str
     kind: str
 
 
-class CustomKind(BaseCaveat, tag="custom-kind", kw_only=True):
+class CustomKind(IncompleteCaveat, tag="custom-kind", kw_only=True):
     """Objects of a kind whose fields, and whether pods are made of it, only its own controller knows."""
 
-    missing: bool = True
     kind: str
     version: str
     count: int
@@ -40,7 +33,7 @@ class CustomKind(BaseCaveat, tag="custom-kind", kw_only=True):
 class FieldIgnored(BaseCaveat, tag="field-ignored", kw_only=True):
     """A field of a manifest that does not exist, or is there twice; `--validate=warn` lets it pass."""
 
-    warns: ClassVar[bool | None] = True
+    warns = True
 
     #: File, document, object and field.
     where: str
@@ -50,10 +43,9 @@ class FieldIgnored(BaseCaveat, tag="field-ignored", kw_only=True):
     hint: str = ""
 
 
-class PodSecurityNotChecked(BaseCaveat, tag="pod-security", kw_only=True):
+class PodSecurityNotChecked(IncompleteCaveat, tag="pod-security", kw_only=True):
     """Pods land in namespaces whose labels enforce a Pod Security Standard, which is not checked."""
 
-    missing: bool = True
     #: Namespace -> level, such as `restricted`.
     namespaces: tuple[tuple[str, str], ...]
 
@@ -64,25 +56,22 @@ class ServiceAccountsNotChecked(BaseCaveat, tag="service-accounts", kw_only=True
     names: tuple[str, ...]
 
 
-class MissingServiceAccounts(BaseCaveat, tag="missing-service-account", kw_only=True):
+class MissingServiceAccounts(IncompleteCaveat, tag="missing-service-account", kw_only=True):
     """Pods name a ServiceAccount that is not in the dump, which has others of that namespace: they are refused."""
 
-    missing: bool = True
     names: tuple[str, ...]
 
 
-class AdmissionNotAsked(BaseCaveat, tag="admission-webhooks", kw_only=True):
+class AdmissionNotAsked(IncompleteCaveat, tag="admission-webhooks", kw_only=True):
     """The cluster has admission webhooks or policies, which may change or refuse pods and are not asked."""
 
-    missing: bool = True
     #: Kind -> how many.
     kinds: tuple[tuple[str, int], ...]
 
 
-class UnknownQuotaScope(BaseCaveat, tag="unknown-quota-scope", kw_only=True):
+class UnknownQuotaScope(IncompleteCaveat, tag="unknown-quota-scope", kw_only=True):
     """A ResourceQuota of a namespace that pods are made in has a scope that is not known: it counts for no pod."""
 
-    missing: bool = True
     quota: str
     scope: str
 

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from kwhatif.model.caveat.base import BaseCaveat
+from kwhatif.model.caveat.base import BaseCaveat, IncompleteCaveat
 
 
-class VersionNotRead(BaseCaveat, tag="version-not-read", kw_only=True):
+class VersionNotRead(IncompleteCaveat, tag="version-not-read", kw_only=True):
     """Objects of an API version that is not read were left out."""
 
-    missing: bool = True
     kind: str
     count: int
 
 
-class VersionNotDefault(BaseCaveat, tag="version-not-default", kw_only=True):
+class VersionNotDefault(IncompleteCaveat, tag="version-not-default", kw_only=True):
     """Objects of a version that only API servers serve that are asked to."""
 
-    missing: bool = True
     kind: str
     version: str
     count: int
 
 
-class SomeNamespaces(BaseCaveat, tag="some-namespaces", kw_only=True):
+class SomeNamespaces(IncompleteCaveat, tag="some-namespaces", kw_only=True):
     """A dump holds only the namespaces that were asked for: pods of others count nowhere."""
 
-    missing: bool = True
     dump: str
     #: 0: not known.
     count: int = 0
@@ -35,19 +30,17 @@ class SomeNamespaces(BaseCaveat, tag="some-namespaces", kw_only=True):
     unless: str = ""
 
 
-class ObjectsTwice(BaseCaveat, tag="objects-twice", kw_only=True):
+class ObjectsTwice(IncompleteCaveat, tag="objects-twice", kw_only=True):
     """A dump holds objects more than once, with different contents: the first of each counts."""
 
-    missing: bool = True
     dump: str
     count: int
     example: str
 
 
-class CollectionFailed(BaseCaveat, tag="collection-failed", kw_only=True):
+class CollectionFailed(IncompleteCaveat, tag="collection-failed", kw_only=True):
     """The tool that made the dump says that it could not read a kind; `namespaces` of them, or the whole cluster."""
 
-    missing: bool = True
     dump: str
     resources: str
     file: str
@@ -55,16 +48,13 @@ class CollectionFailed(BaseCaveat, tag="collection-failed", kw_only=True):
     example: str = ""
 
 
-class SchedulerConfigLeftOut(BaseCaveat, tag="scheduler-config-left-out", kw_only=True):
+class SchedulerConfigLeftOut(IncompleteCaveat, tag="scheduler-config-left-out", kw_only=True):
     """The scheduler configuration in an export is not applied."""
 
-    missing: bool = True
 
-
-class RecordedChanges(BaseCaveat, tag="recorded-changes", kw_only=True):
+class RecordedChanges(IncompleteCaveat, tag="recorded-changes", kw_only=True):
     """An export has recorded changes: the cluster is as it was before the first one."""
 
-    missing: bool = True
     count: int
 
 
@@ -93,16 +83,14 @@ class Remembered(BaseCaveat, tag="remembered", kw_only=True):
 class StaleSnapshot(BaseCaveat, tag="stale-snapshot", kw_only=True):
     """The cluster was read more than an hour ago, or longer ago than the policy allows."""
 
-    warns: ClassVar[bool | None] = True
+    warns = True
     taken_at: str
     #: In seconds.
     age: int
 
 
-class UndatedSnapshot(BaseCaveat, tag="undated-snapshot", kw_only=True):
+class UndatedSnapshot(IncompleteCaveat, tag="undated-snapshot", kw_only=True):
     """The policy bounds the age of what was read, and when the dump was taken is not known."""
-
-    missing: bool = True
 
 
 ReadingCaveat = (

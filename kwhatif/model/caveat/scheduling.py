@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from kwhatif.model.caveat.base import BaseCaveat
+from kwhatif.model.caveat.base import BaseCaveat, IncompleteCaveat
 
 
 class OtherVersion(BaseCaveat, tag="other-version", kw_only=True):
@@ -25,20 +23,20 @@ class GateNotModelled(BaseCaveat, tag="gate-not-modelled", kw_only=True):
 
     gates: tuple[str, ...]
 
-    warns: ClassVar[bool | None] = True
+    warns = True
 
 
 class PluginNotModelled(BaseCaveat, tag="plugin-not-modelled", kw_only=True):
     """The scheduler configuration enables a plugin that is not modelled."""
 
-    warns: ClassVar[bool | None] = True
+    warns = True
     plugin: str
 
 
 class ExtenderNotAsked(BaseCaveat, tag="extender-not-asked", kw_only=True):
     """The scheduler configuration has an extender that was not called."""
 
-    warns: ClassVar[bool | None] = True
+    warns = True
     extender: str
     verbs: tuple[str, ...]
     managed: tuple[str, ...] = ()
@@ -97,27 +95,24 @@ class BudgetNotComputed(BaseCaveat, tag="budget-not-computed", kw_only=True):
     absent: str = ""
 
 
-class HugeAmounts(BaseCaveat, tag="huge-amounts", kw_only=True):
+class HugeAmounts(IncompleteCaveat, tag="huge-amounts", kw_only=True):
     """Nodes have, or their pods request, more than 8 PiB of something: upstream's numbers may wrap around there."""
 
-    missing: bool = True
     nodes: tuple[str, ...]
 
 
-class DevicesNotModelled(BaseCaveat, tag="devices-not-modelled", kw_only=True):
+class DevicesNotModelled(IncompleteCaveat, tag="devices-not-modelled", kw_only=True):
     """Devices have features that Kubernetes turns off by default, and that are not modelled."""
 
-    missing: bool = True
     #: Most pods claim no device.
-    warns: ClassVar[bool | None] = False
+    warns = False
     #: Kinds or fields.
     features: tuple[str, ...]
 
 
-class BindingNotDated(BaseCaveat, tag="binding-not-dated", kw_only=True):
+class BindingNotDated(IncompleteCaveat, tag="binding-not-dated", kw_only=True):
     """A ResourceClaim waits for its devices, and nobody knows for how long: its bindingTimeout may have passed."""
 
-    missing: bool = True
     claim: str
 
 

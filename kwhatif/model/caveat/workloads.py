@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
-from kwhatif.model.caveat.base import BaseCaveat
+from kwhatif.model.caveat.base import BaseCaveat, IncompleteCaveat
 
 #: What a simulation leaves out: adoption of pods without a controller; Jobs deleted some time after their end; what
 #: becomes of volumes whose claims go; Jobs that CronJobs start; nodes that are added for pending pods; what goes with
@@ -22,20 +22,17 @@ Unmodelled = Literal[
 ]
 
 
-class ImagesNotCompared(BaseCaveat, tag="images-not-compared", kw_only=True):
+class ImagesNotCompared(IncompleteCaveat, tag="images-not-compared", kw_only=True):
     """A workload looks unchanged, but the input has neither images nor digests of them: the image may have changed."""
 
-    missing: bool = True
 
-
-class FieldsNotCompared(BaseCaveat, tag="fields-not-compared", kw_only=True):
+class FieldsNotCompared(IncompleteCaveat, tag="fields-not-compared", kw_only=True):
     """A workload looks unchanged, but fields that no scheduling rule reads, such as `env`, may have changed.
 
     An anonymized snapshot does not hold them, or `field` of `workload` is in the cluster and not in the manifest, and
     nothing shows whether it was applied before.
     """
 
-    missing: bool = True
     #: Such as `Deployment shop/web`; "" where none of the workloads can be compared.
     workload: str = ""
     #: A path; "" where a snapshot keeps digests only.
@@ -54,14 +51,13 @@ class ReplicasKept(BaseCaveat, tag="replicas-kept", kw_only=True):
     replicas: int
 
 
-class TooManyPods(BaseCaveat, tag="too-many-pods", kw_only=True):
+class TooManyPods(IncompleteCaveat, tag="too-many-pods", kw_only=True):
     """A workload asks for more pods than nodes can take, or for very many, or so many of them evict others.
 
     Those that are not judged count like the last one that is. If that has a node, they are pending beyond what all
     nodes can take, and else not judged.
     """
 
-    missing: bool = True
     workload: str
     #: How many pods there are to be, and how many of them are judged.
     count: int
@@ -144,21 +140,19 @@ class TolerationUnknown(BaseCaveat, tag="toleration-unknown", kw_only=True):
 class EvictedByTaint(BaseCaveat, tag="evicted-by-taint", kw_only=True):
     """Pods get a node with a NoExecute taint that they tolerate for some seconds only: then they are evicted again."""
 
-    warns: ClassVar[bool | None] = True
+    warns = True
     seconds: int
 
 
-class OldRevisionsUnknown(BaseCaveat, tag="old-revisions-unknown", kw_only=True):
+class OldRevisionsUnknown(IncompleteCaveat, tag="old-revisions-unknown", kw_only=True):
     """Workloads in the middle of a rollout need an old revision's template, which the input lacks."""
 
-    missing: bool = True
     workloads: tuple[str, ...]
 
 
-class LeftOutOfStory(BaseCaveat, tag="left-out-of-story", kw_only=True):
+class LeftOutOfStory(IncompleteCaveat, tag="left-out-of-story", kw_only=True):
     """Something would happen to objects within the simulated time that is not modelled."""
 
-    missing: bool = True
     what: Unmodelled
     #: Whom it concerns, such as `Job shop/report`.
     objects: tuple[str, ...]

@@ -9,7 +9,7 @@ from kwhatif.dra.devices import BINDING_GATES
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.events import ActionType
 from kwhatif.framework.hints import ClusterEventWithHint
-from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterKind, PostFilterResult
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterKind, PostFilterResult, always
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, SUCCESS, Code, Status, error, unresolvable
 from kwhatif.gates import BASE_GATES, Gates
@@ -85,10 +85,8 @@ class DynamicResources:
         limits = ClaimLimits(self._tries, self._binding_timeout)
         return ClaimFilter(pod, claims, extended, snapshot, limits, self._gates, self.rules)
 
-    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
-        """Filter fails: it relies on what PreFilter left behind."""
-        del pod, snapshot
-        return error("not found")
+    #: Filter fails: it relies on what PreFilter left behind.
+    without_pre_filter = always(error("not found"))
 
     def post_filter(self, cycle: Cycle) -> PostFilterResult:
         """Say what the scheduler would undo of earlier attempts; nothing that it does helps in this one."""
@@ -104,7 +102,6 @@ class DynamicResources:
 
     def sign(self, pod: PodInfo, snapshot: State) -> Fragments | None:
         """Pods with claims cannot be signed."""
-        del snapshot
         return None if pod.pod.spec.resource_claims else {}
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
@@ -113,7 +110,6 @@ class DynamicResources:
 
     def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """SKIP unless there is a choice between alternatives; upstream scores every node 0 then."""
-        del nodes
         compiled = self.pre_filter(pod, snapshot) if pod.pod.spec.resource_claims else SKIP
         if not isinstance(compiled, ClaimFilter) or not compiled.allocates or not prefers(compiled.claims):
             return SKIP
@@ -125,30 +121,13 @@ class DynamicResourcesDisabled:
 
     name: ClassVar[str] = "DynamicResources"
 
-    def pre_enqueue(self, pod: PodInfo, snapshot: State) -> Status:
-        """Nothing to wait for."""
-        del pod, snapshot
-        return SUCCESS
-
-    def pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
-        """Nothing to look at."""
-        del pod, snapshot
-        return SKIP
-
-    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
-        """Filter accepts every node."""
-        del pod, snapshot
-        return SUCCESS
+    #: It waits for nothing, looks at nothing, and every node is as good as the others.
+    pre_enqueue = without_pre_filter = always(SUCCESS)
+    pre_filter = pre_score = always(SKIP)
 
     def post_filter(self, cycle: Cycle) -> PostFilterResult:
         """That it does nothing."""
-        del cycle
         return PostFilterResult(Status(Code.UNSCHEDULABLE, ("plugin disabled",)))
-
-    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> Status:
-        """Every node is as good as the others."""
-        del pod, snapshot, nodes
-        return SKIP
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """It rejects no pod."""

@@ -146,7 +146,6 @@ class ClaimFilter(NodeFilter):
 
         Upstream's PreBind waits for devices that have to be prepared; here they are ready at once.
         """
-        del snapshot
         user = ResourceClaimConsumerReference(resource="pods", name=self._pod.name, uid=self._pod.uid)
         new = iter(self.allocations(node) or ())
         for claim in self.claims:

@@ -38,7 +38,6 @@ class Preference(NormalizesByRange, NodeScorer):
 
     def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
         """100 for the best node."""
-        del nodes
         return default_normalize(scores)
 
 

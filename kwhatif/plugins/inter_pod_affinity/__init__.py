@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import ClassVar
 
 from kwhatif.framework import signers
 from kwhatif.framework.hints import ClusterEventWithHint
-from kwhatif.framework.plugin import NodeFilter, NodeScorer
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, always
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, Status, error, unresolvable
 from kwhatif.model.meta import Model
@@ -45,14 +46,11 @@ class InterPodAffinity:
             return unresolvable(f"parsing pod: {problem}")
         return compile_filter(pod, snapshot, self._accepts)
 
-    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
-        """Filter fails: it relies on what PreFilter left behind."""
-        del pod, snapshot
-        return error('error reading "PreFilterInterPodAffinity" from cycleState: not found')
+    #: Filter fails: it relies on what PreFilter left behind.
+    without_pre_filter = always(error('error reading "PreFilterInterPodAffinity" from cycleState: not found'))
 
     def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """Sum up, per domain, the weights of all preferences, in both directions."""
-        del nodes
         if self._args.ignore_preferred_terms_of_existing_pods and not _prefers(pod):
             return SKIP
         if pod.affinity_terms.problem:
@@ -61,21 +59,16 @@ class InterPodAffinity:
 
     def sign(self, pod: PodInfo, snapshot: State) -> Fragments | None:
         """The labels, which terms of others may ask for; pods with terms of their own cannot be signed."""
-        del snapshot
         if pod.has_affinity:
             return None
         # QUIRK: (plugin.go, SignPod) others' required anti-affinity counts with these arguments, too.
         ignores = self._args.ignore_preferred_terms_of_existing_pods
         return {} if ignores else {signers.LABELS: frozenset(pod.labels.items())}
 
-    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
-        """See `hints`."""
-        return hints.events_to_register()
+    events_to_register: Callable[[], Sequence[ClusterEventWithHint]] = staticmethod(hints.events_to_register)
 
-    def without_pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> Status:
-        """Score fails: it relies on what PreScore left behind."""
-        del pod, snapshot, nodes
-        return error('failed to read "PreScoreInterPodAffinity" from cycleState: not found')
+    #: Score fails: it relies on what PreScore left behind.
+    without_pre_score = always(error('failed to read "PreScoreInterPodAffinity" from cycleState: not found'))
 
 
 def _prefers(pod: PodInfo) -> bool:
@@ -90,17 +83,13 @@ class InterPodAffinitySince137(InterPodAffinity):
 
     _accepts = staticmethod(accepts_only_selected)
 
-    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
-        """See `hints`."""
-        return hints.events_since_137()
+    events_to_register = staticmethod(hints.events_since_137)
 
 
 class InterPodAffinityUntil135(InterPodAffinity):
     """The plugin up to 1.35: other hints (`isSchedulableAfterPodChange`)."""
 
-    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
-        """See `hints`."""
-        return hints.events_to_register(until_135=True)
+    events_to_register = staticmethod(partial(hints.events_to_register, until_135=True))
 
 
 class InterPodAffinityUntil133(InterPodAffinityUntil135):

@@ -171,7 +171,7 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
         labels = node.labels
         refused_by = [key for key in self._refused_by(pod) if key in labels]
         if not self._existing.keys() >= set(refused_by):
-            return None  # another key: every node's cell would change
+            return None  # another key: every node would be in another class
         changed = [(key, self._existing[key]) for key in refused_by]
         changed += ((key, tally) for key, tally in self._counting(pod) if key in labels)
         for key, tally in changed:
@@ -192,7 +192,6 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
 
     def apply_node_change(self, before: Node, after: Node) -> bool:
         """See `Incremental`: only labels of nodes count."""
-        del before, after
         return True
 
     def node_class(self, node: NodeInfo) -> Hashable:
@@ -206,7 +205,6 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
 
     def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
         """Where a shape does not fix the domain: those in domains that count, and those in none."""
-        del nodes
         names: set[str] = set()
         for key, tally in self._tallies():
             if key in self._unfixed:

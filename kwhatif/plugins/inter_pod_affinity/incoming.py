@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ from kwhatif.matching.affinity import AffinityTerm, AffinityTerms
 from kwhatif.matching.labels import Labels
 from kwhatif.model.cluster import Cluster
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 _NO_LABELS: Labels = {}
 #: Whether a term of the incoming pod speaks of pods of a namespace.
@@ -117,3 +118,13 @@ class Incoming:
     def is_refused_by(self, pod: PodInfo) -> bool:
         """Whether required anti-affinity of another pod speaks of the incoming one."""
         return pod.affinity is not None and bool(self.refused_by(pod.affinity_terms))
+
+
+def add_by_domain(sums: dict[str, int], key: str, pods: Mapping[str, int], snapshot: State, weight: int = 1) -> None:
+    """Add pods, given by node name, to the domains of their nodes, weighted. Nodes without the key are in none."""
+    by_name = snapshot.by_name
+    for node_name, number in pods.items():
+        node = by_name.get(node_name)
+        value = None if node is None else node.labels.get(key)
+        if value is not None:
+            sums[value] = sums.get(value, 0) + weight * number

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from kwhatif.framework.status import SkipUntil, Status
 from kwhatif.plugins.inter_pod_affinity.filtering import AffinityFilter, Counts
-from kwhatif.plugins.inter_pod_affinity.incoming import AcceptsNamespace, Incoming
+from kwhatif.plugins.inter_pod_affinity.incoming import AcceptsNamespace, Incoming, add_by_domain
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
@@ -31,9 +29,9 @@ def compile_filter(pod: PodInfo, snapshot: State, accepts: AcceptsNamespace) -> 
             relevant.update(group.pods)
             if match.wanted:
                 for key, counts in zip(incoming.affinity_keys, wanted, strict=True):
-                    _add(counts, key, group.pods, snapshot)
+                    add_by_domain(counts, key, group.pods, snapshot)
             for index in match.refused:
-                _add(refused[index], terms.required_anti[index].topology_key, group.pods, snapshot)
+                add_by_domain(refused[index], terms.required_anti[index].topology_key, group.pods, snapshot)
     return AffinityFilter(incoming, wanted, refused, existing, snapshot, relevant)
 
 
@@ -43,15 +41,5 @@ def _existing(pod: PodInfo, incoming: Incoming, snapshot: State, relevant: set[s
     for others, pods in snapshot.index.terms.about(pod.namespace):
         for key in incoming.refused_by(others):
             relevant.update(pods)
-            _add(existing.setdefault(key, {}), key, pods, snapshot)
+            add_by_domain(existing.setdefault(key, {}), key, pods, snapshot)
     return {key: counts for key, counts in existing.items() if counts}
-
-
-def _add(counts: Counts, key: str, pods: Mapping[str, int], snapshot: State) -> None:
-    """Count pods, given by node name, in the domains of their nodes; nodes without the key have none."""
-    by_name = snapshot.by_name
-    for node_name, number in pods.items():
-        node = by_name.get(node_name)
-        value = None if node is None else node.labels.get(key)
-        if value is not None:
-            counts[value] = counts.get(value, 0) + number

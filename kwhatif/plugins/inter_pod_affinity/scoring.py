@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from copy import copy
 from typing import Self
@@ -14,7 +14,7 @@ from kwhatif.framework.status import SkipUntil, Status
 from kwhatif.matching.affinity import AffinityTerms, WeightedTerms
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
-from kwhatif.plugins.inter_pod_affinity.incoming import AcceptsNamespace, accepts_namespace
+from kwhatif.plugins.inter_pod_affinity.incoming import AcceptsNamespace, accepts_namespace, add_by_domain
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.shapes import NodesByLabel, nodes_by_label
@@ -48,13 +48,11 @@ class AffinityScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
 
     def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
         """Those in domains that count, as far as a shape does not fix which these are."""
-        del nodes
         sums = [(self._nodes.of(key), scores) for key, scores in self._scores if key in self._unfixed]
         return {name for names, scores in sums for value in scores for name in names.get(value, ())}
 
     def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
         """Scale from the least to the most; nobody gets anything when all are equal."""
-        del nodes
         least, most = min(scores, default=0), max(scores, default=0)
         spread = most - least
         if spread == 0:
@@ -88,7 +86,6 @@ class AffinityScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
 
     def apply_node_change(self, before: Node, after: Node) -> bool:
         """See `Incremental`: only labels of nodes count."""
-        del before, after
         return True
 
     def node_class(self, node: NodeInfo) -> Hashable:
@@ -153,24 +150,15 @@ def compile_scorer(
     preferences = Preferences(pod, snapshot.cluster, hard_weight, accepts)
     for terms, pods in snapshot.index.terms.about(pod.namespace):
         for key, weight in preferences.by_their_terms(terms):
-            _add(scores, key, weight, pods, snapshot)
+            add_by_domain(scores.setdefault(key, {}), key, pods, snapshot, weight)
     for namespace in snapshot.index.labels.namespaces() if preferences.weighted else ():
         accepting = preferences.about(namespace)
         for group in snapshot.index.labels.groups(namespace) if accepting else ():
             for weight, term in accepting:
                 if term.selector.matches(group.labels):
-                    _add(scores, term.topology_key, weight, group.pods, snapshot)
+                    key = term.topology_key
+                    add_by_domain(scores.setdefault(key, {}), key, group.pods, snapshot, weight)
+    scores = {key: weights for key, weights in scores.items() if weights}
     if not scores:
         return SkipUntil(concerns=lambda other: any(preferences.with_pod(other)))
     return AffinityScorer(scores, preferences, snapshot.shapes.unfixed, nodes_by_label(snapshot.cluster))
-
-
-def _add(scores: DomainWeights, key: str, weight: int, pods: Mapping[str, int], snapshot: State) -> None:
-    """Add the weight of the pods, given by node name, to the domains of their nodes."""
-    by_name = snapshot.by_name
-    for node_name, number in pods.items():
-        node = by_name.get(node_name)
-        value = None if node is None else node.labels.get(key)
-        if value is not None:
-            domains = scores.setdefault(key, {})
-            domains[value] = domains.get(value, 0) + weight * number

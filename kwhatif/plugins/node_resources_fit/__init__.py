@@ -11,11 +11,11 @@ from typing import ClassVar
 
 from kwhatif.framework import signers
 from kwhatif.framework.hints import ClusterEventWithHint
-from kwhatif.framework.plugin import NodeFilter, NodeScorer
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, always
 from kwhatif.framework.resource_allocation import DEFAULT_RESOURCES, compile_resources
 from kwhatif.framework.scoring_strategy import ScoringStrategy, compile_strategy
 from kwhatif.framework.signers import Fragments
-from kwhatif.framework.status import Status, error
+from kwhatif.framework.status import error
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.device_classes import classes_under
 from kwhatif.matching.requests import MISSING_REQUESTS, Resources, is_extended_resource, pod_requests, to_resources
@@ -59,17 +59,14 @@ class NodeResourcesFit:
         # QUIRK: (types.go, SetMaxResource) what wrapped around below zero is not asked for.
         return self._room(Resources(max(0, cpu), max(0, memory), max(0, ephemeral), checked), backed)
 
-    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
-        """Filter fails: it relies on what PreFilter left behind."""
-        del pod, snapshot
-        return error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
+    #: Filter fails: it relies on what PreFilter left behind.
+    without_pre_filter = always(error('error reading "PreFilterNodeResourcesFit" from cycleState: not found'))
 
     def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer:
         """Compile the pod's request for scoring.
 
         QUIRK: (resource_allocation.go) the score of Fit knows no pod-level resources, although its filter does.
         """
-        del nodes
         requests = pod_requests(pod.pod, pod_level=False, missing=MISSING_REQUESTS)
         return self._scorer(
             compile_resources(self._resources, requests, snapshot.cluster, nonzero=True, gates=self._gates)

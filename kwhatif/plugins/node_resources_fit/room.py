@@ -148,7 +148,7 @@ class _Scope(NamedTuple):
 
 
 class _Limit:
-    """What pods in a row may request of a resource."""
+    """How much of one resource pods may request together, taken in their order."""
 
     __slots__ = ("_asked", "_resource", "lack", "most", "sums")
 
@@ -157,9 +157,9 @@ class _Limit:
         self._asked = asked
         #: What the first 0, 1, 2… of them do request.
         self.sums = sums
-        #: What the pods up to the next one that cannot stay may, with those that are passed over.
+        #: The largest such sum with which a pod can stay; the requests of those that cannot are added, as in the sums.
         self.most = left
-        #: If the pod itself asked for so much less, one more could stay; or it would not ask at all.
+        #: How much less the pod itself would have to request for one more of them to stay; at most all of it.
         self.lack = asked
 
     def bounds(self) -> tuple[str, int, int]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from typing import ClassVar, NamedTuple
 
 from msgspec.structs import replace
 
 from kwhatif.framework import signers
 from kwhatif.framework.evidence import VolumeLimit
-from kwhatif.framework.hints import ClusterEventWithHint
 from kwhatif.framework.incremental import Relaxing, Signed
 from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, SUCCESS, Status, unschedulable
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.csi_migration import in_tree_disk
@@ -54,14 +52,9 @@ class NodeVolumeLimits:
                 return _LimitsFilter(pod.pod, snapshot, needs_drivers=self._needs_drivers)
         return SKIP
 
-    def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
-        """See `signers`."""
-        del snapshot
-        return signers.volumes(pod.pod)
+    sign = staticmethod(signers.volumes)
 
-    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
-        """See `hints`."""
-        return hints.events_to_register()
+    events_to_register = staticmethod(hints.events_to_register)
 
 
 class _NodeVolumes(NamedTuple):

@@ -16,7 +16,7 @@ from kwhatif.framework.hints import (
     builtin,
     is_same_pod,
 )
-from kwhatif.framework.plugin import NodeFilter, NodeScorer
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, always
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, Status, error
 from kwhatif.matching.labels import SelectorError
@@ -73,10 +73,8 @@ class PodTopologySpread:
             return error(f"get constraints from pod: {_doing(pod, 'hard')}: {failure}")
         return compile_filter(pod, snapshot, constraints) if constraints else SKIP
 
-    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
-        """Filter fails: it relies on what PreFilter left behind."""
-        del pod, snapshot
-        return error('reading "PreFilterPodTopologySpread" from cycleState: not found')
+    #: Filter fails: it relies on what PreFilter left behind.
+    without_pre_filter = always(error('reading "PreFilterPodTopologySpread" from cycleState: not found'))
 
     def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """Count the matching pods per domain of every soft constraint, and weigh the constraints."""
@@ -92,14 +90,11 @@ class PodTopologySpread:
         require_all = bool(pod.pod.spec.topology_spread_constraints) or not self._system
         return compile_scorer(pod, snapshot, nodes, constraints, require_all=require_all)
 
-    def without_pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> Status:
-        """Score fails: it relies on what PreScore left behind."""
-        del pod, snapshot, nodes
-        return error('error reading "PreScorePodTopologySpread" from cycleState: not found')
+    #: Score fails: it relies on what PreScore left behind.
+    without_pre_score = always(error('error reading "PreScorePodTopologySpread" from cycleState: not found'))
 
     def sign(self, pod: PodInfo, snapshot: State) -> Fragments | None:
         """Pods with constraints cannot be signed, and with default constraints none can."""
-        del snapshot
         return None if pod.pod.spec.topology_spread_constraints or self._defaults else {}
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:

@@ -124,7 +124,6 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
 
     def fork_with(self, snapshot: State) -> Self:
         """See `Incremental`."""
-        del snapshot
         other = self.fork()
         other._matches = self._matches.fork()
         other._domains = [(rule, tally.copy(), paths.fork()) for rule, tally, paths in self._domains]
@@ -190,7 +189,6 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
 
     def apply_node_change(self, before: Node, after: Node) -> bool:
         """See `Incremental`."""
-        del before, after
         return not self._eligibility.honors_taints
 
     def node_class(self, node: NodeInfo) -> Hashable:

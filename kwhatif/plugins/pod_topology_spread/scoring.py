@@ -74,7 +74,6 @@ class SpreadScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
 
     def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
         """Where pods are counted host by host: those with such pods, and those without the label."""
-        del nodes
         hosts = [counts for _, by_name, counts, _, _ in self._rules if by_name]
         return {*hosts[0], *self._unnamed} if hosts else frozenset()
 
@@ -94,14 +93,13 @@ class SpreadScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
 
     def fork_with(self, snapshot: State) -> Self:
         """See `Incremental`."""
-        del snapshot
         other = copy(self)
         other._rules = tuple([rule._replace(counts=rule.counts.copy()) for rule in self._rules])
         other._upkeep = self._upkeep.fork()
         return other
 
     def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains:
-        """Count the pod for good, or do not count it any more; cells are made so that no other node's changes."""
+        """Count the pod for good, or do not count it any more; no other node comes into another class."""
         for index in self._upkeep.counted_in(pod, node):
             key, by_name, counts, _, _ = self._rules[index]
             where = node.name if by_name else node.labels.get(key, "")
@@ -118,7 +116,6 @@ class SpreadScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
 
     def apply_node_change(self, before: Node, after: Node) -> bool:
         """See `Incremental`."""
-        del before, after
         return not self._upkeep.eligibility.honors_taints
 
     def node_class(self, node: NodeInfo) -> Hashable:

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from kwhatif.framework import signers
-from kwhatif.framework.hints import ClusterEventWithHint
-from kwhatif.framework.plugin import NodeFilter, NodeScorer
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, always
 from kwhatif.framework.scoring_strategy import UtilizationShapePoint
-from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, Status, error, unresolvable
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.volumes import (
@@ -69,23 +67,15 @@ class VolumeBinding:
             claims.append(claim)
         return _compile(claims, snapshot) if claims else SKIP
 
-    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
-        """Filter fails: it relies on what PreFilter left behind."""
-        del pod, snapshot
-        return error("not found")
+    #: Filter fails: it relies on what PreFilter left behind.
+    without_pre_filter = always(error("not found"))
 
-    def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
-        """See `signers`."""
-        del snapshot
-        return signers.volumes(pod.pod)
+    sign = staticmethod(signers.volumes)
 
-    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
-        """See `hints`."""
-        return hints.events_to_register()
+    events_to_register = staticmethod(hints.events_to_register)
 
     def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """SKIP without the gate StorageCapacityScoring, and for pods without claims."""
-        del nodes
         claims = self.pre_filter(pod, snapshot) if self._scores else SKIP
         return StorageScorer(claims, self.args.shape or DEFAULT_SHAPE) if isinstance(claims, BindingFilter) else SKIP
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kwhatif.framework.status import Status, error
 from kwhatif.matching.csi_migration import UntranslatableError, in_tree_disk, plugin_of, translated_affinity
-from kwhatif.matching.node_selector import describe
+from kwhatif.matching.labels import describe
 from kwhatif.matching.reach import Reach, affinity_reach
 from kwhatif.matching.volumes import volume_reaches
 from kwhatif.model.cluster import Cluster

@@ -70,7 +70,6 @@ class BindingFilter(Signed, NodeFilter):
 
         Upstream also annotates the volume as bound by the controller; no rule of the scheduler reads that.
         """
-        del snapshot
         if self._delayed is None:
             return
         plan = self._delayed.plan(node)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from kwhatif.matching.reach import EVERYWHERE, NOWHERE, Labels, Reach, Reachable, selector_reach, topologies_reach
+from kwhatif.matching.labels import Labels
+from kwhatif.matching.reach import EVERYWHERE, NOWHERE, Reach, Reachable, selector_reach, topologies_reach
 from kwhatif.matching.volumes import STORAGE
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.quantity import parse_quantity, value

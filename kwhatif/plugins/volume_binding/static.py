@@ -6,8 +6,8 @@ from bisect import bisect_left
 from collections.abc import Container, Iterator
 
 from kwhatif.framework.status import Status, error
-from kwhatif.matching.labels import EVERYTHING, Selector, SelectorError, compile_selector
-from kwhatif.matching.reach import Labels, Reach, Reachable
+from kwhatif.matching.labels import EVERYTHING, Labels, Selector, SelectorError, compile_selector
+from kwhatif.matching.reach import Reach, Reachable
 from kwhatif.matching.volumes import (
     capacity_of,
     claim_class,

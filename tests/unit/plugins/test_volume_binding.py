@@ -9,9 +9,10 @@ import pytest
 from kwhatif.framework.evidence import VolumeConflict
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Code, Status
+from kwhatif.model.affinity import NodeSelectorTerm
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.disks import AWSElasticBlockStore, AzureFile
-from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim, VolumeNodeSelectorTerm
+from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.model.volume import ClaimVolumeSource
 from kwhatif.plugins.volume_binding import VolumeBinding, VolumeBindingArgs
 from kwhatif.state.state import State
@@ -179,7 +180,7 @@ def test_a_class_without_binding_mode_is_an_error_even_after_an_immediate_claim(
             reach([requirement(ZONE, "Near", "a")], [requirement(ZONE, "In", "b")]), ["n2"], id="an invalid term"
         ),
         pytest.param(
-            reach(VolumeNodeSelectorTerm(match_fields=(requirement("metadata.name", "In", "n1"),))),
+            reach(NodeSelectorTerm(match_fields=(requirement("metadata.name", "In", "n1"),))),
             ["n1", "n2"],
             id="fields are taken to hold",
         ),
