@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kwhatif.catalog import Entry, make_profile
 from kwhatif.configuration import validate
 from kwhatif.configuration.decode import decode
-from kwhatif.configuration.field_errors import Issue, duplicate, invalid
+from kwhatif.configuration.field_errors import duplicate, invalid
 from kwhatif.configuration.merge import (
     PluginSets,
     can_overflow,
@@ -34,7 +34,7 @@ from kwhatif.configuration.schema import (
     PluginRef,
     ProfileConfig,
 )
-from kwhatif.configuration.strict import convert, problems
+from kwhatif.configuration.strict import Issue, convert, problems
 from kwhatif.errors import InputError, Problem
 from kwhatif.framework.plugin import Plugin
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Point, Profile

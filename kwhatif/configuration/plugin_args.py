@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kwhatif.configuration.field_errors import (
-    Issue,
     duplicate,
     duration,
     forbidden,
@@ -25,7 +24,7 @@ from kwhatif.configuration.resource_args import (
     shape_issues,
     within_100,
 )
-from kwhatif.configuration.strict import convert
+from kwhatif.configuration.strict import Issue, convert
 from kwhatif.dra.devices import BINDING_GATES
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_affinity import PreferredTerms

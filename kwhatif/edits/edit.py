@@ -12,7 +12,7 @@ import msgspec
 
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.kinds import Resource
-from kwhatif.model.node import Taint as NodeTaint
+from kwhatif.model.node import Taint
 from kwhatif.state.change import Change
 
 
@@ -61,11 +61,11 @@ class TaintRemoval(msgspec.Struct, frozen=True):
     effect: str | None = None
 
 
-class Taint(_Edit, frozen=True):
+class TaintNodes(_Edit, frozen=True):
     """These nodes get taints, or lose some."""
 
     nodes: tuple[str, ...]
-    added: tuple[NodeTaint, ...] = ()
+    added: tuple[Taint, ...] = ()
     removed: tuple[TaintRemoval, ...] = ()
 
 
@@ -164,7 +164,7 @@ class Recover(_Edit, frozen=True):
     nodes: tuple[str, ...]
 
 
-class Evict(_Edit, frozen=True):
+class EvictPods(_Edit, frozen=True):
     """Somebody asks the Eviction API to evict these pods."""
 
     pods: tuple[Reference, ...]
@@ -181,10 +181,21 @@ class Settle(_Edit, frozen=True):
 
 
 Plain = (
-    Cordon | Uncordon | Taint | Label | AddNodes | DeleteObjects | Scale | SetFields | Patch | Priority | Budget | Apply
+    Cordon
+    | Uncordon
+    | TaintNodes
+    | Label
+    | AddNodes
+    | DeleteObjects
+    | Scale
+    | SetFields
+    | Patch
+    | Priority
+    | Budget
+    | Apply
 )
 #: What only means something where time passes.
-Timed = Drain | Fail | Recover | Evict | Wait | Settle
+Timed = Drain | Fail | Recover | EvictPods | Wait | Settle
 Edit = Plain | Timed
 
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from kwhatif.edits.edit import AddNodes, Cordon, Resolved, Taint, TaintRemoval, Uncordon, Wrong
+from kwhatif.edits.edit import AddNodes, Cordon, Resolved, TaintNodes, TaintRemoval, Uncordon, Wrong
 from kwhatif.edits.selection import Lookup
-from kwhatif.model.node import Node, NodeCondition, NodeStatus
-from kwhatif.model.node import Taint as NodeTaint
+from kwhatif.model.node import Node, NodeCondition, NodeStatus, Taint
 from kwhatif.model.resource_slice import ResourceSlice
 from kwhatif.model.storage import CSINode
 from kwhatif.model.workload import DaemonSet
@@ -59,7 +58,7 @@ def _without_taint(node: Node) -> Node:
 # --- taints ------------------------------------------------------------------------------------------------------
 
 
-def taint(edit: Taint, lookup: Lookup) -> Resolved:
+def taint(edit: TaintNodes, lookup: Lookup) -> Resolved:
     """A taint of the same key and effect is replaced, as with `kubectl taint --overwrite`."""
     nodes = lookup.nodes(edit.nodes)
     for removal in edit.removed if nodes else ():
@@ -72,7 +71,7 @@ def taint(edit: Taint, lookup: Lookup) -> Resolved:
     return _written(nodes, [_tainted(node, edit) for node in nodes], "tainted so already")
 
 
-def _tainted(node: Node, edit: Taint) -> Node:
+def _tainted(node: Node, edit: TaintNodes) -> Node:
     taints = {(taint.key, taint.effect): taint for taint in node.spec.taints}
     for removal in edit.removed:
         taints = {place: taint for place, taint in taints.items() if not _removes(removal, taint)}
@@ -80,7 +79,7 @@ def _tainted(node: Node, edit: Taint) -> Node:
     return replace(node, spec=replace(node.spec, taints=tuple(taints.values())))
 
 
-def _removes(removal: TaintRemoval, taint: NodeTaint) -> bool:
+def _removes(removal: TaintRemoval, taint: Taint) -> bool:
     return removal.key == taint.key and removal.value in (None, taint.value) and removal.effect in (None, taint.effect)
 
 
@@ -150,7 +149,7 @@ def _like(model: Node, name: str, edit: AddNodes) -> Node:
     )
 
 
-def _is_lasting(taint: NodeTaint) -> bool:
+def _is_lasting(taint: Taint) -> bool:
     return not taint.key.startswith(_OF_STATE)
 
 

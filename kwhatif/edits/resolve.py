@@ -52,6 +52,6 @@ _RULES: Mapping[type[Any], Callable[[Any, Lookup], Resolved]] = {
     edits.Priority: policies.priority,
     edits.Scale: scaling.scale,
     edits.SetFields: objects.set_fields,
-    edits.Taint: nodes.taint,
+    edits.TaintNodes: nodes.taint,
     edits.Uncordon: nodes.uncordon,
 }

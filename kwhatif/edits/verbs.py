@@ -80,7 +80,7 @@ def _apply(text: str, words: list[Word], reader: Reader) -> Edit:
 
 def _taint(text: str, words: list[Word], _reader: Reader) -> Edit:
     nodes, added, removed = taints_of(_some(words, "node"))
-    return edits.Taint(text=text, nodes=nodes, added=added, removed=removed)
+    return edits.TaintNodes(text=text, nodes=nodes, added=added, removed=removed)
 
 
 def _label(text: str, words: list[Word], _reader: Reader) -> Edit:
@@ -220,7 +220,7 @@ def _about_nodes(kind: Callable[..., Edit]) -> Callable[[str, list[Word], Reader
 
 
 def _evict(text: str, words: list[Word], _reader: Reader) -> Edit:
-    return edits.Evict(text=text, pods=object_references(_some(words, "pod"), "pod"))
+    return edits.EvictPods(text=text, pods=object_references(_some(words, "pod"), "pod"))
 
 
 #: A verb -> what reads its words; the text is what the edit is called.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from kwhatif.dra.allocator import Allocator, InvalidPool, Shortage
+from kwhatif.dra.allocator import Allocator, InvalidPool, UnsatisfiedRequest
 from kwhatif.dra.requests import AllocationError, compile_claim
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.resource import DeviceRequest, ResourceClaim
@@ -87,7 +87,7 @@ def _answer(devices: list[plain.Item], asked: list[plain.Claim]) -> plain.Choice
         found = Allocator(within).allocate(node("n1").info(), wanted)
     except AllocationError as failure:
         return str(failure)
-    if isinstance(found, Shortage | InvalidPool):
+    if isinstance(found, UnsatisfiedRequest | InvalidPool):
         return None
     return tuple(tuple(f"{one.request}={one.device}" for one in each.devices.results) for each in found)
 

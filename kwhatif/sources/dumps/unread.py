@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.lacking import (
-    Lacking,
     NoBudgets,
     NoDevices,
     NoLimits,
@@ -23,8 +22,18 @@ from kwhatif.model.caveat.lacking import (
 #: Why a kind is unread (`Cluster.unread`): the user may not list it.
 FORBIDDEN = "no permission to list"
 
+_Lacking = (
+    type[NoBudgets]
+    | type[NoDevices]
+    | type[NoLimits]
+    | type[NoNamespaces]
+    | type[NoPriorityClasses]
+    | type[NoServices]
+    | type[NoStorage]
+    | type[NoWorkloads]
+)
 #: What several kinds are read for.
-SUBJECTS: Mapping[type[Lacking], tuple[str, ...]] = {
+SUBJECTS: Mapping[_Lacking, tuple[str, ...]] = {
     NoBudgets: ("PodDisruptionBudget",),
     NoPriorityClasses: ("PriorityClass",),
     NoNamespaces: ("Namespace",),

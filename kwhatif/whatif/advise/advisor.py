@@ -15,7 +15,7 @@ from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.report.advise import AdvisedRow, GoingRow
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.whatif.advise.by_hand import going
-from kwhatif.whatif.advise.change import Advice, Change
+from kwhatif.whatif.advise.change import Advice, AdvisedChange
 from kwhatif.whatif.advise.manifest import may_preempt, ungated, with_priority_class, with_scheduler
 from kwhatif.whatif.advise.proof import Asking, Proof, Proven
 from kwhatif.whatif.advise.refused import refused
@@ -133,7 +133,7 @@ class Advisor:
                 return Search(captured.scene, captured.objections).run()
 
     @staticmethod
-    def _searched_with(scene: Scene, first: Change) -> Searched:
+    def _searched_with(scene: Scene, first: AdvisedChange) -> Searched:
         """Where one change is sure to be needed: what else, if that alone is not enough."""
         pod = scene.revised((first,))
         profile = None if pod is None else scene.profiles.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
@@ -182,7 +182,7 @@ class Advisor:
                 return
         yield advice[-1]
 
-    def _for_refused(self) -> Iterator[Change]:
+    def _for_refused(self) -> Iterator[AdvisedChange]:
         message, namespace = self._decision.message, self._decision.pod.partition("/")[0]
         obj = self._applied.object
         pod = pod_of(obj)

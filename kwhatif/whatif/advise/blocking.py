@@ -27,7 +27,7 @@ from kwhatif.preemption.budgets import Budgets
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.whatif.advise.change import COSTS, Amount, Change
+from kwhatif.whatif.advise.change import COSTS, AdvisedChange, Amount
 
 #: What the edit `scale` can make smaller.
 Resizable = Scalable | Job
@@ -127,12 +127,12 @@ def replicas_of(workload: Resizable) -> int:
     return 1 if count is None else count
 
 
-def scale_down(workload: Resizable, by: int = 1) -> Change:
+def scale_down(workload: Resizable, by: int = 1) -> AdvisedChange:
     """So many pods less."""
     kind, key, now = type(workload).__name__, key_of(workload), replicas_of(workload)
     name, count = f"{kind.lower()}/{key}", now - by
     reference = Reference(name, RESOURCES[type(workload)], workload.metadata.name, workload.metadata.namespace)
-    return Change(
+    return AdvisedChange(
         kind="scale-down",
         by="cluster",
         target=f"{kind} {key}",
@@ -145,18 +145,18 @@ def scale_down(workload: Resizable, by: int = 1) -> Change:
     )
 
 
-def delete_pods(pods: Sequence[Pod], preemptor: PodInfo, *, moved_to: str = "") -> Change:
+def delete_pods(pods: Sequence[Pod], preemptor: PodInfo, *, moved_to: str = "") -> AdvisedChange:
     """Without these pods, by their end, by hand, or to a place where their controllers' new ones go."""
     keys = sorted(map(key_of, pods))
     kind = "wait" if all(pod.metadata.deletion_timestamp for pod in pods) else "move-pod" if moved_to else "delete-pod"
 
-    def less() -> Iterator[Change]:
+    def less() -> Iterator[AdvisedChange]:
         for pod in pods:
             yield delete_pods([each for each in pods if each is not pod], preemptor)
 
     above = any((pod.spec.priority or 0) >= preemptor.priority for pod in pods)
     extra = 0 if kind == "wait" else sum(_extra(pod.metadata.namespace) for pod in pods) + 20 * above
-    return Change(
+    return AdvisedChange(
         kind=kind,  # type: ignore[arg-type] # one of these three
         by="waiting" if kind == "wait" else "cluster",
         target=", ".join(keys),
@@ -178,10 +178,10 @@ def _is_of(job: Job, pod: Pod) -> bool:
     return owner is not None and owner.kind == "Job" and owner.name == job.metadata.name
 
 
-def job_done(job: Job, pods: Sequence[Pod]) -> Change:
+def job_done(job: Job, pods: Sequence[Pod]) -> AdvisedChange:
     """Once the Job is complete, and these pods of it have ended."""
     keys = sorted(map(key_of, pods))
-    return Change(
+    return AdvisedChange(
         kind="job-done",
         by="waiting",
         target=f"Job {key_of(job)}",

@@ -10,7 +10,7 @@ from kwhatif.report.advise import GoingRow
 from kwhatif.report.decision import Decision
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.advise.blocking import delete_pods
-from kwhatif.whatif.advise.change import Change
+from kwhatif.whatif.advise.change import AdvisedChange
 from kwhatif.whatif.advise.proof import Proven
 from kwhatif.whatif.advise.scene import Scene
 
@@ -43,7 +43,7 @@ def going(decision: Decision, scene: Scene, found: Iterable[Proven]) -> tuple[Go
 
 
 def _row(
-    by: Literal["scheduler", "hand"], change: Change, pods: Sequence[PodInfo], node: str, scene: Scene
+    by: Literal["scheduler", "hand"], change: AdvisedChange, pods: Sequence[PodInfo], node: str, scene: Scene
 ) -> GoingRow:
     violates = tuple(sorted(set(_broken(pods, scene))))
     return GoingRow(

@@ -1,4 +1,4 @@
-"""`Change`: one thing that somebody could do for a pod, in its manifest or in the cluster."""
+"""`AdvisedChange`: one thing that somebody could do for a pod, in its manifest or in the cluster."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ class Amount(NamedTuple):
     #: The smallest step that is worth saying.
     step: int
     #: The same change with another amount.
-    at: Callable[[int], Change]
+    at: Callable[[int], AdvisedChange]
 
 
-class Change(Advised, kw_only=True, eq=False):
+class AdvisedChange(Advised, kw_only=True, eq=False):
     """One change. Either `revise` changes the spec of the pod, or `edits` the cluster."""
 
     cost: int
@@ -78,7 +78,7 @@ class Change(Advised, kw_only=True, eq=False):
     data: tuple[dict[str, Any], ...] = ()
     amount: Amount | None = None
     #: The same without one of its parts each, where it has several.
-    less: Callable[[], Iterator[Change]] | None = None
+    less: Callable[[], Iterator[AdvisedChange]] | None = None
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
@@ -86,9 +86,11 @@ class Change(Advised, kw_only=True, eq=False):
         return self.kind, self.target, self.about, self.before, self.after
 
 
-def in_spec(kind: AdviceKind, revise: Revise, about: str = "", before: str = "", after: str = "") -> Change:
+def in_spec(kind: AdviceKind, revise: Revise, about: str = "", before: str = "", after: str = "") -> AdvisedChange:
     """A change of the manifest."""
-    return Change(kind=kind, by="manifest", about=about, before=before, after=after, cost=COSTS[kind], revise=revise)
+    return AdvisedChange(
+        kind=kind, by="manifest", about=about, before=before, after=after, cost=COSTS[kind], revise=revise
+    )
 
 
 def prune(spec: Spec, kind: str) -> None:
@@ -102,7 +104,7 @@ def prune(spec: Spec, kind: str) -> None:
 class Advice(NamedTuple):
     """Changes that help together, and what is known about them."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[AdvisedChange, ...]
     #: The node that they were made for.
     node: str = ""
 

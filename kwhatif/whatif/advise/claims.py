@@ -26,13 +26,13 @@ from kwhatif.model.storage import (
     StorageRequirements,
 )
 from kwhatif.state.state import State
-from kwhatif.whatif.advise.change import COSTS, Change
+from kwhatif.whatif.advise.change import COSTS, AdvisedChange
 
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
-def missing_claims(pod: Pod, state: State) -> Iterator[Change]:
+def missing_claims(pod: Pod, state: State) -> Iterator[AdvisedChange]:
     """For a claim that the pod names and that is not there: another name, or the claim."""
     claims, namespace = state.cluster.all(PersistentVolumeClaim), pod.metadata.namespace
     for volume in pod.spec.volumes:
@@ -50,7 +50,7 @@ def missing_claims(pod: Pod, state: State) -> Iterator[Change]:
         return
 
 
-def _bound(claim: PersistentVolumeClaim, state: State) -> Iterator[Change]:
+def _bound(claim: PersistentVolumeClaim, state: State) -> Iterator[AdvisedChange]:
     """Bound to a volume that is free, large enough, and of its class; to the smallest of them.
 
     Its controller does that by itself if it works: why it has not is for its events to say.
@@ -67,7 +67,7 @@ def _bound(claim: PersistentVolumeClaim, state: State) -> Iterator[Change]:
     for volume in sorted(free, key=lambda each: (parse_quantity(each.spec.capacity["storage"]), each.metadata.name))[
         :1
     ]:
-        yield Change(
+        yield AdvisedChange(
             kind="bind-claim",
             by="cluster",
             target=key_of(claim),
@@ -93,7 +93,7 @@ def _binding(claim: PersistentVolumeClaim, volume: str) -> Patch:
     return Patch(text=text, object=reference, merge=merge)
 
 
-def _provisioned(claim: PersistentVolumeClaim, storage_class: StorageClass) -> Change:
+def _provisioned(claim: PersistentVolumeClaim, storage_class: StorageClass) -> AdvisedChange:
     """Once its class has made a volume for it; here one that every node reaches."""
     name = f"pvc-{claim.metadata.namespace}-{claim.metadata.name}"
     volume = PersistentVolume(
@@ -107,7 +107,7 @@ def _provisioned(claim: PersistentVolumeClaim, storage_class: StorageClass) -> C
     )
     patch = _binding(claim, name)
     data = {"apiVersion": "v1"} | msgspec.to_builtins(volume)
-    return Change(
+    return AdvisedChange(
         kind="claim-bound",
         by="waiting",
         target=key_of(claim),
@@ -121,7 +121,7 @@ def _provisioned(claim: PersistentVolumeClaim, storage_class: StorageClass) -> C
     )
 
 
-def _other_claim(before: str, after: str) -> Change:
+def _other_claim(before: str, after: str) -> AdvisedChange:
     def revise(spec: dict[str, object]) -> None:
         volumes = spec.get("volumes")
         for volume in volumes if isinstance(volumes, list) else ():
@@ -129,7 +129,7 @@ def _other_claim(before: str, after: str) -> Change:
             if source and source.get("claimName") == before:
                 source["claimName"] = after
 
-    return Change(
+    return AdvisedChange(
         kind="other-name",
         by="manifest",
         about="PersistentVolumeClaim",
@@ -140,7 +140,7 @@ def _other_claim(before: str, after: str) -> Change:
     )
 
 
-def _new_claim(namespace: str, name: str, state: State) -> Change:
+def _new_claim(namespace: str, name: str, state: State) -> AdvisedChange:
     """Of the default class, else of the first that binds when a pod comes; its size is for its user to say."""
     classes = sorted(
         state.cluster.all(StorageClass).values(),
@@ -161,11 +161,11 @@ def _new_claim(namespace: str, name: str, state: State) -> Change:
     return created("create-claim", claim, f"{namespace}/{name}", "v1")
 
 
-def created(kind: Literal["create-claim", "create-namespace"], obj: Model, target: str, version: str) -> Change:
+def created(kind: Literal["create-claim", "create-namespace"], obj: Model, target: str, version: str) -> AdvisedChange:
     """An object that is not there yet."""
     data = {"apiVersion": version} | msgspec.to_builtins(obj)
     name = type(obj).__name__
-    return Change(
+    return AdvisedChange(
         kind=kind,
         by="cluster",
         target=target,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kwhatif.edits.edit import AddNodes, Label, Reference, Taint, TaintRemoval, Uncordon
+from kwhatif.edits.edit import AddNodes, Label, Reference, TaintNodes, TaintRemoval, Uncordon
 from kwhatif.framework.evidence import (
     CordonedNode,
     Evidence,
@@ -17,7 +17,7 @@ from kwhatif.matching.tolerations import UNSCHEDULABLE_TAINT
 from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.node import Node
 from kwhatif.state.node_info import NodeInfo
-from kwhatif.whatif.advise.change import COSTS, Amount, Change
+from kwhatif.whatif.advise.change import COSTS, AdvisedChange, Amount
 from kwhatif.whatif.advise.manifest import STATE_OF_NODE, precious
 
 #: Labels that say what a node is: nobody sets those to get a pod there.
@@ -26,11 +26,11 @@ _PAIR = re.compile(r"(?P<key>[^=!<> ]+)=(?P<value>[^=!<> ]*)")
 _MOST_NODES = 50
 
 
-def on_node(evidence: Evidence | None, node: NodeInfo) -> Iterator[Change]:
+def on_node(evidence: Evidence | None, node: NodeInfo) -> Iterator[AdvisedChange]:
     """What the node could be, so that this no longer keeps the pod away from it."""
     match evidence:
         case CordonedNode():
-            yield Change(
+            yield AdvisedChange(
                 kind="uncordon",
                 by="cluster",
                 target=node.name,
@@ -45,22 +45,22 @@ def on_node(evidence: Evidence | None, node: NodeInfo) -> Iterator[Change]:
             return
 
 
-def _untaint(taint: UntoleratedTaint, node: str) -> Change:
+def _untaint(taint: UntoleratedTaint, node: str) -> AdvisedChange:
     """Without the taint; if it says that the node is in trouble, that is for the node to get over."""
     text = f"taint {node} {taint.key}:{taint.effect}-"
     in_trouble = taint.key.startswith(STATE_OF_NODE)
     value = f"={taint.value}" if taint.value else ""
-    return Change(
+    return AdvisedChange(
         kind="node-ready" if in_trouble else "untaint",
         by="waiting" if in_trouble else "cluster",
         target=node,
         about=f"{taint.key}{value}:{taint.effect}",
         cost=COSTS["node-ready"] if in_trouble else COSTS["untaint"] + precious(taint),
-        edits=(Taint(text=text, nodes=(node,), removed=(TaintRemoval(taint.key, None, taint.effect),)),),
+        edits=(TaintNodes(text=text, nodes=(node,), removed=(TaintRemoval(taint.key, None, taint.effect),)),),
     )
 
 
-def _labelled(evidence: UnmatchedSelector, node: NodeInfo) -> Iterator[Change]:
+def _labelled(evidence: UnmatchedSelector, node: NodeInfo) -> Iterator[AdvisedChange]:
     """With the labels that the pod's node selector asks for."""
     pairs = [match for term in evidence.terms if (match := _PAIR.fullmatch(term))]
     wrong = {match["key"]: match["value"] for match in pairs if node.labels.get(match["key"]) != match["value"]}
@@ -68,7 +68,7 @@ def _labelled(evidence: UnmatchedSelector, node: NodeInfo) -> Iterator[Change]:
         return
     said = " ".join(f"{key}={value}" for key, value in wrong.items())
     reference = Reference(f"node/{node.name}", RESOURCES[Node], node.name)
-    yield Change(
+    yield AdvisedChange(
         kind="label-node",
         by="cluster",
         target=node.name,
@@ -78,9 +78,9 @@ def _labelled(evidence: UnmatchedSelector, node: NodeInfo) -> Iterator[Change]:
     )
 
 
-def add_nodes(like: str, count: int = 1) -> Change:
+def add_nodes(like: str, count: int = 1) -> AdvisedChange:
     """More nodes like one that is there."""
-    return Change(
+    return AdvisedChange(
         kind="add-nodes",
         by="cluster",
         target=like,

@@ -22,7 +22,7 @@ from kwhatif.framework.evidence import (
 from kwhatif.matching.requests import PODS
 from kwhatif.model.pod import Pod
 from kwhatif.state.node_info import NodeInfo
-from kwhatif.whatif.advise.change import Change, Revise, Spec, in_spec
+from kwhatif.whatif.advise.change import AdvisedChange, Revise, Spec, in_spec
 from kwhatif.whatif.advise.node_rules import other_nodes, soften_node_affinity
 from kwhatif.whatif.advise.pod_rules import soft_spread, soft_terms, wider
 from kwhatif.whatif.advise.requests import request_less
@@ -32,7 +32,7 @@ STATE_OF_NODE = "node.kubernetes.io/"
 _PORTS = range(1, 65_536)
 
 
-def in_manifest(pod: Pod, evidence: Evidence | None, node: NodeInfo | None) -> Iterator[Change]:
+def in_manifest(pod: Pod, evidence: Evidence | None, node: NodeInfo | None) -> Iterator[AdvisedChange]:
     """What the manifest could say instead, so that this no longer keeps the pod away from the node."""
     match evidence:
         case InsufficientResource():
@@ -54,7 +54,7 @@ def in_manifest(pod: Pod, evidence: Evidence | None, node: NodeInfo | None) -> I
             yield from soft_terms(pod, [evidence])
 
 
-def anywhere(pod: Pod) -> Iterator[Change]:
+def anywhere(pod: Pod) -> Iterator[AdvisedChange]:
     """Not bound to nodes by name: where PreFilter leaves only some nodes, or none."""
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
     if pod.spec.node_name:
@@ -63,13 +63,13 @@ def anywhere(pod: Pod) -> Iterator[Change]:
         yield in_spec("soften-node-affinity", soften_node_affinity, about="its nodes by name")
 
 
-def ungated(pod: Pod) -> Change:
+def ungated(pod: Pod) -> AdvisedChange:
     """Without its scheduling gates."""
     gates = ", ".join(gate.name for gate in pod.spec.scheduling_gates)
     return in_spec("drop-gates", lambda spec: _drop(spec, "schedulingGates"), before=gates)
 
 
-def with_scheduler(name: str, before: str) -> Change:
+def with_scheduler(name: str, before: str) -> AdvisedChange:
     """Left to another scheduler."""
 
     def revise(spec: Spec) -> None:
@@ -78,7 +78,7 @@ def with_scheduler(name: str, before: str) -> Change:
     return in_spec("scheduler-name", revise, before=before, after=name)
 
 
-def with_priority_class(name: str, before: str) -> Change:
+def with_priority_class(name: str, before: str) -> AdvisedChange:
     """Of another priority class."""
 
     def revise(spec: Spec) -> None:
@@ -89,7 +89,7 @@ def with_priority_class(name: str, before: str) -> Change:
     return in_spec("priority-class", revise, before=before, after=name)
 
 
-def may_preempt() -> Change:
+def may_preempt() -> AdvisedChange:
     """Allowed to evict pods of lower priority."""
 
     def revise(spec: Spec) -> None:
@@ -102,13 +102,13 @@ def _drop(spec: Spec, field: str) -> None:
     spec.pop(field, None)
 
 
-def _less(evidence: InsufficientResource) -> Iterator[Change]:
+def _less(evidence: InsufficientResource) -> Iterator[AdvisedChange]:
     free = evidence.allocatable - evidence.used
     if evidence.resource != PODS and 0 < free < evidence.requested:
         yield request_less(evidence.resource, evidence.requested, evidence.requested - free)
 
 
-def _tolerate(taint: UntoleratedTaint) -> Change:
+def _tolerate(taint: UntoleratedTaint) -> AdvisedChange:
     entry = {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
     if not taint.value:
         entry = {"key": taint.key, "operator": "Exists", "effect": taint.effect}
@@ -131,7 +131,7 @@ def precious(taint: UntoleratedTaint) -> int:
 # --- host ports --------------------------------------------------------------------------------------------------
 
 
-def _ports(evidence: PortConflict, node: NodeInfo) -> Iterator[Change]:
+def _ports(evidence: PortConflict, node: NodeInfo) -> Iterator[AdvisedChange]:
     taken = {port.port for other in node.pods for port in other.ports}
     other = next((port for port in (*_PORTS[evidence.port :], *_PORTS) if port not in taken), None)
     before = f"{evidence.port}/{evidence.protocol}"

@@ -14,10 +14,10 @@ from kwhatif.model.affinity import NodeSelectorTerm
 from kwhatif.model.meta import Requirement
 from kwhatif.model.pod import Pod
 from kwhatif.state.node_info import NodeInfo
-from kwhatif.whatif.advise.change import PREFERRED, REQUIRED, WEIGHT, Change, Revise, Spec, in_spec, prune
+from kwhatif.whatif.advise.change import PREFERRED, REQUIRED, WEIGHT, AdvisedChange, Revise, Spec, in_spec, prune
 
 
-def other_nodes(pod: Pod, evidence: UnmatchedSelector, node: NodeInfo) -> Iterator[Change]:
+def other_nodes(pod: Pod, evidence: UnmatchedSelector, node: NodeInfo) -> Iterator[AdvisedChange]:
     """The part of node selector and node affinity that the node does not match."""
     wanted = pod.spec.node_selector or {}
     wrong = {key: value for key, value in wanted.items() if node.labels.get(key) != value}
@@ -65,7 +65,7 @@ def _drop_pairs(spec: Spec, keys: Mapping[str, str]) -> None:
         del spec["nodeSelector"]
 
 
-def _widened(terms: Sequence[NodeSelectorTerm], node: NodeInfo) -> Iterator[Change]:
+def _widened(terms: Sequence[NodeSelectorTerm], node: NodeInfo) -> Iterator[AdvisedChange]:
     """The node's own value as one more of those that an expression takes, where that is all that is wrong."""
     for at, term in enumerate(terms):
         wrong = [place for place, need in enumerate(term.match_expressions) if not _meets(need, node)]

@@ -12,7 +12,7 @@ from kwhatif.matching.labels import SelectorError
 from kwhatif.model.affinity import PodAffinityTerm, TopologySpreadConstraint
 from kwhatif.model.pod import Pod
 from kwhatif.report.advise import AdviceKind
-from kwhatif.whatif.advise.change import PREFERRED, REQUIRED, WEIGHT, Change, Spec, in_spec
+from kwhatif.whatif.advise.change import PREFERRED, REQUIRED, WEIGHT, AdvisedChange, Spec, in_spec
 
 #: What each further term costs that is softened with the first.
 _ANOTHER_TERM = 15
@@ -20,7 +20,7 @@ _ANOTHER_TERM = 15
 OwnTerm = PodAffinityUnmatched | PodAntiAffinityMatched
 
 
-def wider(pod: Pod, evidence: SpreadSkew) -> Iterator[Change]:
+def wider(pod: Pod, evidence: SpreadSkew) -> Iterator[AdvisedChange]:
     """The skew that there would be."""
     skew = evidence.matching + evidence.self_match - evidence.minimum
     for place, constraint in enumerate(pod.spec.topology_spread_constraints):
@@ -29,14 +29,14 @@ def wider(pod: Pod, evidence: SpreadSkew) -> Iterator[Change]:
             return
 
 
-def _skewed(place: int, key: str, before: int, skew: int) -> Change:
+def _skewed(place: int, key: str, before: int, skew: int) -> AdvisedChange:
     def revise(spec: Spec) -> None:
         spec["topologySpreadConstraints"][place]["maxSkew"] = skew
 
     return in_spec("widen-skew", revise, about=key, before=str(before), after=str(skew))
 
 
-def soft_spread(pod: Pod, key: str) -> Iterator[Change]:
+def soft_spread(pod: Pod, key: str) -> Iterator[AdvisedChange]:
     """Every constraint over this key is preferred instead of required."""
     places = [
         place for place, constraint in enumerate(pod.spec.topology_spread_constraints) if _is_hard(constraint, key)
@@ -54,7 +54,7 @@ def _is_hard(constraint: TopologySpreadConstraint, key: str) -> bool:
     return constraint.topology_key == key and constraint.when_unsatisfiable == "DoNotSchedule"
 
 
-def soft_terms(pod: Pod, objecting: Sequence[OwnTerm]) -> Iterator[Change]:
+def soft_terms(pod: Pod, objecting: Sequence[OwnTerm]) -> Iterator[AdvisedChange]:
     """The terms that object are preferred instead; they are all of affinity, or all of anti-affinity."""
     affinity = pod.spec.affinity
     away = isinstance(objecting[0], PodAntiAffinityMatched)
@@ -73,7 +73,7 @@ def soft_terms(pod: Pod, objecting: Sequence[OwnTerm]) -> Iterator[Change]:
             del side[REQUIRED]
         side.setdefault(PREFERRED, []).extend({"weight": WEIGHT, "podAffinityTerm": term} for term in soft)
 
-    def less() -> Iterator[Change]:
+    def less() -> Iterator[AdvisedChange]:
         for term in objecting if len(objecting) > 1 else ():
             yield from soft_terms(pod, [each for each in objecting if each is not term])
 

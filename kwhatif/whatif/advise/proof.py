@@ -13,7 +13,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.report.decision import Decision
 from kwhatif.state.change import Upsert
-from kwhatif.whatif.advise.change import Advice, Amount, Change
+from kwhatif.whatif.advise.change import Advice, AdvisedChange, Amount
 from kwhatif.whatif.advise.revise import revised
 from kwhatif.whatif.applying.applied import Applied
 from kwhatif.whatif.applying.edited import Given, edit_session
@@ -66,14 +66,14 @@ class Asking:
         """How many times the question was asked."""
         return len(self._known)
 
-    def ask(self, changes: Sequence[Change]) -> Proof | None:
+    def ask(self, changes: Sequence[AdvisedChange]) -> Proof | None:
         """What becomes of the workload with these changes; None where they cannot be made."""
         key = tuple(change.key for change in changes)
         if key not in self._known:
             self._known[key] = self._ask(changes)
         return self._known[key]
 
-    def _ask(self, changes: Sequence[Change]) -> Proof | None:
+    def _ask(self, changes: Sequence[AdvisedChange]) -> Proof | None:
         session, workload = self._session, self._workload
         edits = [Given("advice", edit) for change in changes for edit in change.edits]
         if edits:
@@ -183,7 +183,7 @@ def _on_step(amount: Amount, low: int, high: int) -> int:
     return rounded if low < rounded < high else middle
 
 
-def _with(advice: Advice, place: int, change: Change) -> Advice:
+def _with(advice: Advice, place: int, change: AdvisedChange) -> Advice:
     return advice._replace(changes=(*advice.changes[:place], change, *advice.changes[place + 1 :]))
 
 

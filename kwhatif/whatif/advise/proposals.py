@@ -28,7 +28,7 @@ from kwhatif.whatif.advise.blocking import (
     scale_down,
     suspects,
 )
-from kwhatif.whatif.advise.change import Change
+from kwhatif.whatif.advise.change import AdvisedChange
 from kwhatif.whatif.advise.claims import missing_claims
 from kwhatif.whatif.advise.cluster import on_node
 from kwhatif.whatif.advise.manifest import anywhere, in_manifest, ungated, with_scheduler
@@ -44,8 +44,8 @@ _MOST_WORKLOADS = 4
 
 
 def proposals(
-    scene: Scene, made: Sequence[Change], trial: Trial, name: str, obstacles: Sequence[Obstacle]
-) -> Iterator[Change]:
+    scene: Scene, made: Sequence[AdvisedChange], trial: Trial, name: str, obstacles: Sequence[Obstacle]
+) -> Iterator[AdvisedChange]:
     """Changes that may end the first of the obstacles to the node; `made` are those that were made already."""
     first, pod = obstacles[0], trial.pod.pod
     node = trial.node(name)
@@ -66,7 +66,9 @@ def proposals(
         yield from _without_pods(scene, made, trial, name, first)
 
 
-def _several_terms(scene: Scene, made: Sequence[Change], trial: Trial, name: str, first: Obstacle) -> Iterator[Change]:
+def _several_terms(
+    scene: Scene, made: Sequence[AdvisedChange], trial: Trial, name: str, first: Obstacle
+) -> Iterator[AdvisedChange]:
     """All terms of affinity, or of anti-affinity, that object one after another: the filter names only the first."""
     objecting: list[OwnTerm] = []
     evidence = first.evidence
@@ -81,7 +83,9 @@ def _several_terms(scene: Scene, made: Sequence[Change], trial: Trial, name: str
         yield from soft_terms(trial.pod.pod, objecting)
 
 
-def _without_pods(scene: Scene, made: Sequence[Change], trial: Trial, name: str, first: Obstacle) -> Iterator[Change]:
+def _without_pods(
+    scene: Scene, made: Sequence[AdvisedChange], trial: Trial, name: str, first: Obstacle
+) -> Iterator[AdvisedChange]:
     node = trial.node(name)
     if node is None:
         return
@@ -92,7 +96,7 @@ def _without_pods(scene: Scene, made: Sequence[Change], trial: Trial, name: str,
     yield from _scaled(scene, made, trial, name, first, ranked)
 
 
-def _deletions(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInfo]) -> Iterator[Change]:
+def _deletions(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInfo]) -> Iterator[AdvisedChange]:
     """The fewest pods without which the first obstacle is gone."""
     dying = [pod for pod in ranked if pod.terminating]
     if dying and _is_gone(trial, name, first, dying):
@@ -154,11 +158,11 @@ def _is_gone(trial: Trial, name: str, first: Obstacle, pods: Sequence[PodInfo]) 
     return obstacles is not None and not any(_is_same(each, first) for each in obstacles)
 
 
-def _without(pods: Sequence[PodInfo], trial: Trial) -> Change:
+def _without(pods: Sequence[PodInfo], trial: Trial) -> AdvisedChange:
     return delete_pods([pod.pod for pod in pods], trial.pod)
 
 
-def landing_elsewhere(scene: Scene, trial: Trial, name: str, change: Change) -> Change:
+def landing_elsewhere(scene: Scene, trial: Trial, name: str, change: AdvisedChange) -> AdvisedChange:
     """The deletion of a pod that a controller makes anew: where the new one goes, if the pod has taken its place."""
     keys = change.target.split(", ")
     if change.kind != "delete-pod" or len(keys) != 1 or keys[0] not in scene.state.pods:
@@ -182,7 +186,7 @@ def _landing(scene: Scene, gone: Pod, state: State) -> str:
     return result.node or "" if result is not None and result.outcome == "Placed" else ""
 
 
-def _completed(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInfo]) -> Iterator[Change]:
+def _completed(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInfo]) -> Iterator[AdvisedChange]:
     """Once a Job of some of these is complete: all its pods are gone then."""
     jobs: dict[str, Job] = {}
     for pod in ranked:
@@ -196,8 +200,8 @@ def _completed(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInf
 
 
 def _scaled(
-    scene: Scene, made: Sequence[Change], trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInfo]
-) -> Iterator[Change]:
+    scene: Scene, made: Sequence[AdvisedChange], trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInfo]
+) -> Iterator[AdvisedChange]:
     """Fewer pods of the workloads that own these; their controllers choose which go."""
     workloads: dict[tuple[str, str], Resizable] = {}
     for pod in ranked:
@@ -207,7 +211,7 @@ def _scaled(
         if len(workloads) >= _MOST_WORKLOADS:
             break
     for workload in workloads.values():
-        helps: Change | None = None
+        helps: AdvisedChange | None = None
         for by in _steps(replicas_of(workload)):
             change = scale_down(workload, by)
             scaled = scene.trial((*made, change))

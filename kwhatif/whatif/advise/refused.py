@@ -17,7 +17,7 @@ from kwhatif.model.workload import Namespace
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.advise.blocking import Resizable, delete_pods, job_done, owner_of_pod, pods_of_job, scale_down
-from kwhatif.whatif.advise.change import COSTS, Change
+from kwhatif.whatif.advise.change import COSTS, AdvisedChange
 from kwhatif.whatif.advise.claims import created
 from kwhatif.whatif.advise.requests import request_less
 
@@ -29,7 +29,9 @@ _EXCEEDED = re.compile(
 )
 
 
-def refused(message: str, namespace: str, pod: Pod | None, own: tuple[str, str], state: State) -> Iterator[Change]:
+def refused(
+    message: str, namespace: str, pod: Pod | None, own: tuple[str, str], state: State
+) -> Iterator[AdvisedChange]:
     """For a pod that is not even created: a quota that is used up, a namespace that is not there.
 
     Args:
@@ -51,7 +53,7 @@ def refused(message: str, namespace: str, pod: Pod | None, own: tuple[str, str],
         yield created("create-namespace", Namespace(metadata=ObjectMeta(name=namespace)), namespace, "v1")
 
 
-def _fewer_in(namespace: str, pod: Pod, own: tuple[str, str], state: State) -> Iterator[Change]:
+def _fewer_in(namespace: str, pod: Pod, own: tuple[str, str], state: State) -> Iterator[AdvisedChange]:
     """What uses the quota goes: fewer pods of workloads, Jobs that complete, pods that nobody makes anew."""
     workloads: dict[tuple[str, str], Resizable] = {}
     alone: list[PodInfo] = []
@@ -74,7 +76,7 @@ def _fewer_in(namespace: str, pod: Pod, own: tuple[str, str], state: State) -> I
         yield delete_pods([each.pod for each in alone[:_MOST_TRIED]], preemptor)
 
 
-def _of_quota(quota: ResourceQuota, exceeded: re.Match[str], requested: dict[str, int]) -> Iterator[Change]:
+def _of_quota(quota: ResourceQuota, exceeded: re.Match[str], requested: dict[str, int]) -> Iterator[AdvisedChange]:
     key = f"{quota.metadata.namespace}/{quota.metadata.name}"
     asked, used, limited = (_amounts(exceeded[name]) for name in ("requested", "used", "limited"))
     hard = {name: used[name] + asked[name] for name in asked if used.get(name, 0) + asked[name] > limited.get(name, 0)}
@@ -83,7 +85,7 @@ def _of_quota(quota: ResourceQuota, exceeded: re.Match[str], requested: dict[str
     reference = Reference(
         f"resourcequota/{key}", RESOURCES[ResourceQuota], quota.metadata.name, quota.metadata.namespace
     )
-    yield Change(
+    yield AdvisedChange(
         kind="raise-quota",
         by="cluster",
         target=key,

@@ -6,16 +6,16 @@ from typing import Any
 
 from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
 from kwhatif.model.quantity import ceil_to_milli, milli_value, parse_quantity, value
-from kwhatif.whatif.advise.change import COSTS, Amount, Change, Revise, Spec
+from kwhatif.whatif.advise.change import COSTS, AdvisedChange, Amount, Revise, Spec
 
 _KI, _MI = 1 << 10, 1 << 20
 
 
-def request_less(resource: str, requested: int, cut: int) -> Change:
+def request_less(resource: str, requested: int, cut: int) -> AdvisedChange:
     """Ask for `cut` less of a resource, of which the whole pod asks for `requested` (milli-cpu, bytes, units)."""
     left = requested - cut
     step = _MI if resource in (MEMORY, EPHEMERAL_STORAGE) and requested > 64 * _MI else 1
-    return Change(
+    return AdvisedChange(
         kind="request-less",
         by="manifest",
         about=resource,

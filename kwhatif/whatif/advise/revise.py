@@ -12,7 +12,7 @@ from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.job import CronJob
 from kwhatif.model.pod import Pod
 from kwhatif.report.advise import PatchRow
-from kwhatif.whatif.advise.change import Change
+from kwhatif.whatif.advise.change import AdvisedChange
 from kwhatif.whatif.advise.json_patch import json_patch
 
 
@@ -24,7 +24,7 @@ def _steps(obj: KubernetesObject | CustomResource, path: str) -> list[str]:
     return ["spec", *(["jobTemplate", "spec"] if isinstance(obj, CronJob) else []), "template", "spec"]
 
 
-def revised(obj: Any, changes: Iterable[Change], paths: Sequence[str] = ()) -> Any | None:
+def revised(obj: Any, changes: Iterable[AdvisedChange], paths: Sequence[str] = ()) -> Any | None:
     """The object with these changes of the pod that it is, or that it has a template of.
 
     Args:
@@ -69,7 +69,9 @@ def pod_of(obj: Any) -> Pod | None:
     return msgspec.convert({"kind": "Pod", "metadata": {"namespace": obj.metadata.namespace}, "spec": spec}, Pod)
 
 
-def patch_of(obj: Any, before: Sequence[Change], change: Change, paths: Sequence[str] = ()) -> tuple[PatchRow, ...]:
+def patch_of(
+    obj: Any, before: Sequence[AdvisedChange], change: AdvisedChange, paths: Sequence[str] = ()
+) -> tuple[PatchRow, ...]:
     """The JSON patch (RFC 6902) that makes the change in the object, after the changes before it."""
     if change.revise is None:
         return ()

@@ -11,7 +11,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.report.advise import AdviceRow, Advised, AdvisedChangeRow, LeftRow
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.whatif.advise.blocking import owner_of_pod
-from kwhatif.whatif.advise.change import Advice, Change
+from kwhatif.whatif.advise.change import Advice, AdvisedChange
 from kwhatif.whatif.advise.proof import Proof, Proven
 from kwhatif.whatif.advise.revise import patch_of, pod_of
 from kwhatif.whatif.advise.scene import Obstacle
@@ -75,7 +75,7 @@ class Rows:
         """Each change of the manifest has a patch, to be made after those before it."""
         return tuple(self._change(change, advice.changes[:place]) for place, change in enumerate(advice.changes))
 
-    def _change(self, change: Change, before: Sequence[Change]) -> AdvisedChangeRow:
+    def _change(self, change: AdvisedChange, before: Sequence[AdvisedChange]) -> AdvisedChangeRow:
         obj = self._object
         kind = obj.kind if isinstance(obj, CustomResource) else type(obj).__name__
         return AdvisedChangeRow(
@@ -88,7 +88,7 @@ class Rows:
         )
 
 
-def _edits_of(change: Change) -> tuple[str | dict[str, Any], ...]:
+def _edits_of(change: AdvisedChange) -> tuple[str | dict[str, Any], ...]:
     if change.data:
         return change.data
     return tuple(edit.text for edit in change.edits)

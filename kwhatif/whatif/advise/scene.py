@@ -23,7 +23,7 @@ from kwhatif.state.change import Delete
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.whatif.advise.change import Change
+from kwhatif.whatif.advise.change import AdvisedChange
 from kwhatif.whatif.advise.revise import revised
 from kwhatif.whatif.applying.edited import make_edit
 
@@ -127,14 +127,14 @@ class Scene:
         self.trials = 0
         self._states: dict[tuple[tuple[str, ...], ...], State | None] = {(): state}
 
-    def trial(self, changes: Sequence[Change]) -> Trial | None:
+    def trial(self, changes: Sequence[AdvisedChange]) -> Trial | None:
         """With these changes; None where they cannot be made."""
         self.trials += 1
         state = self._edited(changes)
         pod = None if state is None else self.revised(changes)
         return None if state is None or pod is None else Trial(self, pod, state)
 
-    def revised(self, changes: Sequence[Change]) -> PodInfo | None:
+    def revised(self, changes: Sequence[AdvisedChange]) -> PodInfo | None:
         """The pod as its manifest would make it then; None where the API server would not take it."""
         if all(change.revise is None for change in changes):
             return self.pod
@@ -142,7 +142,7 @@ class Scene:
         pod = None if made is None else stored_pod(made, self.state.cluster)
         return None if pod is None or isinstance(pod, Denied) else PodInfo(pod)
 
-    def _edited(self, changes: Sequence[Change]) -> State | None:
+    def _edited(self, changes: Sequence[AdvisedChange]) -> State | None:
         """The state with the edits of these changes, of which the same few are asked for again and again."""
         changes = [change for change in changes if change.edits]
         key = tuple(change.key for change in changes)
@@ -155,7 +155,7 @@ class Scene:
         return self._states[key]
 
 
-def _with_edits(state: State, change: Change, namespace: str) -> State | None:
+def _with_edits(state: State, change: AdvisedChange, namespace: str) -> State | None:
     """A fork with the change; None where it cannot be made."""
     state = state.fork()
     try:

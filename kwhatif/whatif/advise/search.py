@@ -10,7 +10,7 @@ from kwhatif.framework.evidence import InsufficientResource
 from kwhatif.framework.status import Verdict
 from kwhatif.matching.requests import PODS
 from kwhatif.state.node_info import NodeInfo
-from kwhatif.whatif.advise.change import Advice, Change
+from kwhatif.whatif.advise.change import Advice, AdvisedChange
 from kwhatif.whatif.advise.cluster import add_nodes
 from kwhatif.whatif.advise.proposals import landing_elsewhere, proposals
 from kwhatif.whatif.advise.scene import Obstacle, Scene, Trial
@@ -32,7 +32,7 @@ class Target(NamedTuple):
     """A node that the pod is to fit on, and what has to be done for the node to be there."""
 
     node: str
-    base: tuple[Change, ...] = ()
+    base: tuple[AdvisedChange, ...] = ()
 
 
 class Searched(NamedTuple):
@@ -47,7 +47,7 @@ class Search:
     """All advice for a scene that consists of as few changes as possible."""
 
     def __init__(
-        self, scene: Scene, objections: Mapping[str, Sequence[Verdict]], prefix: tuple[Change, ...] = ()
+        self, scene: Scene, objections: Mapping[str, Sequence[Verdict]], prefix: tuple[AdvisedChange, ...] = ()
     ) -> None:
         """Set up.
 
@@ -64,7 +64,7 @@ class Search:
 
     def run(self) -> Searched:
         """First single changes; pairs only where none of those helps, and so on."""
-        frontiers: dict[Target, list[tuple[Change, ...]]] = {target: [target.base] for target in self._targets()}
+        frontiers: dict[Target, list[tuple[AdvisedChange, ...]]] = {target: [target.base] for target in self._targets()}
         for _ in range(MOST_CHANGES + 1):
             found = self._level(frontiers)
             if found:
@@ -72,10 +72,10 @@ class Search:
         nearest = self._nearest
         return Searched((), *(() if nearest is None else nearest[2:]))
 
-    def _level(self, frontiers: dict[Target, list[tuple[Change, ...]]]) -> list[Advice]:
+    def _level(self, frontiers: dict[Target, list[tuple[AdvisedChange, ...]]]) -> list[Advice]:
         """Those of the combinations that are enough; the others grow by one change."""
         found: list[Advice] = []
-        longer: dict[Target, list[tuple[Change, ...]]] = {}
+        longer: dict[Target, list[tuple[AdvisedChange, ...]]] = {}
         fewest = min((len(each) for all_ in frontiers.values() for each in all_), default=0)
         for target, combinations in frontiers.items():
             for changes in nsmallest(_WIDTH, combinations, key=lambda each: Advice(each).cost):
@@ -99,21 +99,21 @@ class Search:
         frontiers.update(longer)
         return found
 
-    def _finished(self, changes: tuple[Change, ...], trial: Trial, target: Target) -> Iterator[Advice]:
+    def _finished(self, changes: tuple[AdvisedChange, ...], trial: Trial, target: Target) -> Iterator[Advice]:
         if not changes:
             return  # it fits as it is
         last = landing_elsewhere(self._scene, trial, target.node, changes[-1])
         yield Advice((*changes[:-1], last), target.node)
 
     def _grown(
-        self, changes: tuple[Change, ...], trial: Trial, target: Target, obstacles: Sequence[Obstacle]
-    ) -> Iterator[tuple[Change, ...]]:
+        self, changes: tuple[AdvisedChange, ...], trial: Trial, target: Target, obstacles: Sequence[Obstacle]
+    ) -> Iterator[tuple[AdvisedChange, ...]]:
         keys = {change.key for change in changes}
         for change in proposals(self._scene, changes, trial, target.node, obstacles):
             if change.key not in keys:
                 yield (*changes, change)
 
-    def _note(self, changes: tuple[Change, ...], target: Target, obstacles: Sequence[Obstacle]) -> None:
+    def _note(self, changes: tuple[AdvisedChange, ...], target: Target, obstacles: Sequence[Obstacle]) -> None:
         """Remember what comes nearest."""
         advice = Advice(changes, target.node)
         if self._nearest is None or (len(obstacles), len(changes)) < self._nearest[:2]:

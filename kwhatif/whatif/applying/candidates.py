@@ -37,7 +37,7 @@ from kwhatif.workloads.rolling.update import Rollout, WorkloadUpdate
 from kwhatif.workloads.rollout import applied_to, plan_update, restart, unstarted
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class PlannedPod(msgspec.Struct, frozen=True):
     """A pod that would be created: as the API server stores it, or refused."""
 
     pod: Pod
@@ -142,7 +142,7 @@ class Planner:
         name = f"{resource.kind} {key_of(resource)}"
         return WorkloadUpdate("changed", running, added, caveat=UnknownController(workload=name))
 
-    def admit(self, applied: Applied, groups: Iterable[ReplicaGroup]) -> Iterator[Candidate]:
+    def admit(self, applied: Applied, groups: Iterable[ReplicaGroup]) -> Iterator[PlannedPod]:
         """The pods of these groups, created one after another."""
         if isinstance(applied.object, Pod) and (applied.anew or not self._admission):
             for group in groups:
@@ -155,14 +155,14 @@ class Planner:
                 self._add_replica_set(applied.object, group.pod)
             refusal = self._refused_claim(group.claims)
             if refusal:
-                yield from (Candidate(pod, refusal=refusal) for pod in group.pods())
+                yield from (PlannedPod(pod, refusal=refusal) for pod in group.pods())
                 continue
             if self._admission:
                 yield from self._admit_group(self._named(group))
             else:
                 yield from map(self._stored, group.pods())
 
-    def admit_one(self, applied: Applied, group: ReplicaGroup) -> Candidate:
+    def admit_one(self, applied: Applied, group: ReplicaGroup) -> PlannedPod:
         """The first pod of the group, as if it were the only one to be created: quotas do not count it afterwards."""
         one = ReplicaGroup(group.pod, group.names[:1], group.claims)
         (candidate,) = self.admit(applied, [one])
@@ -170,9 +170,9 @@ class Planner:
             self.usage.release(candidate.pod)
         return candidate
 
-    def _stored(self, pod: Pod) -> Candidate:
+    def _stored(self, pod: Pod) -> PlannedPod:
         stored = stored_pod(pod, self.cluster)
-        return Candidate(pod, refusal=stored.message) if isinstance(stored, Denied) else Candidate(stored)
+        return PlannedPod(pod, refusal=stored.message) if isinstance(stored, Denied) else PlannedPod(stored)
 
     def take_back(self, pod: Pod) -> None:
         """A pod stays that was taken to be removed."""
@@ -187,17 +187,17 @@ class Planner:
         used.update(group.names)
         return group
 
-    def _admit_group(self, group: ReplicaGroup) -> Iterator[Candidate]:
+    def _admit_group(self, group: ReplicaGroup) -> Iterator[PlannedPod]:
         rows: tuple[ChangeRow, ...] = ()
         last: Sequence[FieldChange] | None = None
         results = admit_replicas(group.pod, group.names, self.cluster, self.usage)
         for pod, result in zip(group.pods(), results, strict=True):
             if isinstance(result, Denied):
-                yield Candidate(pod, refusal=result.message)
+                yield PlannedPod(pod, refusal=result.message)
                 continue
             if result.changes is not last:
                 last, rows = result.changes, change_rows(result.changes)
-            yield Candidate(self._created(result.object), rows)
+            yield PlannedPod(self._created(result.object), rows)
 
     def _created(self, pod: Pod) -> Pod:
         """The pod once it exists, with the claims that are made for it."""

@@ -19,7 +19,7 @@ from kwhatif.model.workload import PodSource
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.applying.applied import Applied
-from kwhatif.whatif.applying.candidates import Candidate, Planner
+from kwhatif.whatif.applying.candidates import PlannedPod, Planner
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.placing.queue import in_queue_order
 from kwhatif.whatif.placing.sleeping import asleep
@@ -29,7 +29,7 @@ from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.rollout import unstarted
 
 
-def pods_without_end(applied: Applied, planner: Planner) -> Iterator[Candidate]:
+def pods_without_end(applied: Applied, planner: Planner) -> Iterator[PlannedPod]:
     """More pods of the workload, each made and admitted when it is asked for."""
     obj, cluster = applied.object, planner.cluster
     if isinstance(obj, CustomResource):
@@ -43,7 +43,7 @@ def pods_without_end(applied: Applied, planner: Planner) -> Iterator[Candidate]:
         elif not applied.anew:
             wrong = check_workload(workload, cluster)
             if wrong is not None:
-                yield Candidate(stand_in(applied), refusal=wrong.message)
+                yield PlannedPod(stand_in(applied), refusal=wrong.message)
                 return
             cluster.add(default_object(workload))
         more = more_pods(workload, cluster)
@@ -58,14 +58,14 @@ def stand_in(applied: Applied) -> Pod:
     return Pod(metadata=replace(Pod().metadata, name=meta.name or meta.generate_name, namespace=meta.namespace))
 
 
-class Waiting(NamedTuple):
+class PendingToTry(NamedTuple):
     """The cluster's pending pods that are tried, the first to come last; a caveat names those that sleep."""
 
     pods: list[PodInfo]
     caveat: Caveat | None
 
 
-def waiting(session: Session, state: State, applied: Sequence[Applied], counted: Sequence[Applied]) -> Waiting:
+def waiting(session: Session, state: State, applied: Sequence[Applied], counted: Sequence[Applied]) -> PendingToTry:
     """Those that sleep are left out.
 
     None does where pods wait of a workload that is asked for by name, as `judge` has it.
@@ -87,8 +87,8 @@ def waiting(session: Session, state: State, applied: Sequence[Applied], counted:
     keys = {info.key for info in sleeping}
     tried = in_queue_order([info for info in ours if info.key not in keys], events)[::-1]
     if not sleeping:
-        return Waiting(tried, None)
-    return Waiting(tried, PendingAsleep(pods=tuple(info.key for info in in_queue_order(sleeping, events))))
+        return PendingToTry(tried, None)
+    return PendingToTry(tried, PendingAsleep(pods=tuple(info.key for info in in_queue_order(sleeping, events))))
 
 
 def _has_pending(applied: Applied, state: State) -> bool:

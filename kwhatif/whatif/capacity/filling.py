@@ -21,7 +21,7 @@ from kwhatif.report.capacity import CountedRow, FitRow, StopOutcome, StopRow
 from kwhatif.report.decision import Decision
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.applying.applied import Applied, apply_claims, apply_surroundings
-from kwhatif.whatif.applying.candidates import Candidate, Planner
+from kwhatif.whatif.applying.candidates import PlannedPod, Planner
 from kwhatif.whatif.capacity.coming import pods_without_end, stand_in, waiting
 from kwhatif.whatif.capacity.daemons import run_daemons
 from kwhatif.whatif.capacity.room import Shortage, requests_of, shortage
@@ -52,7 +52,7 @@ class _Source(msgspec.Struct):
     """The pods of one workload, one after another, and where those of whole sets are."""
 
     part: Part
-    pods: Iterator[Candidate]
+    pods: Iterator[PlannedPod]
     priority: int = 0
     requests: Resources | None = None
     nodes: dict[str, int] = {}
@@ -62,7 +62,7 @@ class _Next(NamedTuple):
     """A pod of the set that is on its way."""
 
     source: _Source
-    candidate: Candidate
+    candidate: PlannedPod
     info: PodInfo
 
 
@@ -116,7 +116,7 @@ class Filling:
             for _ in range(source.part.times):
                 candidate = next(source.pods, None)
                 if candidate is None:
-                    candidate = Candidate(stand_in(source.part.applied), refusal="no pods are made of it")
+                    candidate = PlannedPod(stand_in(source.part.applied), refusal="no pods are made of it")
                 info = PodInfo(candidate.pod)
                 if source.requests is None:
                     source.priority, source.requests = info.priority, info.resources.requested

@@ -25,7 +25,7 @@ from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.applying.applied import Applied
-from kwhatif.whatif.applying.candidates import Candidate
+from kwhatif.whatif.applying.candidates import PlannedPod
 from kwhatif.whatif.deciding.nearest_miss import nearest_miss
 from kwhatif.whatif.deciding.preemption_rows import preemption_row
 from kwhatif.whatif.deciding.unknown_names import unknown_objects
@@ -53,7 +53,7 @@ def ignored(pod: Pod) -> Decision:
     return decision_about(pod, "Ignored", message=f"no profile is named {name}: this scheduler leaves the pod alone")
 
 
-def denied(candidate: Candidate, cluster: Cluster) -> Decision:
+def denied(candidate: PlannedPod, cluster: Cluster) -> Decision:
     """The API server refuses the pod; perhaps since it names what is not there."""
     unknown = unknown_objects(candidate.pod, cluster)
     near = NearRow(unknown=unknown) if unknown else None
@@ -64,7 +64,7 @@ def refusal(applied: Applied, message: str, cluster: Cluster) -> Decision:
     """The API server does not take an object: it stands for its only pod."""
     meta = applied.object.metadata
     pod = Pod(metadata=replace(Pod().metadata, name=meta.name or meta.generate_name, namespace=meta.namespace))
-    return replace(denied(Candidate(pod, refusal=message), cluster), source=applied.source)
+    return replace(denied(PlannedPod(pod, refusal=message), cluster), source=applied.source)
 
 
 #: From the objections to each node, by its name, the nodes to show, and how many others each stands for.

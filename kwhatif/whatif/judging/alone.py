@@ -13,7 +13,7 @@ from kwhatif.report.decision import Decision
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.applying.applied import Applied
-from kwhatif.whatif.applying.candidates import Candidate, Planner
+from kwhatif.whatif.applying.candidates import PlannedPod, Planner
 from kwhatif.whatif.deciding.caveats import caveats_of
 from kwhatif.whatif.deciding.decide import decide, denied, ignored, refusal
 
@@ -54,7 +54,7 @@ class Alone:
             judged = len(update.added.pods)
             self._caveats[TooManyPods(workload=workload, count=judged + left_out, judged=judged)] = None
 
-    def decide(self, candidate: Candidate) -> Decision:
+    def decide(self, candidate: PlannedPod) -> Decision:
         """The decision about a pod as if it were the next in the queue."""
         if candidate.refusal:
             return denied(candidate, self._snapshot.cluster)

@@ -19,7 +19,7 @@ from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSe
 from kwhatif.report.decision import Decision
 from kwhatif.report.workload import RolloutRow
 from kwhatif.simulation.world import World
-from kwhatif.whatif.applying.candidates import Candidate
+from kwhatif.whatif.applying.candidates import PlannedPod
 from kwhatif.whatif.deciding.decide import denied
 from kwhatif.whatif.placing.queue import HOLDS_UP, Planned, waiting_for
 from kwhatif.whatif.story.simulate import USER
@@ -95,7 +95,7 @@ class Course:
             in_order = isinstance(obj, StatefulSet) and is_ordered(obj)
             for each in [pod, *others][: 1 if in_order else count]:
                 count -= 1
-                yield denied(Candidate(each, refusal=message), world.state.cluster)
+                yield denied(PlannedPod(each, refusal=message), world.state.cluster)
             missing = others
         if isinstance(obj, StatefulSet) and planned.held_up is not None:
             yield from (waiting_for(pod, planned.held_up) for pod in missing[:count])

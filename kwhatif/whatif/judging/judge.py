@@ -24,7 +24,7 @@ from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.applying.applied import Applied, apply_claims, apply_surroundings
-from kwhatif.whatif.applying.candidates import Candidate, Planner
+from kwhatif.whatif.applying.candidates import PlannedPod, Planner
 from kwhatif.whatif.deciding.decide import decision_of, refusal
 from kwhatif.whatif.deciding.short import in_full
 from kwhatif.whatif.deciding.workload_rows import room_for_pods, workload_row
@@ -101,7 +101,7 @@ class _Judging:
             if applied.is_workload:
                 with self._noting_problems(applied):
                     decisions.extend(alone.judge(applied, planner))
-        decisions += [alone.decide(Candidate(info.pod)) for info in self._asked_pending()]
+        decisions += [alone.decide(PlannedPod(info.pod)) for info in self._asked_pending()]
         return [], decisions, []
 
     @contextmanager

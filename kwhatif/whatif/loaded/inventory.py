@@ -35,7 +35,7 @@ class SavedRow(_Row, kw_only=True):
     anonymized: bool = False
 
 
-class ShapeRow(_Row):
+class NodeShapeRow(_Row):
     """Nodes that have the same to offer: milli-CPU, bytes, and units of everything else."""
 
     nodes: int
@@ -52,7 +52,7 @@ class PriorityRow(_Row):
     pending: int
 
 
-class PendingRow(_Row, kw_only=True):
+class PendingPodRow(_Row, kw_only=True):
     """A pod that waits for a node."""
 
     pod: str
@@ -71,13 +71,13 @@ class Inventory(_Row, kw_only=True, tag_field="kind", tag="Inventory"):
     kinds: dict[str, int]
     #: Kind -> why it could not be read.
     unread: dict[str, str]
-    shapes: tuple[ShapeRow, ...]
+    shapes: tuple[NodeShapeRow, ...]
     priorities: tuple[PriorityRow, ...]
     finished_pods: int
     #: Budgets that allow no disruption now.
     exhausted_budgets: tuple[str, ...]
     #: In queue order.
-    pending: tuple[PendingRow, ...]
+    pending: tuple[PendingPodRow, ...]
     #: What a trustworthy answer would need besides.
     missing: tuple[str, ...] = ()
     #: What every report about this cluster says first.
@@ -120,7 +120,7 @@ def _kinds(cluster: Cluster) -> dict[str, int]:
     return counts
 
 
-def _shapes(nodes: Any) -> tuple[ShapeRow, ...]:
+def _shapes(nodes: Any) -> tuple[NodeShapeRow, ...]:
     """By number of nodes, the most first."""
     totals: Counter[tuple[tuple[str, int], ...]] = Counter()
     cordoned: Counter[tuple[tuple[str, int], ...]] = Counter()
@@ -131,7 +131,7 @@ def _shapes(nodes: Any) -> tuple[ShapeRow, ...]:
         totals[shape] += 1
         cordoned[shape] += node.spec.unschedulable
     return tuple(
-        ShapeRow(nodes=count, unschedulable=cordoned[shape], allocatable=dict(shape))
+        NodeShapeRow(nodes=count, unschedulable=cordoned[shape], allocatable=dict(shape))
         for shape, count in sorted(totals.items(), key=lambda item: (-item[1], item[0]))
     )
 
@@ -156,11 +156,11 @@ def _priorities(pods: Sequence[Pod]) -> tuple[PriorityRow, ...]:
     )
 
 
-def _pending(pods: Sequence[Pod]) -> tuple[PendingRow, ...]:
+def _pending(pods: Sequence[Pod]) -> tuple[PendingPodRow, ...]:
     waiting = [pod for pod in pods if not pod.spec.node_name]
     waiting.sort(key=lambda pod: (-(pod.spec.priority or 0), pod.metadata.creation_timestamp or ""))
     return tuple(
-        PendingRow(
+        PendingPodRow(
             pod=f"{pod.metadata.namespace}/{pod.metadata.name}",
             priority=pod.spec.priority or 0,
             nominated_node=pod.status.nominated_node_name or None,

@@ -10,10 +10,10 @@ from kwhatif.framework.status import Verdict
 from kwhatif.matching.tolerations import UNSCHEDULABLE_TAINT
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.pending import node_causes, other_causes
-from kwhatif.whatif.pending.objected import Change, OnNode
+from kwhatif.whatif.pending.objected import OnNode, WakingChange
 
 
-def changes(result: Attempt, objections: Mapping[str, tuple[Verdict, ...]]) -> Iterator[Change]:
+def changes(result: Attempt, objections: Mapping[str, tuple[Verdict, ...]]) -> Iterator[WakingChange]:
     """The changes that would help on the nodes that were rejected; only of plugins that count as rejectors.
 
     Where some nodes need nothing else, those that need more are left out.
@@ -42,7 +42,7 @@ def _is_cordon(verdict: Verdict) -> bool:
     )
 
 
-_MAKERS: tuple[Callable[[PodInfo, Sequence[OnNode]], Iterator[Change]], ...] = (
+_MAKERS: tuple[Callable[[PodInfo, Sequence[OnNode]], Iterator[WakingChange]], ...] = (
     node_causes.room,
     node_causes.growth,
     node_causes.taints,

@@ -25,7 +25,7 @@ from kwhatif.queue.wakeup import (
     VictimsEnd,
 )
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.whatif.pending.objected import FEW, Change, OnNode, by, names, of
+from kwhatif.whatif.pending.objected import FEW, OnNode, WakingChange, by, names, of
 
 Amounts = tuple[tuple[str, int], ...]
 
@@ -46,17 +46,17 @@ def _short_of(found: Sequence[OnNode], *, too_small: bool) -> dict[tuple[str, Am
     return {key: groups[key] for key in smallest[:FEW]}
 
 
-def room(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[Change]:
+def room(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
     """So much is freed on a node, by pods that end or are deleted."""
     for (plugin, amounts), group in _short_of(found, too_small=False).items():
         for each in group[:FEW]:
             ending = [there for there in each.node.pods if there.terminating]
             if ending and all(sum(_gives(there, name) for there in ending) >= amount for name, amount in amounts):
                 keys = tuple(sorted(there.key for there in ending))
-                yield Change(plugin, VictimsEnd(each.node.name, keys), each.alone)
+                yield WakingChange(plugin, VictimsEnd(each.node.name, keys), each.alone)
         nodes, more = names([each.node.name for each in group])
         pods = _large_enough(group, amounts)
-        yield Change(plugin, RoomFreed(dict(amounts), nodes, pods, more), group[0].alone)
+        yield WakingChange(plugin, RoomFreed(dict(amounts), nodes, pods, more), group[0].alone)
     del pod
 
 
@@ -75,15 +75,15 @@ def _large_enough(group: Sequence[OnNode], amounts: Amounts) -> tuple[str, ...]:
     return tuple(there.key for there in found[:FEW])
 
 
-def growth(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[Change]:
+def growth(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
     """Nodes that are too small even when they are empty grow."""
     for (plugin, amounts), group in list(_short_of(found, too_small=True).items())[:1]:
         nodes, more = names([each.node.name for each in group])
-        yield Change(plugin, NodeGrows(dict(amounts), nodes, more), group[0].alone)
+        yield WakingChange(plugin, NodeGrows(dict(amounts), nodes, more), group[0].alone)
     del pod
 
 
-def taints(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[Change]:
+def taints(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
     """By taint; enough where the pod tolerates all the others."""
     groups: dict[tuple[str, bool], list[OnNode]] = {}
     for each, items in of(found, UntoleratedTaint):
@@ -97,19 +97,19 @@ def taints(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[Change]:
         groups.setdefault((taint_text(items[0]), each.alone and len(kept_out) <= 1), []).append(each)
     for (taint, enough), group in groups.items():
         nodes, more = names([each.node.name for each in group])
-        yield Change(group[0].plugin, TaintRemoved(taint, nodes, more), enough)
+        yield WakingChange(group[0].plugin, TaintRemoved(taint, nodes, more), enough)
 
 
-def cordons(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[Change]:
+def cordons(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
     """Nodes are uncordoned."""
     pairs = of(found, CordonedNode)
     if pairs:
         nodes, more = names([each.node.name for each, _ in pairs])
-        yield Change(pairs[0][0].plugin, Uncordoned(nodes, more), pairs[0][0].alone)
+        yield WakingChange(pairs[0][0].plugin, Uncordoned(nodes, more), pairs[0][0].alone)
     del pod
 
 
-def labels(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[Change]:
+def labels(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
     """Nodes get labels, or declare features."""
     yield from by(
         found,

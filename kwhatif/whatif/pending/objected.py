@@ -15,7 +15,7 @@ _MOST_NODES = 10
 E = TypeVar("E")
 
 
-class Change(NamedTuple):
+class WakingChange(NamedTuple):
     """A change that would help, as far as the plugin is concerned."""
 
     plugin: str
@@ -59,11 +59,11 @@ def by(
     kind: type[E],
     key: Callable[[E], K],
     make: Callable[[tuple[str, ...], int, K], Cause],
-) -> Iterator[Change]:
+) -> Iterator[WakingChange]:
     """One change for each value of the key."""
     groups: dict[tuple[str, K], list[OnNode]] = {}
     for each, items in of(found, kind):
         groups.setdefault((each.plugin, key(items[0])), []).append(each)
     for (plugin, value), group in groups.items():
         nodes, more = names([each.node.name for each in group])
-        yield Change(plugin, make(nodes, more, value), group[0].alone)
+        yield WakingChange(plugin, make(nodes, more, value), group[0].alone)

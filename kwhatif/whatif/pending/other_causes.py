@@ -29,21 +29,21 @@ from kwhatif.queue.wakeup import (
     VolumeUsable,
 )
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.whatif.pending.objected import FEW, Change, OnNode, by, of
+from kwhatif.whatif.pending.objected import FEW, OnNode, WakingChange, by, of
 
 
-def ports(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[Change]:
+def ports(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
     """Whoever has a host port goes."""
     for each, items in of(found, PortConflict)[:FEW]:
         in_the_way = dict.fromkeys(item.pod for item in items)
         ports = ", ".join(f"{item.port}/{item.protocol}" for item in items)
         for key in in_the_way:
             enough = each.alone and len(in_the_way) == 1
-            yield Change(each.plugin, PodDeleted(key, f"host port {ports}", each.node.name), enough)
+            yield WakingChange(each.plugin, PodDeleted(key, f"host port {ports}", each.node.name), enough)
     del pod
 
 
-def spread(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[Change]:
+def spread(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
     """Too many in this domain, or too few in the one with the least."""
     selectors = pod.derived(_spread_selectors)
     seen: set[tuple[str, str]] = set()
@@ -56,9 +56,9 @@ def spread(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[Change]:
             count = item.matching + item.self_match - item.minimum - item.max_skew
             selector = selectors.get(item.topology_key, "")
             cause = MatchingPodsDeleted(item.topology_key, item.domain, min(count, item.matching), selector)
-            yield Change(each.plugin, cause, each.alone and count <= item.matching)
+            yield WakingChange(each.plugin, cause, each.alone and count <= item.matching)
     for key, (plugin, _) in lowest.items():
-        yield Change(plugin, MatchingPodComes(key, selectors.get(key, ""), least=True), enough=False)
+        yield WakingChange(plugin, MatchingPodComes(key, selectors.get(key, ""), least=True), enough=False)
 
 
 def _spread_selectors(pod: Pod) -> dict[str, str]:
@@ -66,7 +66,7 @@ def _spread_selectors(pod: Pod) -> dict[str, str]:
     return {each.topology_key: selector_text(each.label_selector) for each in pod.spec.topology_spread_constraints}
 
 
-def affinity(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[Change]:
+def affinity(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
     """Pods come or go that affinity and anti-affinity speak of."""
     yield from by(
         found,
@@ -76,10 +76,10 @@ def affinity(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[Change]:
     )
     for each, items in _first_of_each(of(found, PodAntiAffinityMatched)):
         cause: Cause = MatchingPodsDeleted(items.topology_key, items.domain, items.count, items.selector)
-        yield Change(each.plugin, cause, each.alone)
+        yield WakingChange(each.plugin, cause, each.alone)
     for each, existing in _first_of_each(of(found, ExistingAntiAffinity)):
         cause = MatchingPodsDeleted(existing.topology_key, existing.domain, existing.count, own=False)
-        yield Change(each.plugin, cause, each.alone)
+        yield WakingChange(each.plugin, cause, each.alone)
     del pod
 
 
@@ -94,14 +94,14 @@ def _first_of_each(pairs: Iterable[tuple[OnNode, list[D]]]) -> Iterator[tuple[On
     yield from sorted(domains.values(), key=lambda pair: (pair[1].count, pair[1].domain))[:FEW]
 
 
-def volumes(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[Change]:
+def volumes(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
     """Volumes come within reach, or are detached."""
     claims: dict[tuple[str, str, str], bool] = {}
     for each, items in of(found, VolumeConflict):
         for item in items:
             claims.setdefault((each.plugin, item.claim, item.detail), each.alone)
     for (plugin, claim, detail), alone in list(claims.items())[:FEW]:
-        yield Change(plugin, VolumeUsable(claim, detail), alone)
+        yield WakingChange(plugin, VolumeUsable(claim, detail), alone)
     yield from by(
         found,
         VolumeLimit,
@@ -111,7 +111,7 @@ def volumes(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[Change]:
     del pod
 
 
-def devices(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[Change]:
+def devices(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
     """Devices come, or are given back."""
     missing: dict[tuple[str, str, str], tuple[int | None, bool]] = {}
     for each, items in of(found, DeviceShortage):
@@ -121,9 +121,9 @@ def devices(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[Change]:
             known, alone = missing.get(key, (short, each.alone))
             missing[key] = (min(short, known) if short is not None and known is not None else None), alone
     for (plugin, claim, request), (short, alone) in missing.items():
-        yield Change(plugin, DevicesFreed(claim, request, short), alone)
+        yield WakingChange(plugin, DevicesFreed(claim, request, short), alone)
     for kind in (ClaimElsewhere, InvalidDevicePool):
         for each, elsewhere in of(found, kind)[:1]:
             claim = elsewhere[0].claim if isinstance(elsewhere[0], ClaimElsewhere) else ""
-            yield Change(each.plugin, DevicesFreed(claim), each.alone)
+            yield WakingChange(each.plugin, DevicesFreed(claim), each.alone)
     del pod

@@ -24,7 +24,7 @@ from kwhatif.whatif.deciding.decide import objections_of
 from kwhatif.whatif.pending.causes import changes
 from kwhatif.whatif.pending.claim_causes import claim_causes, missing_resource_claims
 from kwhatif.whatif.pending.ideal_node import ideal_node, requested
-from kwhatif.whatif.pending.objected import Change
+from kwhatif.whatif.pending.objected import WakingChange
 
 #: How likely causes of each kind are, as a rule: what is under way already; what the pod's owner does; what pods do all
 #: day; what people do to nodes; what hardly happens.
@@ -148,7 +148,7 @@ class _Finder:
         for change in changes(self._result, self._objections):
             yield WakeUp(change.cause, change.plugin, change.enough, self._wakes(change))
 
-    def _wakes(self, change: Change) -> bool:
+    def _wakes(self, change: WakingChange) -> bool:
         """Whether a hint says so of such an event; where no object stands for it, the plugin waits for it."""
         match change.cause:
             case wakeup.MatchingPodsDeleted(topology_key=key, domain=domain):

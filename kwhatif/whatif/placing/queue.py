@@ -19,7 +19,7 @@ from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.workload import RolloutRow, UpdateKind
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.applying.applied import Applied
-from kwhatif.whatif.applying.candidates import Candidate, Planner
+from kwhatif.whatif.applying.candidates import PlannedPod, Planner
 from kwhatif.whatif.deciding.decide import denied
 from kwhatif.whatif.placing.placer import Describe, Placer
 from kwhatif.whatif.placing.taken_room import took_room
@@ -77,7 +77,7 @@ class _Entry(NamedTuple):
     workload: int
     number: int
     info: PodInfo
-    candidate: Candidate | None = None
+    candidate: PlannedPod | None = None
 
 
 #: Whether, and how, the decision about a pod is to be explained; the outcomes are those that are explained already.
@@ -184,7 +184,7 @@ class Queue:
             for candidate in self._planner.admit(workload.applied, workload.stages.pop(0)):
                 self._make(number, candidate)
 
-    def _make(self, number: int, candidate: Candidate) -> None:
+    def _make(self, number: int, candidate: PlannedPod) -> None:
         workload = self.workloads[number]
         if candidate.refusal:
             workload.decide(denied(candidate, self._planner.cluster))

@@ -126,12 +126,12 @@ class Playing:
                     engine.recover(name)
             case edits.Drain():
                 self._drain(step, edit)
-            case edits.Evict():
+            case edits.EvictPods():
                 self._evict(step, edit)
             case _:
                 self._write(step)
 
-    def _evict(self, step: Given, edit: edits.Evict) -> None:
+    def _evict(self, step: Given, edit: edits.EvictPods) -> None:
         """One request a pod, all at once; what is refused is not asked for again."""
         lookup = Lookup(self.engine.world.state.cluster, self._namespace)
         pods = lookup.objects(edit.pods)

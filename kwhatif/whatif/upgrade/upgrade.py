@@ -28,7 +28,7 @@ from kwhatif.report.upgrade import UpgradedRow, UpgradeRow
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.whatif.applying.candidates import Candidate, Planner
+from kwhatif.whatif.applying.candidates import PlannedPod, Planner
 from kwhatif.whatif.applying.started_anew import Anew, started_anew
 from kwhatif.whatif.deciding.caveats import caveats_of
 from kwhatif.whatif.deciding.decide import decision_of
@@ -154,7 +154,7 @@ class _Upgrade:
             found.append(decision_about(pod, "Placed"))
         return found if self._may_be_alike else None
 
-    def _pods_of(self, session: Session, anew: Anew) -> Iterator[tuple[Candidate, Profile | None, State]]:
+    def _pods_of(self, session: Session, anew: Anew) -> Iterator[tuple[PlannedPod, Profile | None, State]]:
         """One pod of each kind that it makes, whose profile that is, and the cluster without its pods."""
         state = session.snapshot.fork()
         planner = Planner(state.cluster, "end", {}, most=self._most)
