@@ -124,12 +124,12 @@ def _after(
 
 
 def _broken(fragile: Fragile) -> FindingRow:
-    message, pods = f"cannot be judged: {fragile.unjudged}", ()
-    if fragile.verdict is not None:
-        more = f"; so it is with {fragile.more} more" if fragile.more else ""
-        message = f"{fragile.kind} {fragile.name} may not fail any more: {why_harmful(fragile.verdict)}{more}"
-        pods = fragile.verdict.pending
-    return FindingRow(rule=f"survives/{fragile.kind}", level="fail", message=message, pods=pods)
+    verdict, rule = fragile.verdict, f"survives/{fragile.kind}"
+    if verdict is None:
+        return FindingRow(rule=rule, level="fail", message=f"cannot be judged: {fragile.unjudged}")
+    more = f"; so it is with {fragile.more} more" if fragile.more else ""
+    message = f"{fragile.kind} {fragile.name} may not fail any more: {why_harmful(verdict)}{more}"
+    return FindingRow(rule=rule, level="fail", message=message, pods=verdict.pending)
 
 
 def _doubtful(book: Rulebook, doubt: Doubt, today: date) -> FindingRow:
