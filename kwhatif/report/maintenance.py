@@ -52,7 +52,8 @@ class BlockedRow(Row, kw_only=True):
 
     pod: str
     class_: str = msgspec.field(name="class")
-    cause: BlockedCause
+    #: None in a report of an earlier kwhatif, which has only the words.
+    cause: BlockedCause | None = None
     about: str = ""
     budgets: tuple[str, ...] = ()
     needed: int = 0
@@ -109,4 +110,5 @@ class VerdictRow(Row, kw_only=True):
     critical: int = 0
     broken: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
+    #: None without harm, and in a report of an earlier kwhatif.
     worst: WorstRow | None = None

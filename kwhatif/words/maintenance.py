@@ -42,6 +42,8 @@ _FATES = {
 
 def why_blocked(row: BlockedRow) -> str:
     """Why the pod does not go, or does not come back."""
+    if row.cause is None:
+        return row.why
     budgets = " and ".join(row.budgets)
     needs = f"budget {budgets} needs {row.needed} healthy pods, and {row.healthy} are"
     said = _BLOCKED[row.cause].format(about=row.about, budgets=budgets, needs=needs, needed=row.needed)
@@ -52,7 +54,7 @@ def why_harmful(verdict: VerdictRow) -> str:
     """What is worst; "" for a verdict of no harm."""
     worst = verdict.worst
     if worst is None:
-        return ""
+        return verdict.why
     more = worst.count - 1
     match worst.what:
         case "refused-by-kubectl":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import pytest
+from msgspec.structs import replace
 
 from kwhatif.report.maintenance import BlockedCause, BlockedRow, Harm, VerdictRow, WorstRow
 from kwhatif.words.maintenance import why_blocked, why_harmful
@@ -97,3 +98,9 @@ def test_the_same_error_of_many_nodes_is_said_once() -> None:
     worst = WorstRow(what="refused-by-kubectl", messages=(*daemons, "it failed"))
     said = "cannot delete DaemonSet-managed Pods: ns/a0, ns/b0, ns/a1 and 3 more; it failed"
     assert why_harmful(verdict(worst)) == said
+
+
+def test_rows_of_an_earlier_kwhatif_keep_their_words() -> None:
+    """`outage --resume` goes on with what an earlier one has written."""
+    assert why_blocked(BlockedRow(pod="a/b", class_="late", why="it was late")) == "it was late"
+    assert why_harmful(replace(verdict(None), ok=False, why="a/b stays pending")) == "a/b stays pending"
