@@ -14,7 +14,8 @@ from kwhatif.model.overlay import Overlay
 from kwhatif.preemption.candidate import Candidate
 from kwhatif.preemption.ranking import Rank
 
-#: What was found in so many states of the filters is kept: they may come back to it.
+#: What was found in so many states of the filters is kept, as they come back to them: a pod that comes or not, times a
+#: victim of it that goes or not. Each one more holds a verdict for every node of the class.
 _KEPT = 4
 
 Reasons = tuple[str, ...]

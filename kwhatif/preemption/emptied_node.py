@@ -17,7 +17,8 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.pod_row import PodRow
 
-#: For so many priorities a node is kept emptied.
+#: For so many priorities a node is kept emptied: that of the workload whose pods are placed one after another, and that
+#: of one whose pods come in between. Each one more is a copy of every node.
 _KEPT = 2
 #: The lowest priority of the pods on a node, among what is kept there.
 _LOWEST = "lowest priority"

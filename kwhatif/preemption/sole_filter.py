@@ -23,7 +23,7 @@ from kwhatif.preemption.emptied_node import EmptiedNode
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
-#: For so many different signatures the answer is kept with each node.
+#: For so many different signatures the answer is kept with each node, for the same reason as in `emptied_node`.
 _KEPT = 2
 
 AfterReprieves = Callable[[EmptiedNode, Reprieval], Candidate | Verdict]

@@ -17,7 +17,7 @@ from kwhatif.report.policy import FindingRow
 
 T = TypeVar("T")
 Difference = Literal["flipped", "victims", "moved", "new", "gone"]
-#: The most telling first.
+#: The most important first.
 _ORDER: Sequence[Difference] = ("flipped", "victims", "moved", "new", "gone")
 
 

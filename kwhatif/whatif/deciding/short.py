@@ -20,7 +20,7 @@ from kwhatif.whatif.deciding.decide import decision_of
 from kwhatif.whatif.deciding.preemption_rows import preemption_row
 from kwhatif.whatif.rows import decision_about_result
 
-#: So many nodes or candidates of a kind tell enough, where there may be thousands.
+#: So many nodes or candidates of a kind say enough, where there may be thousands.
 FEW = 5
 
 
