@@ -23,7 +23,7 @@ from kwhatif.framework.status import Code, Verdict
 from kwhatif.preemption.budgets import Budgets
 from kwhatif.preemption.candidate import Candidate, Preemption
 from kwhatif.preemption.evaluator import cleared_nominations
-from kwhatif.preemption.policy import EvictsByPolicy, PreemptionPolicy
+from kwhatif.preemption.policy import EvictsByPolicy, Policy
 from kwhatif.preemption.victims import VictimSearch
 from kwhatif.state.pod_info import PodInfo
 
@@ -35,7 +35,7 @@ class EvictionCandidates:
     class, only nodes where pods come or go have to be looked at again.
     """
 
-    def __init__(self, cycle: Cycle, policy: PreemptionPolicy, found: Preemption, budgets: Budgets) -> None:
+    def __init__(self, cycle: Cycle, policy: Policy, found: Preemption, budgets: Budgets) -> None:
         """Set up.
 
         Args:

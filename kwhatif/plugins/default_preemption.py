@@ -17,7 +17,7 @@ from kwhatif.model.meta import Model
 from kwhatif.model.pod import Pod
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.preemption.evaluator import Evaluator
-from kwhatif.preemption.policy import EvictsByPolicy, PolicySince137, PreemptionPolicy
+from kwhatif.preemption.policy import EvictsByPolicy, Policy, PolicySince137
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
@@ -36,7 +36,7 @@ class DefaultPreemption(EvictsByPolicy):
     """
 
     name: ClassVar[str] = "DefaultPreemption"
-    policy: PreemptionPolicy = PreemptionPolicy()
+    policy: Policy = Policy()
     preempts_beside_the_loop: ClassVar[bool] = True
     post_filter_kind: ClassVar[PostFilterKind] = PostFilterKind.EVALUATES
 
@@ -71,7 +71,7 @@ class DefaultPreemption(EvictsByPolicy):
 class DefaultPreemptionSince137(DefaultPreemption):
     """The plugin from 1.37 on."""
 
-    policy: PreemptionPolicy = PolicySince137()
+    policy: Policy = PolicySince137()
 
 
 def _after_pod_deleted(_pod: PodInfo, _old: Pod, _new: None, _cluster: Cluster) -> QueueingHint:

@@ -12,7 +12,7 @@ from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.reference import is_reference
 from kwhatif.preemption.budgets import Budgets, Split
 from kwhatif.preemption.candidate import Candidate
-from kwhatif.preemption.policy import PolicySince137, PreemptionPolicy
+from kwhatif.preemption.policy import Policy, PolicySince137
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.pod_row import PodRow
@@ -61,7 +61,7 @@ class EmptiedNode:
 class Emptying:
     """Empties nodes for one pod."""
 
-    def __init__(self, cycle: Cycle, policy: PreemptionPolicy, budgets: Budgets) -> None:
+    def __init__(self, cycle: Cycle, policy: Policy, budgets: Budgets) -> None:
         """Set up.
 
         Args:
@@ -73,7 +73,7 @@ class Emptying:
         self._policy = policy
         self._budgets = budgets
         # Nobody knows what a policy of your own looks at.
-        is_known = type(policy) in (PreemptionPolicy, PolicySince137) and not is_reference()
+        is_known = type(policy) in (Policy, PolicySince137) and not is_reference()
         self._key = (budgets.scope, self._pod.priority) if is_known else None
 
     def of(self, node: NodeInfo) -> EmptiedNode | None:

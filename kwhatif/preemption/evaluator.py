@@ -20,7 +20,7 @@ from kwhatif.framework.status import SUCCESS, Code, Status, Verdict, error, unre
 from kwhatif.preemption.budgets import Budgets
 from kwhatif.preemption.candidate import Candidate, Preemption
 from kwhatif.preemption.extenders import ask_extenders
-from kwhatif.preemption.policy import PreemptionPolicy
+from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.victims import VictimSearch
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -32,7 +32,7 @@ NO_CANDIDATE = "no candidate node for preemption"
 class Evaluator:
     """Preemption by the rules of a policy."""
 
-    def __init__(self, policy: PreemptionPolicy) -> None:
+    def __init__(self, policy: Policy) -> None:
         self._policy = policy
 
     def preempt(self, cycle: Cycle) -> PostFilterResult:

@@ -8,34 +8,34 @@ from typing import Any
 from kwhatif.framework.call_site import CallSite, called
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.shown import shown_cycle, shown_node, shown_pod
-from kwhatif.preemption.policy import PreemptionPolicy
+from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.ranking import Rank
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
 
-class GuardedPolicy(PreemptionPolicy):
+class GuardedPolicy(Policy):
     """Another policy, whose failures are reported with plugin, pod and node."""
 
-    def __init__(self, inner: PreemptionPolicy, plugin: str, fence: Callable[..., Any] = called) -> None:
+    def __init__(self, inner: Policy, plugin: str, fence: Callable[..., Any] = called) -> None:
         self._inner = inner
         #: What was asked about last; two of the questions do not say it themselves.
         self._site = CallSite(plugin, "PostFilter", "", fence=fence)
         self.rungs = inner.rungs
 
     def why_not_eligible(self, cycle: Cycle) -> str:
-        """See `PreemptionPolicy`."""
+        """See `Policy`."""
         self._site = self._site._replace(pod=cycle.pod.key, node="")
         return self._site.call(self._inner.why_not_eligible, shown_cycle(cycle), returns=str)
 
     def potential_victims(self, pod: PodInfo, node: NodeInfo) -> list[PodInfo]:
-        """See `PreemptionPolicy`."""
+        """See `Policy`."""
         self._site = self._site._replace(pod=pod.key, node=node.name)
         found = self._site.call(self._inner.potential_victims, shown_pod(pod), shown_node(node), returns=list)
         return self._real(found, node.pods)
 
     def by_importance(self, pods: Sequence[PodInfo]) -> list[PodInfo]:
-        """See `PreemptionPolicy`."""
+        """See `Policy`."""
         shown = list(map(shown_pod, pods))
         return self._real(self._site.call(self._inner.by_importance, shown, returns=list), pods)
 
@@ -48,7 +48,7 @@ class GuardedPolicy(PreemptionPolicy):
         return real
 
     def rank(self, node: NodeInfo, victims: Sequence[PodInfo], pdb_violations: int) -> Rank:
-        """See `PreemptionPolicy`."""
+        """See `Policy`."""
         self._site = self._site._replace(node=node.name)
         rank: Rank = self._site.call(
             self._inner.rank, shown_node(node), tuple(map(shown_pod, victims)), pdb_violations, returns=tuple

@@ -1,9 +1,9 @@
-"""`PreemptionPolicy`: the rules of preemption that can be replaced.
+"""`Policy`: the rules of preemption that can be replaced.
 
 kube-scheduler's own are the `Interface` in `pkg/scheduler/framework/preemption/preemption.go` and the hooks
 `IsEligiblePod` and `MoreImportantPod` of `default_preemption.go`. Override what you want to be different:
 
-    class SparingSpot(PreemptionPolicy):
+    class SparingSpot(Policy):
         def potential_victims(self, pod, node):
             return [] if node.labels.get("spot") == "true" else super().potential_victims(pod, node)
 """
@@ -24,14 +24,14 @@ class EvictsByPolicy:
     """What others may ask of a PostFilter plugin that evicts pods."""
 
     name: ClassVar[str]
-    policy: PreemptionPolicy
+    policy: Policy
 
     def sufficient_candidates(self, tried: int) -> int:
         """After how many candidates kube-scheduler would stop, where that many nodes were tried."""
         raise NotImplementedError
 
 
-class PreemptionPolicy:
+class Policy:
     """The rules of kube-scheduler's DefaultPreemption."""
 
     #: What the numbers of `rank` mean, in their order.
@@ -62,7 +62,7 @@ class PreemptionPolicy:
         return ""
 
 
-class PolicySince137(PreemptionPolicy):
+class PolicySince137(Policy):
     """Of pods that have not started, the first on the node stays first (`MoreImportantVictim`)."""
 
     unstarted_reversed = False

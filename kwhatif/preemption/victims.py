@@ -15,7 +15,7 @@ from kwhatif.preemption.budgets import Budgets, Split
 from kwhatif.preemption.candidate import NOT_TRIED, Candidate, Reprieval
 from kwhatif.preemption.dry_run import DryRun
 from kwhatif.preemption.emptied_node import EmptiedNode, Emptying
-from kwhatif.preemption.policy import PreemptionPolicy
+from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.sole_filter import sole_filter_of
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -26,7 +26,7 @@ NO_VICTIMS = Verdict(unresolvable("No preemption victims found for incoming pod"
 class VictimSearch:
     """Finds the victims of one pod, node by node."""
 
-    def __init__(self, cycle: Cycle, policy: PreemptionPolicy, budgets: Budgets) -> None:
+    def __init__(self, cycle: Cycle, policy: Policy, budgets: Budgets) -> None:
         self._cycle = cycle
         self._policy = policy
         self._budgets = budgets

@@ -283,7 +283,7 @@ POST_FILTER = """
 from kwhatif.framework.plugin import PostFilterResult
 from kwhatif.framework.status import Status, unschedulable
 from kwhatif.plugins.default_preemption import DefaultPreemption
-from kwhatif.preemption.policy import PreemptionPolicy
+from kwhatif.preemption.policy import Policy
 
 class Own:
     name = "Own"
@@ -293,7 +293,7 @@ class Own:
         {post_filter}
         return PostFilterResult(unschedulable("nor here"))
 
-class Rules(PreemptionPolicy):
+class Rules(Policy):
     def potential_victims(self, pod, node):
         {post_filter}
         return super().potential_victims(pod, node)

@@ -47,7 +47,7 @@ def ask(*extenders: dict[str, Any], call: bool = True) -> tuple[int, Any, list[s
 
 
 def extender(url: str, **fields: Any) -> dict[str, Any]:
-    return {"urlPrefix": url, "filterVerb": "f", "nodeCacheCapable": True, "httpTimeout": "300ms"} | fields
+    return {"urlPrefix": url, "filterVerb": "f", "nodeCacheCapable": True, "httpTimeout": "5s"} | fields
 
 
 def test_without_leave_nobody_is_called(server: FakeExtender, url: str) -> None:

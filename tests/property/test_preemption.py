@@ -14,7 +14,7 @@ from kwhatif.framework.cycle import Cycle
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.preemption.evaluator import Evaluator
-from kwhatif.preemption.policy import PreemptionPolicy
+from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.sole_filter import SoleFilter
 from kwhatif.state.state import State
 from kwhatif.whatif.deciding.preemption_rows import preemption_row
@@ -53,7 +53,7 @@ def cycle_of(world: World, snap: State) -> Cycle:
 
 
 def preempt(cycle: Cycle) -> Preemption:
-    outcome = Evaluator(PreemptionPolicy()).preempt(cycle).outcome
+    outcome = Evaluator(Policy()).preempt(cycle).outcome
     assert isinstance(outcome, Preemption)
     return outcome
 

@@ -6,7 +6,7 @@ from kwhatif.framework.cycle import Cycle
 from kwhatif.plugins.dynamic_resources.filtering import ClaimFilter
 from kwhatif.preemption.budgets import Budgets
 from kwhatif.preemption.evaluator import potential_nodes
-from kwhatif.preemption.policy import PreemptionPolicy
+from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.victims import VictimSearch
 
 
@@ -29,7 +29,7 @@ def _look_where_eviction_makes_room(claims: ClaimFilter, cycle: Cycle) -> None:
     """
     policies = [getattr(plugin, "policy", None) for plugin in cycle.profile.post_filter]
     for policy in policies:
-        if not isinstance(policy, PreemptionPolicy) or policy.why_not_eligible(cycle):
+        if not isinstance(policy, Policy) or policy.why_not_eligible(cycle):
             continue
         search = VictimSearch(cycle, policy, Budgets(cycle.snapshot.cluster))
         for node in potential_nodes(cycle):

@@ -8,7 +8,7 @@ from kwhatif.framework.attempt import attempt
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.status import SUCCESS, unschedulable
 from kwhatif.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
-from kwhatif.preemption.policy import PreemptionPolicy
+from kwhatif.preemption.policy import Policy
 from tests.builders import PodBuilder, node, pod, snapshot
 from tests.unit.preemption.fakes import Cpu, cycle_of
 
@@ -46,7 +46,7 @@ def test_upstreams_defaults() -> None:
 
 
 def test_a_plugin_with_a_policy_of_its_own() -> None:
-    class Pacifist(PreemptionPolicy):
+    class Pacifist(Policy):
         def potential_victims(self, preemptor: object, info: object) -> list[object]:  # type: ignore[override]
             return []
 

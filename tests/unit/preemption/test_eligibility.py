@@ -7,7 +7,7 @@ import pytest
 from kwhatif.framework.status import Status, unresolvable, unschedulable
 from kwhatif.model.pod_status import PodCondition
 from kwhatif.preemption.eligibility import NEVER, TERMINATING
-from kwhatif.preemption.policy import PreemptionPolicy
+from kwhatif.preemption.policy import Policy
 from tests.builders import PodBuilder, node, pod, snapshot
 from tests.unit.preemption.fakes import Asked, cycle_of
 
@@ -56,7 +56,7 @@ CASES = {
 @pytest.mark.parametrize(("preemptor", "victim", "answer", "expected"), CASES.values(), ids=CASES.keys())
 def test_may_the_pod_evict(preemptor: PodBuilder, victim: PodBuilder, answer: Status, expected: str) -> None:
     cycle = cycle_of(snapshot(node("n1"), victim), preemptor, Asked(lambda _: answer))
-    assert PreemptionPolicy().why_not_eligible(cycle) == expected
+    assert Policy().why_not_eligible(cycle) == expected
 
 
 def test_a_nominated_node_outside_the_node_set_counts_by_the_status_of_the_set() -> None:
@@ -64,7 +64,7 @@ def test_a_nominated_node_outside_the_node_set_counts_by_the_status_of_the_set()
     plugin.filter.only_nodes = frozenset(["n2"])
     cycle = cycle_of(snapshot(node("n1"), node("n2"), victim(EVICTED)), wants().nominated("n1"), plugin)
     cycle.verdicts.pop("n1")  # the fast path looked at it; without that only the node set speaks
-    assert PreemptionPolicy().why_not_eligible(cycle) == ""
+    assert Policy().why_not_eligible(cycle) == ""
 
 
 def test_victims_have_a_lower_priority_whatever_else_they_are() -> None:
@@ -76,5 +76,5 @@ def test_victims_have_a_lower_priority_whatever_else_they_are() -> None:
         pod("d").on("n1").terminating(),
         pod("e").on("n1").priority(11),
     )
-    found = PreemptionPolicy().potential_victims(wants().info(), snap.by_name["n1"])
+    found = Policy().potential_victims(wants().info(), snap.by_name["n1"])
     assert [each.key for each in found] == ["default/a", "default/d", "other/c"]

@@ -11,7 +11,7 @@ from kwhatif.preemption.budgets import Budgets
 from kwhatif.preemption.candidate import Victim
 from kwhatif.preemption.disruption import disrupt
 from kwhatif.preemption.emptied_node import EmptiedNode, Emptying
-from kwhatif.preemption.policy import PreemptionPolicy
+from kwhatif.preemption.policy import Policy
 from kwhatif.state.change import Bind, Evict, Upsert
 from kwhatif.state.state import State
 from tests.builders import PodBuilder, budget, node, pod, selector, snapshot
@@ -20,7 +20,7 @@ from tests.unit.preemption.fakes import cycle_of
 READY, NOT_READY = PodCondition(type="Ready", status="True"), PodCondition(type="Ready", status="False")
 
 
-class Sparing(PreemptionPolicy):
+class Sparing(Policy):
     """A policy of somebody's own."""
 
 
@@ -35,11 +35,9 @@ def guarded_state() -> State:
     return snapshot(*nodes, *pods, budget("db", 1, selector(app="db")))
 
 
-def emptied(
-    snap: State, name: str = "n1", *, priority: int = 100, policy: PreemptionPolicy | None = None
-) -> EmptiedNode:
+def emptied(snap: State, name: str = "n1", *, priority: int = 100, policy: Policy | None = None) -> EmptiedNode:
     cycle = cycle_of(snap, pod("wants").priority(priority).cpu("4"))
-    found = Emptying(cycle, policy or PreemptionPolicy(), Budgets(snap.cluster)).of(snap.by_name[name])
+    found = Emptying(cycle, policy or Policy(), Budgets(snap.cluster)).of(snap.by_name[name])
     assert found is not None
     return found
 

@@ -11,7 +11,7 @@ from kwhatif.framework.status import Code, Status, Verdict, error, unresolvable,
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.preemption.evaluator import Evaluator
-from kwhatif.preemption.policy import PreemptionPolicy
+from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.victims import NO_VICTIMS
 from tests.builders import NodeBuilder, PodBuilder, budget, node, pod, selector, snapshot
 from tests.unit.preemption.fakes import Asked, cycle_of
@@ -29,10 +29,10 @@ def full(name: str, victim_priority: int = 0, *, cpu: str = "4") -> list[Objects
 
 
 def evaluate(
-    preemptor: PodBuilder, *objects: Objects, plugins: tuple[Any, ...] = (), policy: PreemptionPolicy | None = None
+    preemptor: PodBuilder, *objects: Objects, plugins: tuple[Any, ...] = (), policy: Policy | None = None
 ) -> tuple[PostFilterResult, Preemption]:
     cycle = cycle_of(snapshot(*objects), preemptor, *plugins)
-    result = Evaluator(policy or PreemptionPolicy()).preempt(cycle)
+    result = Evaluator(policy or Policy()).preempt(cycle)
     assert isinstance(result.outcome, Preemption)
     return result, result.outcome
 
@@ -150,14 +150,14 @@ def test_a_rejection_by_pre_filter_that_eviction_may_help_makes_all_nodes_potent
 def test_other_verdicts_than_unschedulable_rule_a_node_out(status: Status) -> None:
     cycle = cycle_of(snapshot(*full("a"), *full("b")), wants())
     cycle.verdicts["a"] = Verdict(status)
-    outcome = Evaluator(PreemptionPolicy()).preempt(cycle).outcome
+    outcome = Evaluator(Policy()).preempt(cycle).outcome
     assert isinstance(outcome, Preemption)
     assert [candidate.node for candidate in outcome.candidates] == ["b"]
     assert "a" not in outcome.rejected
 
 
 def test_a_policy_may_rank_its_own_way() -> None:
-    class ByZone(PreemptionPolicy):
+    class ByZone(Policy):
         rungs = ("zone",)
 
         def rank(self, info, victims, pdb_violations):  # type: ignore[no-untyped-def]

@@ -11,7 +11,7 @@ from kwhatif.framework.plugin import PostFilterResult
 from kwhatif.framework.status import SUCCESS, error, unschedulable
 from kwhatif.preemption.candidate import Candidate, Preemption
 from kwhatif.preemption.evaluator import Evaluator
-from kwhatif.preemption.policy import PreemptionPolicy
+from kwhatif.preemption.policy import Policy
 from kwhatif.whatif.deciding.preemption_rows import preemption_row
 from tests.builders import budget, node, pod, selector, snapshot
 from tests.unit.preemption.fakes import FakeExtender, broken, cycle_of, essence
@@ -32,7 +32,7 @@ A1, C1 = (SNAPSHOT.pods[f"default/{name}"] for name in ("a1", "c1"))
 def evaluate(*extenders: FakeExtender) -> tuple[PostFilterResult, Preemption]:
     """A pod of 2 cpu: without extenders the candidates are `a` (evict a2) and `b` (evict b1)."""
     cycle = cycle_of(SNAPSHOT, pod("wants").priority(100).cpu("2"), extenders=extenders)
-    result = Evaluator(PreemptionPolicy()).preempt(cycle)
+    result = Evaluator(Policy()).preempt(cycle)
     assert isinstance(result.outcome, Preemption)
     return result, result.outcome
 

@@ -9,25 +9,25 @@ import pytest
 from kwhatif.errors import PluginFailed
 from kwhatif.preemption.evaluator import Evaluator
 from kwhatif.preemption.guard import GuardedPolicy
-from kwhatif.preemption.policy import PreemptionPolicy
+from kwhatif.preemption.policy import Policy
 from tests.builders import node, pod, snapshot
 from tests.unit.preemption.fakes import cycle_of
 
 SNAPSHOT = snapshot(node("a"), pod("a1").on("a").cpu("4"))
 
 
-def preempt(policy: PreemptionPolicy) -> Any:
+def preempt(policy: Policy) -> Any:
     cycle = cycle_of(SNAPSHOT, pod("wants").priority(100).cpu("2"))
     return Evaluator(GuardedPolicy(policy, "Own")).preempt(cycle)
 
 
-def failing(method: str, answer: Any = None) -> PreemptionPolicy:
+def failing(method: str, answer: Any = None) -> Policy:
     def fail(*_: object) -> Any:
         if answer is None:
             raise ZeroDivisionError("division by zero")
         return answer
 
-    return type("Failing", (PreemptionPolicy,), {method: fail})()
+    return type("Failing", (Policy,), {method: fail})()
 
 
 FAILURES = {
@@ -45,14 +45,14 @@ FAILURES = {
 
 
 @pytest.mark.parametrize(("policy", "message"), FAILURES.values(), ids=FAILURES.keys())
-def test_failures(policy: PreemptionPolicy, message: str) -> None:
+def test_failures(policy: Policy, message: str) -> None:
     with pytest.raises(PluginFailed) as caught:
         preempt(policy)
     assert str(caught.value) == f"plugin Own failed in PostFilter for pod default/wants{message}"
 
 
 def test_a_policy_that_behaves_is_not_changed() -> None:
-    class Fewest(PreemptionPolicy):
+    class Fewest(Policy):
         rungs = ("victims",)
 
         def rank(self, node: Any, victims: Any, pdb_violations: int) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from kwhatif.plugins.node_ports import NodePorts
 from kwhatif.preemption import dry_run
 from kwhatif.preemption.budgets import Budgets, BudgetUse
 from kwhatif.preemption.candidate import Candidate
-from kwhatif.preemption.policy import PreemptionPolicy
+from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.victims import NO_VICTIMS, VictimSearch
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -26,12 +26,12 @@ Objects = KubernetesObject | PodBuilder | NodeBuilder
 
 
 def search(
-    preemptor: PodBuilder, *objects: Objects, plugins: tuple[Any, ...] = (), policy: PreemptionPolicy | None = None
+    preemptor: PodBuilder, *objects: Objects, plugins: tuple[Any, ...] = (), policy: Policy | None = None
 ) -> Candidate | Verdict:
     """What is found on node `n1` (4 cpu)."""
     snap = snapshot(node("n1"), *objects)
     cycle = cycle_of(snap, preemptor, *plugins)
-    return VictimSearch(cycle, policy or PreemptionPolicy(), Budgets(snap.cluster)).on(snap.by_name["n1"])
+    return VictimSearch(cycle, policy or Policy(), Budgets(snap.cluster)).on(snap.by_name["n1"])
 
 
 def candidate(preemptor: PodBuilder, *objects: Objects, **options: Any) -> Candidate:
@@ -161,7 +161,7 @@ def test_a_filter_that_fails_during_a_reprieve_only_costs_that_pod() -> None:
     snap = snapshot(node("n1"), running("a", "1"))
     cycle = cycle_of(snap, wants("1"))
     cycle.filters = [("Asked", Asked(fail, Reads.PODS).filter)]
-    found = VictimSearch(cycle, PreemptionPolicy(), Budgets(snap.cluster)).on(snap.by_name["n1"])
+    found = VictimSearch(cycle, Policy(), Budgets(snap.cluster)).on(snap.by_name["n1"])
     assert isinstance(found, Candidate)
     assert names(found) == ["a"]
 
@@ -174,7 +174,7 @@ def test_filters_that_read_no_pods_are_asked_once() -> None:
     cycle = cycle_of(snap, wants("2"), *cycle_plugins)
     static.filter.asked.clear()
     live.filter.asked.clear()
-    VictimSearch(cycle, PreemptionPolicy(), Budgets(snap.cluster)).on(snap.by_name["n1"])
+    VictimSearch(cycle, Policy(), Budgets(snap.cluster)).on(snap.by_name["n1"])
     assert static.filter.asked == [[]]
     assert live.filter.asked == [[], ["a"], ["a", "b"]]
 
@@ -189,7 +189,7 @@ def test_a_filter_is_not_asked_again_about_pods_that_do_not_affect_it() -> None:
     snap = snapshot(node("n1"), running("a", "2"), running("b", "2"))
     cycle = cycle_of(snap, wants("2"), plugin, Cpu())
     plugin.filter.asked.clear()
-    VictimSearch(cycle, PreemptionPolicy(), Budgets(snap.cluster)).on(snap.by_name["n1"])
+    VictimSearch(cycle, Policy(), Budgets(snap.cluster)).on(snap.by_name["n1"])
     assert plugin.filter.asked == [[]]
 
 
@@ -202,7 +202,7 @@ def test_filters_with_state_of_their_own_follow_every_pod() -> None:
 def test_the_search_leaves_the_snapshot_and_the_cycle_alone() -> None:
     snap = snapshot(node("n1"), running("rival", "1").labels(rival="yes"), running("b", "3"))
     cycle = cycle_of(snap, wants("2"), Rivals(), Cpu())
-    finder = VictimSearch(cycle, PreemptionPolicy(), Budgets(snap.cluster))
+    finder = VictimSearch(cycle, Policy(), Budgets(snap.cluster))
     first = finder.on(snap.by_name["n1"])
     assert isinstance(first, Candidate)
     assert [each.name for each in snap.by_name["n1"].pods] == ["b", "rival"]
@@ -255,7 +255,7 @@ def test_ports_of_nominated_pods_and_victims_count_as_if_nobody_had_come_and_gon
 
 
 def test_a_policy_may_spare_pods_and_order_them_its_own_way() -> None:
-    class Gentle(PreemptionPolicy):
+    class Gentle(Policy):
         def potential_victims(self, preemptor, info):  # type: ignore[no-untyped-def]
             return [each for each in super().potential_victims(preemptor, info) if "precious" not in each.labels]
 

@@ -29,6 +29,7 @@ from kwhatif.whatif.deciding.fail_on import fails
 from kwhatif.whatif.judging.judge import judge
 from kwhatif.whatif.judging.question import Answer, Question
 from kwhatif.whatif.loaded.session import Session
+from kwhatif.words.workload import workload_message
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod
 
 READY = PodCondition(type="Ready", status="True")
@@ -96,7 +97,8 @@ def answer(objects: Sequence[Object], *applied: KubernetesObject, rollout: Any =
 
 
 def row_of(objects: Sequence[Object], *applied: KubernetesObject) -> WorkloadRow:
-    return answer(objects, *applied).judged[0].row
+    judged = answer(objects, *applied).judged[0]
+    return replace(judged.row, message=workload_message(judged.row, judged.decisions))
 
 
 def rollout_of(objects: Sequence[Object], *applied: KubernetesObject) -> RolloutRow:
@@ -134,7 +136,7 @@ def test_a_rollout_that_hangs_is_a_finding_and_says_where() -> None:
     there: list[Object] = [*nodes(2), deployment(3, strategy=strategy), *web("n0", "n0", "n1")]
     found = answer(there, deployment(3, "2", strategy=strategy))
     (judged,) = found.judged
-    assert judged.row.message == (
+    assert workload_message(judged.row, judged.decisions) == (
         "hangs after 0 of 3 new pods: the 1st fits nowhere while 3 old pods stay (maxUnavailable 0)"
     )
     policy = judge_by(default_rulebook(), found.judged, {}, today=date(2026, 1, 1))
