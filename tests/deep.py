@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 def main() -> int:
     """Returns 0 if no law was broken, else what pytest returned."""
     parser = argparse.ArgumentParser(prog="make deep", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=600, help="no test is begun later than so many seconds after")
+    parser.add_argument("--seconds", type=float, default=600, help="no test is begun so many seconds after the first")
     parser.add_argument("--seed", type=int, help="repeat the round with this seed, whole, however long that takes")
     parser.add_argument("tests", nargs="*", help="files or tests; all laws by default")
     options = parser.parse_args()
@@ -24,7 +24,7 @@ def main() -> int:
         return _round(options.seed, tests)
     until = time.time() + options.seconds
     for seed in count(int(time.time())):
-        code = _round(seed, [*tests, f"--until={until}"])
+        code = _round(seed, [*tests, f"--seconds={max(until - time.time(), 0)}"])
         if code:
             print(f"To repeat this: make deep SEED={seed}, or with TESTS=tests/... only one of the laws")
             return code

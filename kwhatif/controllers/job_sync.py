@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.contract import DeletePod, Update, View, Write
+from kwhatif.controllers.contract import Create, DeletePod, Update, View, Write
 from kwhatif.controllers.job_failures import BackoffRecord, EndedPod, Failures, finished_at, is_failed, judged, restarts
 from kwhatif.controllers.job_indexes import index_of, is_success, parse_indexes, write_indexes
 from kwhatif.controllers.job_pods import JobPods, JobProgress, Managed
@@ -86,7 +86,9 @@ class JobSync:
         self._write_status(ends)
         uids = set(map(identity, self._pods))
         counted = (counted | {identity(each.pod) for each in done}) & uids
-        return Done(tuple(self._writes), self._again, self._deadline, counted)
+        # A refused pod ends the sync; upstream writes the status nevertheless, so that new pods come last.
+        writes = sorted(self._writes, key=lambda write: isinstance(write, Create))
+        return Done(tuple(writes), self._again, self._deadline, counted)
 
     def _managed(self) -> Managed:
         progress = JobProgress(self._succeeded, self._done_indexes, self._failed_indexes, self._backoff, self._by_index)

@@ -454,6 +454,17 @@ def test_what_is_refused_is_tried_again() -> None:
     assert sum(isinstance(write, Create) for write in found.writes) == 3
 
 
+def test_a_pod_counts_though_the_next_one_is_refused() -> None:
+    full = [False]
+    found = World(CONTROLLERS, deny=lambda obj: full[0] and isinstance(obj, Pod))
+    found.put(etl(1, 3))
+    (key,) = active(found.settle())
+    full[0] = True
+    found.ends(key, "Succeeded")
+    assert not active(found.settle().wait(100))
+    assert status(found).succeeded == 1
+
+
 def test_pods_of_a_dump_that_were_counted_before() -> None:
     old = world(etl(1, 3))
     (key,) = active(old)
