@@ -16,7 +16,6 @@ from kwhatif.controllers.deployment_sets import (
     age_of,
     has_template_of,
     new_replica_set,
-    noted_number,
     resized,
     revision_of,
 )
@@ -27,6 +26,7 @@ from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.workload import Deployment, ReplicaSet
 from kwhatif.workloads.controllers.deployment import Sized, bounds_for, is_scaling_event, scale, sync
 from kwhatif.workloads.expand import replicas_of
+from kwhatif.workloads.numbers import natural_number
 from kwhatif.workloads.removal import active
 
 #: `revisionHistoryLimit` where it is not given.
@@ -82,7 +82,7 @@ def _is_steady(deployment: Deployment, view: View) -> bool:
         return False
     old, limit = [each for each in owned if each is not new], deployment.spec.revision_history_limit
     return (
-        (not wanted or noted_number(new.metadata.annotations.desired_replicas) in (None, wanted))
+        (not wanted or natural_number(new.metadata.annotations.desired_replicas) in (None, wanted))
         and revision_of(new) > max(map(revision_of, old), default=0)
         and len(old) <= (_HISTORY if limit is None else limit)
         and not any(replicas_of(each) or has_template_of(each, deployment, view) for each in old)
@@ -110,8 +110,8 @@ class _Sync:
             obj.metadata.name,
             size,
             min(available, size),
-            noted_number(noted.desired_replicas),
-            noted_number(noted.max_replicas),
+            natural_number(noted.desired_replicas),
+            natural_number(noted.max_replicas),
         )
         return _Set(obj, pods, sized, len(running))
 

@@ -12,6 +12,7 @@ from kwhatif.model.pod import PodTemplateSpec
 from kwhatif.model.workload import Deployment, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec, RolloutAnnotations
 from kwhatif.workloads.controllers.deployment import Bounds
 from kwhatif.workloads.generated import hash_of, uid_of
+from kwhatif.workloads.numbers import natural_number
 from kwhatif.workloads.replicas import HASH_LABEL
 from kwhatif.workloads.template import content_of, same_template
 
@@ -43,14 +44,9 @@ def age_of(owned: ReplicaSet) -> tuple[int, str]:
     return parse_time(created) if created else 0, owned.metadata.name
 
 
-def noted_number(text: str) -> int | None:
-    """A number of 32 bits that an annotation holds (`getNonNegativeInt32FromAnnotation`)."""
-    return int(text) if text.isascii() and text.isdigit() and int(text) < 2**31 else None
-
-
 def revision_of(owned: ReplicaSet) -> int:
     """The Deployment's revision that it is; 0 where it notes none."""
-    return noted_number(owned.metadata.annotations.revision) or 0
+    return natural_number(owned.metadata.annotations.revision) or 0
 
 
 def resized(owned: ReplicaSet, size: int, bounds: Bounds) -> ReplicaSet:

@@ -70,7 +70,8 @@ class Jobs(BackingOff):
             final = view.now
         ended[uid] = EndedPod(pod, deleted, final)
         memory[_ENDED] = ended
-        memory[_DUE] = min(memory.get(_DUE, view.now + _BATCH), view.now + _BATCH)
+        due = memory.get(_DUE)
+        memory[_DUE] = view.now + _BATCH if due is None else min(due, view.now + _BATCH)
 
     def _start(self, key: str, memory: dict[str, Any], view: View, changed: Pod | None = None) -> None:
         """Pods without the finalizer that had ended before the first event were counted before."""
@@ -95,14 +96,11 @@ class Jobs(BackingOff):
         if min(times) > view.now:
             return SyncResult(again=due, deadline=deadline)
         self._start(key, memory, view)
-        done = JobSync(job, self._ended(job, memory, view), view).outcome(memory[_COUNTED])
-        memory[_COUNTED] = done.counted
-        memory[_ENDED] = {uid: each for uid, each in memory.get(_ENDED, {}).items() if uid not in done.counted}
-        for name, time in ((_DUE, done.again), (_DEADLINE, done.deadline)):
-            memory.pop(name, None)
-            if time is not None:
-                memory[name] = time
-        return self.synced(key, SyncResult(done.writes, done.again, done.deadline), view)
+        outcome, counted = JobSync(job, self._ended(job, memory, view), view).outcome(memory[_COUNTED])
+        memory[_COUNTED] = counted
+        memory[_ENDED] = {uid: each for uid, each in memory.get(_ENDED, {}).items() if uid not in counted}
+        memory[_DUE], memory[_DEADLINE] = outcome.again, outcome.deadline
+        return self.synced(key, outcome, view)
 
     def _ended(self, job: Job, memory: dict[str, Any], view: View) -> Sequence[EndedPod]:
         """All pods of the Job, with what is known of their ends."""

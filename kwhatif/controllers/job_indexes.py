@@ -8,21 +8,24 @@ from itertools import islice
 from kwhatif.model.job import SuccessPolicy
 from kwhatif.model.pod import Pod
 from kwhatif.workloads.job import INDEX_LABEL
+from kwhatif.workloads.numbers import natural_number
 
 
-def index_of(pod: Pod) -> int | None:
-    """The pod's number; None where it has none (`getCompletionIndex`)."""
+def index_of(pod: Pod, completions: int | None) -> int | None:
+    """The pod's number (`getCompletionIndex`); None where it has none, or one that is not below `completions`."""
     text = pod.metadata.annotations.completion_index or pod.metadata.labels.get(INDEX_LABEL, "")
-    return int(text) if text.isascii() and text.isdigit() else None
+    index = natural_number(text)
+    return index if index is not None and index < (completions or 0) else None
 
 
 def parse_indexes(text: str, completions: int) -> frozenset[int]:
     """The numbers below `completions` in a text such as `0-2,5`; parts that are not numbers are left out."""
     found: set[int] = set()
     for part in text.split(",") if text else ():
-        first, _, last = part.partition("-")
-        if first.isdigit() and (not last or last.isdigit()):
-            found.update(range(int(first), min(int(last or first), completions - 1) + 1))
+        text_of_first, _, text_of_last = part.partition("-")
+        first, last = natural_number(text_of_first), natural_number(text_of_last or text_of_first)
+        if first is not None and last is not None:
+            found.update(range(first, min(last, completions - 1) + 1))
     return frozenset(found)
 
 

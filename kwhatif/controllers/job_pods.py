@@ -111,9 +111,7 @@ class JobPods:
         if self._is_indexed:
             by_index: dict[int | None, list[Pod]] = {}
             for pod in self._active:
-                index = index_of(pod)
-                is_known = index is not None and index < (self._completions or 0)
-                by_index.setdefault(index if is_known else None, []).append(pod)
+                by_index.setdefault(index_of(pod, self._completions), []).append(pod)
             gone += by_index.pop(None, [])
             ranked = [removed_first_of_job(pods) for pods in by_index.values()]
             gone += [pod for pods in ranked for pod in pods[:-1]]
@@ -150,8 +148,8 @@ class JobPods:
         """Numbers that are done, given up, or of pods that are there."""
         running = [pod for pod in self._pods if not is_terminal(pod)]
         there = running if replaces_only_failed(self._job) else self._active
-        indexes = {index for pod in there if (index := index_of(pod)) is not None}
-        return self._progress.done | self._progress.failed | indexes
+        indexes = (index_of(pod, self._completions) for pod in there)
+        return self._progress.done | self._progress.failed | {index for index in indexes if index is not None}
 
     def _due(self, index: int) -> float:
         known = self._progress.by_index.get(index)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.contract import Create, DeletePod, Update, View, Write
+from kwhatif.controllers.contract import Create, DeletePod, SyncResult, Update, View, Write
 from kwhatif.controllers.job_failures import BackoffRecord, EndedPod, Failures, finished_at, is_failed, judged, restarts
 from kwhatif.controllers.job_indexes import index_of, is_success, parse_indexes, write_indexes
 from kwhatif.controllers.job_pods import JobPods, JobProgress, Managed
@@ -16,24 +15,13 @@ from kwhatif.model.cluster import key_of
 from kwhatif.model.job import Job, JobCondition, completions_of
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.workloads.job import is_indexed
+from kwhatif.workloads.numbers import natural_number
 from kwhatif.workloads.removal import is_active
 
 _NO_LIMIT = 2**31 - 1
 _MADE, _BACKOFF, _INDEXES = "made", "back-off", "failures by index"
 _TARGET, _SUCCESS, _SUSPENDED = "FailureTarget", "SuccessCriteriaMet", "Suspended"
 _RESUMED = JobCondition(type=_SUSPENDED, status="False")
-
-
-class Done(NamedTuple):
-    """What a sync did."""
-
-    writes: tuple[Write, ...]
-    #: When the next one is due, whatever happens until then.
-    again: float | None
-    #: When the Job is active for too long.
-    deadline: float | None
-    #: UIDs of the pods that are there and have been counted.
-    counted: frozenset[str]
 
 
 class JobSync:
@@ -55,19 +43,17 @@ class JobSync:
         self._completions = completions_of(job.spec)
         self._conditions = {each.type: each for each in job.status.conditions if each.status == "True"}
         self._succeeded, self._failed = job.status.succeeded, job.status.failed
-        limit = self._completions or 0
-        self._done_indexes = (
-            parse_indexes(job.status.completed_indexes, limit) if self._is_indexed else frozenset[int]()
-        )
-        self._failed_indexes = parse_indexes(job.status.failed_indexes, limit) if self._is_indexed else frozenset[int]()
+        limit = (self._completions or 0) if self._is_indexed else 0
+        self._done_indexes = parse_indexes(job.status.completed_indexes, limit)
+        self._failed_indexes = parse_indexes(job.status.failed_indexes, limit)
         self._by_index: dict[int, Failures] = dict(self._memory.get(_INDEXES, {}))
         self._backoff: BackoffRecord = self._memory.get(_BACKOFF, BackoffRecord())
         self._writes: list[Write] = []
         self._again: float | None = None
         self._deadline: float | None = None
 
-    def outcome(self, counted: frozenset[str]) -> Done:
-        """What it does."""
+    def outcome(self, counted: frozenset[str]) -> tuple[SyncResult, frozenset[str]]:
+        """What it does, and the UIDs of the pods that are there and have been counted by then."""
         fresh = [each for each in self._all if identity(each.pod) not in counted and self._has_place(each.pod)]
         succeeded = [each for each in fresh if each.pod.status.phase == "Succeeded"]
         failed = [each for each in fresh if is_failed(each.pod, self._job)]
@@ -88,7 +74,7 @@ class JobSync:
         counted = (counted | {identity(each.pod) for each in done}) & uids
         # A refused pod ends the sync; upstream writes the status nevertheless, so that new pods come last.
         writes = sorted(self._writes, key=lambda write: isinstance(write, Create))
-        return Done(tuple(writes), self._again, self._deadline, counted)
+        return SyncResult(tuple(writes), self._again, self._deadline), counted
 
     def _managed(self) -> Managed:
         progress = JobProgress(self._succeeded, self._done_indexes, self._failed_indexes, self._backoff, self._by_index)
@@ -98,8 +84,7 @@ class JobSync:
 
     def _has_place(self, pod: Pod) -> bool:
         """Indexed Jobs only count pods with a number of theirs."""
-        index = index_of(pod)
-        return not self._is_indexed or (index is not None and index < (self._completions or 0))
+        return not self._is_indexed or index_of(pod, self._completions) is not None
 
     # --- counting ------------------------------------------------------------------------------------
 
@@ -111,20 +96,22 @@ class JobSync:
         for each, time in zip(failed, times, strict=True):
             verdict = judged(each.pod, self._job)
             self._failed += verdict.counts
-            index = index_of(each.pod)
+            index = index_of(each.pod, self._completions)
             if index is not None and self._is_indexed and self._job.spec.backoff_limit_per_index is not None:
                 self._count_index(index, each.pod, time, counts=verdict.counts, ends=verdict.action == "FailIndex")
         if self._is_indexed:
-            self._done_indexes |= {index for each in succeeded if (index := index_of(each.pod)) is not None}
+            indexes = (index_of(each.pod, self._completions) for each in succeeded)
+            self._done_indexes |= {index for index in indexes if index is not None}
             self._succeeded = len(self._done_indexes)
         self._memory[_INDEXES] = self._by_index
 
     def _count_index(self, index: int, pod: Pod, time: float, *, counts: bool, ends: bool) -> None:
         notes = pod.metadata.annotations
-        before = _number(notes.index_failures)
+        before = natural_number(notes.index_failures) or 0
         if ends or (counts and before >= (self._job.spec.backoff_limit_per_index or 0)):
             self._failed_indexes |= {index}
-        self._by_index[index] = Failures(before + counts, _number(notes.index_ignored_failures) + (not counts), time)
+        ignored = natural_number(notes.index_ignored_failures) or 0
+        self._by_index[index] = Failures(before + counts, ignored + (not counts), time)
 
     # --- ending --------------------------------------------------------------------------------------
 
@@ -216,7 +203,3 @@ class JobSync:
             return {ends.type: ends}
         final = "Failed" if ends.type == _TARGET else "Complete"
         return {ends.type: ends, final: replace(ends, type=final)}
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() else 0

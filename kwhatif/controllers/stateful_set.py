@@ -22,6 +22,7 @@ from kwhatif.model.workload import StatefulSet
 from kwhatif.workloads.controllers.stateful_set import Moves, Replica, made_of_old, sync
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.generated import uid_of
+from kwhatif.workloads.numbers import ordinal_of
 from kwhatif.workloads.stateful_set import claims_of, first_to_roll, is_ordered, numbered_pod, ordinals_of, revision_of
 from kwhatif.workloads.template import pod_of
 
@@ -89,19 +90,17 @@ class _Sync:
     def __init__(self, stateful_set: StatefulSet, view: View) -> None:
         self._set, self._view = stateful_set, view
         self._memory = view.memory("StatefulSet", key_of(stateful_set))
-        self._pods = {ordinal: pod for pod in view.pods_of(stateful_set) if (ordinal := self._ordinal(pod)) is not None}
+        name = stateful_set.metadata.name
+        pods = ((ordinal_of(pod.metadata, name), pod) for pod in view.pods_of(stateful_set))
+        self._pods = {ordinal: pod for ordinal, pod in pods if ordinal is not None}
         self._ordinals = ordinals_of(stateful_set, replicas_of(stateful_set))
         revisions = _revisions(stateful_set, view)
         self._update = revisions[-1]
-        name = self._memory.get(_CURRENT) or stateful_set.status.current_revision
+        current = self._memory.get(_CURRENT) or stateful_set.status.current_revision
         known = {each.name for each in revisions}
-        is_unknown = name not in known if name else has_others(self._pods.values(), known)
+        is_unknown = current not in known if current else has_others(self._pods.values(), known)
         self._memory.setdefault(_UNKNOWN, is_unknown)
-        self._current = next((each for each in revisions if each.name == name), revisions[0])
-
-    def _ordinal(self, pod: Pod) -> int | None:
-        name, _, number = pod.metadata.name.rpartition("-")
-        return int(number) if name == self._set.metadata.name and number.isdigit() else None
+        self._current = next((each for each in revisions if each.name == current), revisions[0])
 
     def outcome(self) -> SyncResult:
         """What the sync does, and when the next pod gets available."""

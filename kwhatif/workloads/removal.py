@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from kwhatif.matching.labels import parse_int64
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import parse_time
 from kwhatif.model.pod import Pod, is_ready, is_terminal, pod_condition
@@ -102,11 +103,10 @@ def _time(text: str | None) -> int | None:
 def _cost(pod: Pod) -> int:
     """What its annotation says; 0 where that is not a number of 32 bits (`GetDeletionCostFromPodAnnotations`)."""
     text = pod.metadata.annotations.deletion_cost
-    digits = text.removeprefix("-")
     # QUIRK: upstream takes leading zeros for a mistake, but not behind a minus sign.
-    if not (digits.isascii() and digits.isdigit()) or (text.startswith("0") and text != "0"):
-        return 0
-    return int(text) if int(text) in _COSTS else 0
+    is_wrong = text.startswith(("+", "0")) and text != "0"
+    cost = None if is_wrong else parse_int64(text)
+    return cost if cost is not None and cost in _COSTS else 0
 
 
 def _restarts(pod: Pod) -> tuple[int, int]:

@@ -17,6 +17,7 @@ from kwhatif.report.story import (
 )
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.loops import EndlessLoop
+from kwhatif.workloads.numbers import ordinal_of
 from kwhatif.workloads.stateful_set import first_to_roll
 
 _REVISION = "controller-revision-hash"
@@ -68,8 +69,8 @@ def _is_rolled(pod: Pod, workload: StatefulSet | DaemonSet) -> bool:
     """Whether a rollout replaces the pod: not those of a StatefulSet below its partition, which is a canary's end."""
     if isinstance(workload, DaemonSet):
         return True
-    first, number = first_to_roll(workload), pod.metadata.name.rpartition("-")[2]
-    return first is not None and number.isdigit() and int(number) >= first
+    first, number = first_to_roll(workload), ordinal_of(pod.metadata, workload.metadata.name)
+    return first is not None and number is not None and number >= first
 
 
 def _is_unavailable(engine: Engine) -> bool:

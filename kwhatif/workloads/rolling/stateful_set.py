@@ -12,6 +12,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.workload import StatefulSet
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
+from kwhatif.workloads.numbers import ordinal_of
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.rolling.update import ROLLS, UNCHANGED, Rollout, WorkloadUpdate
 from kwhatif.workloads.stateful_set import expand_stateful_set, first_to_roll, is_ordered, ordinals_of
@@ -26,7 +27,8 @@ def update_stateful_set(
     That goes from the highest number down to the partition, and each waits until all pods run: even where missing ones
     are made in parallel.
     """
-    by_ordinal = {ordinal: pod for pod in pods if (ordinal := _ordinal(new, pod)) is not None}
+    numbered = ((ordinal_of(pod.metadata, new.metadata.name), pod) for pod in active(pods))
+    by_ordinal = {ordinal: pod for ordinal, pod in numbered if ordinal is not None}
     before = set(by_ordinal) if known is None else set(ordinals_of(known, replicas_of(known)))
     count = len(before) if new.spec.replicas is None else replicas_of(new)
     after = ordinals_of(new, count)
@@ -52,11 +54,6 @@ def update_stateful_set(
         Expansion((*made, *remade)),
         caveat=_stuck(new, by_ordinal),
     )
-
-
-def _ordinal(stateful_set: StatefulSet, pod: Pod) -> int | None:
-    name, _, number = pod.metadata.name.rpartition("-")
-    return int(number) if name == stateful_set.metadata.name and number.isdigit() and active([pod]) else None
 
 
 def _made(

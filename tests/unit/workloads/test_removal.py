@@ -84,7 +84,7 @@ def test_rules(first: Pod, other: Pod) -> None:
         assert removed_first(pods)[0] is first
 
 
-@pytest.mark.parametrize("cost", ["008", "+1", "x", "2147483648", "-", "1.5", ""])
+@pytest.mark.parametrize("cost", ["008", "+1", "x", "2147483648", "9" * 5000, "²", "-", "1.5", ""])
 def test_costs_that_are_none(cost: str) -> None:
     below, above = pod("below", cost="-1"), pod("above", cost="1")
     odd = pod("odd", cost=cost)
