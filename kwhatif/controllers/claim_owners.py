@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.pods import reference
 from kwhatif.model.meta import OwnerReference
 from kwhatif.model.pod import Pod
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import ClaimRetentionPolicy, StatefulSet
+from kwhatif.workloads.owners import reference
 
 _DELETE = "Delete"
 

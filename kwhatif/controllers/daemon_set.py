@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.contract import NOTHING, Create, DeletePod, SyncResult, View, Write
-from kwhatif.controllers.pods import is_available, keys_of, named, next_available, owners_of_changed
+from kwhatif.controllers.pods import created_at, is_available, keys_of, named, next_available, owners_of_changed
 from kwhatif.controllers.revisions import revision_label, revisions_of
 from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.meta import LabelSelector, parse_time
+from kwhatif.model.meta import LabelSelector
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal
 from kwhatif.model.workload import DaemonSet, RollingUpdate
@@ -25,6 +25,7 @@ from kwhatif.workloads.daemon_set import daemon_pod, node_of, pinned, tolerable_
 from kwhatif.workloads.generated import hash_of
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.rolling.update import resolved
+from kwhatif.workloads.stateful_set import REVISION_LABEL
 from kwhatif.workloads.template import content_of
 
 #: The most pods that one sync makes, and deletes.
@@ -195,7 +196,7 @@ class _Sync:
         made = self._memory.get(_MADE, 0)
         self._memory[_MADE] = made + len(nodes)
         pod = daemon_pod(self._set, self._view.state.cluster)
-        labels = {**pod.metadata.labels, "controller-revision-hash": self._revision}
+        labels = {**pod.metadata.labels, REVISION_LABEL: self._revision}
         pod = replace(pod, metadata=replace(pod.metadata, labels=labels))
         fresh = islice(named(pod, self._view, made), len(nodes))
         for node, each in zip(nodes, fresh, strict=True):
@@ -204,8 +205,7 @@ class _Sync:
 
 def _oldest_scheduled(pod: Pod) -> tuple[bool, int, str]:
     """Sorts pods of one node: the first one stays (`podByCreationTimestampAndPhase`)."""
-    created = pod.metadata.creation_timestamp
-    return not pod.spec.node_name, parse_time(created) if created else 0, pod.metadata.name
+    return not pod.spec.node_name, created_at(pod), pod.metadata.name
 
 
 CONTROLLERS = (DaemonSets(),)

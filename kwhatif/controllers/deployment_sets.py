@@ -5,14 +5,15 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import View
-from kwhatif.controllers.pods import reference
+from kwhatif.controllers.pods import created_at
 from kwhatif.model.cluster import key_of
-from kwhatif.model.meta import LabelSelector, controller_of, parse_time
+from kwhatif.model.meta import LabelSelector, controller_of
 from kwhatif.model.pod import PodTemplateSpec
 from kwhatif.model.workload import Deployment, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec, RolloutAnnotations
 from kwhatif.workloads.controllers.deployment import Bounds
 from kwhatif.workloads.generated import hash_of, uid_of
 from kwhatif.workloads.numbers import natural_number
+from kwhatif.workloads.owners import reference
 from kwhatif.workloads.replicas import HASH_LABEL
 from kwhatif.workloads.template import content_of, same_template
 
@@ -40,8 +41,7 @@ def has_template_of(owned: ReplicaSet, deployment: Deployment, view: View) -> bo
 
 def age_of(owned: ReplicaSet) -> tuple[int, str]:
     """Sorts ReplicaSets, the oldest first (`ReplicaSetsByCreationTimestamp`)."""
-    created = owned.metadata.creation_timestamp
-    return parse_time(created) if created else 0, owned.metadata.name
+    return created_at(owned), owned.metadata.name
 
 
 def revision_of(owned: ReplicaSet) -> int:

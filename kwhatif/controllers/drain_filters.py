@@ -103,18 +103,26 @@ def is_left_out(pod: Pod, options: DrainOptions, view: View) -> bool:
 
 
 def _delete_status(pod: Pod, options: DrainOptions, view: View) -> PodDeleteStatus:
-    """Of the first filter that keeps the pod; else of the last one.
+    """What the first filter says that keeps the pod, in upstream's order; else what the last one says.
 
     QUIRK: (makeFilters) warnings of filters before the last one are lost, such as `deleting Pods with local storage`.
     """
     if is_left_out(pod, options, view):
         return _STAYS
-    verdict = _GOES
-    for judge in (_of_daemon_set, _of_mirror, _of_local_storage, _of_unreplicated):
-        verdict = judge(pod, options, view)
-        if not verdict.goes:
-            break
-    return verdict
+    of_daemon_set = _of_daemon_set(pod, options, view)
+    if not of_daemon_set.goes:
+        return of_daemon_set
+    if pod.metadata.annotations.mirror is not None:
+        return _STAYS
+    if is_terminal(pod):
+        return _GOES
+    if has_local_storage(pod) and not options.delete_emptydir_data:
+        return PodDeleteStatus(goes=False, error=LOCAL_STORAGE)
+    if controller_of(pod.metadata) is not None:
+        return _GOES
+    if not options.force:
+        return PodDeleteStatus(goes=False, error=NO_CONTROLLER)
+    return PodDeleteStatus(goes=True, warning=NO_CONTROLLER_GOES)
 
 
 def _of_daemon_set(pod: Pod, options: DrainOptions, view: View) -> PodDeleteStatus:
@@ -128,29 +136,6 @@ def _of_daemon_set(pod: Pod, options: DrainOptions, view: View) -> PodDeleteStat
     if not options.ignore_daemonsets:
         return PodDeleteStatus(goes=False, error=DAEMON_SET)
     return PodDeleteStatus(goes=False, warning=DAEMON_SET_STAYS)
-
-
-def _of_mirror(pod: Pod, options: DrainOptions, view: View) -> PodDeleteStatus:
-    del options, view
-    return _GOES if pod.metadata.annotations.mirror is None else _STAYS
-
-
-def _of_local_storage(pod: Pod, options: DrainOptions, view: View) -> PodDeleteStatus:
-    del view
-    if is_terminal(pod) or options.delete_emptydir_data or not has_local_storage(pod):
-        return _GOES
-    return PodDeleteStatus(goes=False, error=LOCAL_STORAGE)
-
-
-def _of_unreplicated(pod: Pod, options: DrainOptions, view: View) -> PodDeleteStatus:
-    del view
-    if is_terminal(pod) or controller_of(pod.metadata) is not None:
-        return _GOES
-    return (
-        PodDeleteStatus(goes=True, warning=NO_CONTROLLER_GOES)
-        if options.force
-        else PodDeleteStatus(goes=False, error=NO_CONTROLLER)
-    )
 
 
 def has_local_storage(pod: Pod) -> bool:

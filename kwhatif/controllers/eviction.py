@@ -60,9 +60,7 @@ class EvictionApi:
         pod = self._cluster.get(Pod, key)
         if pod is None:
             return EvictionRefused(NOT_FOUND, f'pods "{key.partition("/")[2]}" not found')
-        if _budgets_do_not_matter(pod):
-            return self._granted(pod, key, grace)
-        budgets = budget_pods(self._cluster).budgets_of(pod)
+        budgets = () if _budgets_do_not_matter(pod) else budget_pods(self._cluster).budgets_of(pod)
         if not budgets:
             return self._granted(pod, key, grace)
         if len(budgets) > 1:

@@ -83,11 +83,9 @@ def is_used(claim: PersistentVolumeClaim, view: View) -> bool:
         return True
     owner = next((owner for owner in claim.metadata.owner_references if owner.kind == "Pod"), None)
     pod = view.state.cluster.get(Pod, f"{claim.metadata.namespace}/{owner.name}") if owner else None
-    return pod is not None and bool(pod.spec.node_name) and not is_terminal(pod) and _names(pod, claim.metadata.name)
-
-
-def _names(pod: Pod, name: str) -> bool:
-    return any(claim.name == name for claim in claim_names(pod))
+    if pod is None or not pod.spec.node_name or is_terminal(pod):
+        return False
+    return any(name.name == claim.metadata.name for name in claim_names(pod))
 
 
 class ClaimProtection:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kwhatif.controllers.contract import View
 from kwhatif.model.cluster import key_of
-from kwhatif.model.job import Job, OnExitCodes, OnPodCondition, PodFailureRule
+from kwhatif.model.job import Job, OnExitCodes, PodFailureRule
 from kwhatif.model.pod import Pod, pod_condition
 from kwhatif.model.pod_status import ContainerStatus
 from kwhatif.workloads.removal import sidecar_statuses
@@ -86,14 +86,10 @@ def _why(pod: Pod, rule: PodFailureRule) -> str:
         return f"Container {name} for pod {key_of(pod)} failed with exit code {code}"
     for condition in pod.status.conditions:
         for pattern in rule.on_pod_conditions:
-            if condition.type == pattern.type and condition.status == _status(pattern):
+            # The API server fills in a status that the rule leaves out.
+            if condition.type == pattern.type and condition.status == (pattern.status or "True"):
                 return f"Pod {key_of(pod)} has condition {condition.type}"
     return ""
-
-
-def _status(pattern: OnPodCondition) -> str:
-    """The API server fills it in."""
-    return pattern.status or "True"
 
 
 def _exit_code(pod: Pod, wanted: OnExitCodes) -> tuple[str, int] | None:

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.contract import View
 from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.kinds import RESOURCES
-from kwhatif.model.meta import OwnerReference, controller_of
+from kwhatif.model.meta import controller_of, parse_time
 from kwhatif.model.pod import Pod, is_ready, is_terminal, pod_condition
-from kwhatif.workloads.generated import all_names, uid_of
+from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.removal import is_active
+from kwhatif.workloads.replicas import names_for
 
 
 def is_available(pod: Pod, min_ready_seconds: int, view: View) -> bool:
@@ -57,17 +57,15 @@ def controllers_of(before: KubernetesObject | None, after: KubernetesObject | No
 
 
 def owners_of_changed(before: KubernetesObject | None, after: KubernetesObject | None, kind: str) -> Sequence[str]:
-    """The same for a pod, if what their syncs depend on is another now."""
+    """The keys of a pod's controllers of that kind, if what their syncs depend on has changed about the pod."""
     keys = list(controllers_of(before, after, kind))
     return keys if keys and standing(before) != standing(after) else ()
 
 
-def reference(owner: KubernetesObject) -> OwnerReference:
-    """The reference by which the object controls what it makes."""
-    kind, meta = type(owner).__name__, owner.metadata
-    uid = meta.uid or uid_of(kind, meta.namespace, meta.name)
-    api_version = RESOURCES[type(owner)].api_version
-    return OwnerReference(kind=kind, name=meta.name, uid=uid, api_version=api_version, controller=True)
+def created_at(obj: KubernetesObject) -> int:
+    """When the object was created, nanoseconds since the epoch; 0 where it does not say."""
+    created = obj.metadata.creation_timestamp
+    return parse_time(created) if created else 0
 
 
 def identity(pod: Pod) -> str:
@@ -78,13 +76,7 @@ def identity(pod: Pod) -> str:
 def named(pod: Pod, view: View, made: int) -> Iterator[Pod]:
     """Pods like this one with names of their own, of which so many have been given before."""
     meta = pod.metadata
-    owner = controller_of(meta)
-    present = view.state.cluster.all(Pod)
-
-    def is_taken(name: str) -> bool:
-        return f"{meta.namespace}/{name}" in present
-
-    for name in all_names(meta.generate_name, owner.uid if owner else "", is_taken, made):
+    for name in names_for(pod, view.state.cluster, skip=made):
         yield replace(pod, metadata=replace(meta, name=name, uid=uid_of("Pod", meta.namespace, name)))
 
 

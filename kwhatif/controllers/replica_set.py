@@ -11,12 +11,13 @@ from itertools import islice
 from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, SyncResult, View
 from kwhatif.controllers.deployment_sets import is_of_old_template
-from kwhatif.controllers.pods import controllers_of, keys_of, named, reference, standing
+from kwhatif.controllers.pods import controllers_of, keys_of, named, standing
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import controller_of, parse_time
 from kwhatif.model.pod import Pod, PodTemplateSpec
 from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController
 from kwhatif.workloads.expand import replicas_of
+from kwhatif.workloads.owners import reference
 from kwhatif.workloads.removal import active, removed_first
 from kwhatif.workloads.template import pod_of
 

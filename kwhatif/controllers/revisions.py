@@ -11,13 +11,13 @@ from collections.abc import Callable, Container, Iterable
 from typing import NamedTuple
 
 from kwhatif.controllers.contract import View
+from kwhatif.controllers.pods import created_at
 from kwhatif.model.cluster import key_of
-from kwhatif.model.meta import parse_time
 from kwhatif.model.pod import Pod, PodTemplateSpec
 from kwhatif.model.workload import DaemonSet, StatefulSet
+from kwhatif.workloads.stateful_set import REVISION_LABEL
 from kwhatif.workloads.template import same_template
 
-LABEL = "controller-revision-hash"
 _REVISIONS = "revisions"
 _MISSED = "missed"
 
@@ -74,16 +74,11 @@ def has_missed(workload: StatefulSet | DaemonSet, view: View) -> bool:
 
 def _of_newest(pods: Iterable[Pod]) -> str:
     """The label of the pod that was made last; "" if none has one."""
-    labelled = [pod for pod in pods if LABEL in pod.metadata.labels]
-    newest = max(labelled, key=lambda pod: (_created(pod), pod.metadata.name), default=None)
-    return newest.metadata.labels[LABEL] if newest else ""
-
-
-def _created(pod: Pod) -> int:
-    created = pod.metadata.creation_timestamp
-    return parse_time(created) if created else 0
+    labelled = [pod for pod in pods if revision_label(pod)]
+    newest = max(labelled, key=lambda pod: (created_at(pod), pod.metadata.name), default=None)
+    return revision_label(newest) if newest else ""
 
 
 def revision_label(pod: Pod) -> str:
-    """The name of the pod's revision."""
-    return pod.metadata.labels.get(LABEL, "")
+    """The name of the pod's revision; "" where it has none."""
+    return pod.metadata.labels.get(REVISION_LABEL, "")

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.claim_owners import with_owners
 from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, SyncResult, Update, View, Write
-from kwhatif.controllers.pods import is_available, keys_of, next_available, owners_of_changed, reference
+from kwhatif.controllers.pods import is_available, keys_of, next_available, owners_of_changed
 from kwhatif.controllers.revisions import Revision, has_others, note_missed, revision_label, revisions_of
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal
@@ -23,6 +23,7 @@ from kwhatif.workloads.controllers.stateful_set import Moves, Replica, made_of_o
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.numbers import ordinal_of
+from kwhatif.workloads.owners import reference
 from kwhatif.workloads.stateful_set import claims_of, first_to_roll, is_ordered, numbered_pod, ordinals_of, revision_of
 from kwhatif.workloads.template import pod_of
 
@@ -54,7 +55,8 @@ class StatefulSets(BackingOff):
     def _waiting_for(self, claim: str, view: View) -> Iterator[str]:
         for key, stateful_set in view.state.cluster.all(StatefulSet).items():
             templates = stateful_set.spec.volume_claim_templates
-            prefixes = (f"{stateful_set.metadata.namespace}/{each.metadata.name}-{_name(key)}-" for each in templates)
+            meta = stateful_set.metadata
+            prefixes = (f"{meta.namespace}/{each.metadata.name}-{meta.name}-" for each in templates)
             if any(claim.startswith(prefix) for prefix in prefixes):
                 yield key
 
@@ -64,10 +66,6 @@ class StatefulSets(BackingOff):
         if stateful_set is None or stateful_set.metadata.deletion_timestamp is not None:
             return NOTHING
         return self.synced(key, _Sync(stateful_set, view).outcome(), view)
-
-
-def _name(key: str) -> str:
-    return key.rpartition("/")[2]
 
 
 def _revisions(stateful_set: StatefulSet, view: View) -> tuple[Revision, ...]:
@@ -150,14 +148,16 @@ class _Sync:
     def _created(self, ordinal: int, count: int) -> Sequence[Write] | None:
         """The pod after its claims; None where one of these is still another pod's, or about to go."""
         pod = self._made(ordinal, count)
-        claims = list(claims_of(self._set, pod.metadata.name))
-        present = {
-            key_of(claim): self._view.state.cluster.get(PersistentVolumeClaim, key_of(claim)) for claim in claims
-        }
-        if any(claim is not None and _is_blocked(claim, pod) for claim in present.values()):
+        claims = list(self._claims(pod))
+        if any(known is not None and _is_blocked(known, pod) for _, known in claims):
             return None
-        missing = (with_owners(claim, self._set, None) for claim in claims if present[key_of(claim)] is None)
+        missing = (with_owners(claim, self._set, None) for claim, known in claims if known is None)
         return *map(Create, missing), Create(pod)
+
+    def _claims(self, pod: Pod) -> Iterator[tuple[PersistentVolumeClaim, PersistentVolumeClaim | None]]:
+        """The pod's claims as they are made, each with the one of that name that is there already."""
+        for claim in claims_of(self._set, pod.metadata.name):
+            yield claim, self._view.state.cluster.get(PersistentVolumeClaim, key_of(claim))
 
     def _made(self, ordinal: int, count: int) -> Pod:
         """A pod of the revision that the number calls for, with a UID that no pod of its name has had."""
@@ -182,16 +182,15 @@ class _Sync:
         for ordinal, pod in sorted(self._pods.items()):
             if pod.status.phase != "Pending" or ordinal not in self._ordinals or ordinal > last:
                 continue
-            for claim in claims_of(self._set, pod.metadata.name):
-                if self._view.state.cluster.get(PersistentVolumeClaim, key_of(claim)) is None:
+            for claim, known in self._claims(pod):
+                if known is None:
                     yield Create(with_owners(claim, self._set, None))
 
     def _owned_claims(self) -> Iterator[Write]:
         """Claims belong to their set, or to a pod that is to go, as the retention policy wants it."""
         for ordinal, pod in sorted(self._pods.items()):
             surplus = pod if ordinal not in self._ordinals else None
-            for claim in claims_of(self._set, pod.metadata.name):
-                known = self._view.state.cluster.get(PersistentVolumeClaim, key_of(claim))
+            for _, known in self._claims(pod):
                 if known is None or _is_blocked(known, pod):
                     continue
                 owned = with_owners(known, self._set, surplus)

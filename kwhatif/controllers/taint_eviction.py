@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from kwhatif.controllers.contract import NOTHING, DeletePod, SyncResult, View
 from kwhatif.controllers.finished_pods import pods_assigned_to
 from kwhatif.controllers.node_taints import NOT_READY, UNREACHABLE
-from kwhatif.matching.tolerations import NO_EXECUTE, tolerates
+from kwhatif.matching.tolerations import no_execute_taints, tolerates
 from kwhatif.model.affinity import Toleration
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.node import Node, Taint
@@ -92,11 +92,6 @@ def evicted_after(pod: Pod, node: Node) -> float | None:
     taints = [taint for taint in no_execute_taints(node) if taint.key not in DEFAULTED]
     seconds = _tolerated_for(taints, pod.spec.tolerations)
     return None if seconds is None else max(seconds, 0.0)
-
-
-def no_execute_taints(node: Node) -> tuple[Taint, ...]:
-    """The taints of the node that evict pods."""
-    return tuple([taint for taint in node.spec.taints if taint.effect == NO_EXECUTE])
 
 
 def _taints_of(pod: Pod, view: View) -> Sequence[Taint]:

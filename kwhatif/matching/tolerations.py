@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwhatif.model.affinity import Toleration
-from kwhatif.model.node import Taint
+from kwhatif.model.node import Node, Taint
 
 NO_SCHEDULE = "NoSchedule"
 NO_EXECUTE = "NoExecute"
@@ -42,3 +42,8 @@ def first_untolerated(taints: Sequence[Taint], tolerations: Sequence[Toleration]
         if taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not tolerated(taint, tolerations):
             return taint
     return None
+
+
+def no_execute_taints(node: Node) -> tuple[Taint, ...]:
+    """The taints of the node that evict pods."""
+    return tuple([taint for taint in node.spec.taints if taint.effect == NO_EXECUTE])

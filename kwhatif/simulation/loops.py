@@ -14,6 +14,8 @@ from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_ready, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.simulation.world import World
+from kwhatif.workloads.replicas import HASH_LABEL
+from kwhatif.workloads.stateful_set import REVISION_LABEL
 
 #: A picture that has come back so often is a loop, whatever is yet to come.
 _TIMES = 4
@@ -21,7 +23,7 @@ _TIMES = 4
 _MASK = (1 << 64) - 1
 #: A pod of a StatefulSet keeps its name, and that of a DaemonSet its node.
 _NAMED = "StatefulSet"
-_REVISIONS = ("pod-template-hash", "controller-revision-hash")
+_REVISIONS = (HASH_LABEL, REVISION_LABEL)
 
 
 class EndlessLoop(msgspec.Struct, frozen=True):

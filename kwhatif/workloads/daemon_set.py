@@ -9,17 +9,18 @@ from msgspec.structs import replace
 
 from kwhatif.matching.node_affinity import RequiredNodeAffinity
 from kwhatif.matching.node_selector import NAME_FIELD
-from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, first_untolerated
+from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, first_untolerated, no_execute_taints
 from kwhatif.model.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Requirement
-from kwhatif.model.node import Node, Taint
+from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, PodSpec, PodTemplateSpec
 from kwhatif.model.workload import DaemonSet
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.generated import hash_of
 from kwhatif.workloads.owners import reference_to
 from kwhatif.workloads.replicas import names_for
+from kwhatif.workloads.stateful_set import REVISION_LABEL
 from kwhatif.workloads.template import content_of, pod_of
 
 _EVICTING = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -65,12 +66,8 @@ def tolerable_nodes(daemon_set: DaemonSet, cluster: Cluster) -> dict[str, bool]:
         for name, node in sorted(cluster.all(Node).items())
         if spec.node_name in ("", name)
         and affinity.matches(_Labelled(name, node.metadata.labels))
-        and first_untolerated(_evicting(node), tolerations) is None
+        and first_untolerated(no_execute_taints(node), tolerations) is None
     }
-
-
-def _evicting(node: Node) -> tuple[Taint, ...]:
-    return tuple(taint for taint in node.spec.taints if taint.effect == NO_EXECUTE)
 
 
 def node_of(pod: Pod) -> str:
@@ -112,7 +109,7 @@ def daemon_pod(daemon_set: DaemonSet, cluster: Cluster) -> Pod:
     """A pod of the DaemonSet, for no node yet."""
     template = daemon_set.spec.template or PodTemplateSpec()
     # The deprecated generation of the template: that of a new DaemonSet.
-    labels = {"controller-revision-hash": hash_of(content_of(template)), "pod-template-generation": "1"}
+    labels = {REVISION_LABEL: hash_of(content_of(template)), "pod-template-generation": "1"}
     pod = pod_of(template, daemon_set.metadata.namespace, reference_to(daemon_set, cluster), labels)
     return replace(pod, spec=replace(pod.spec, tolerations=with_own_tolerations(pod.spec)))
 

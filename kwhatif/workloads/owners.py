@@ -19,12 +19,20 @@ T = TypeVar("T", bound=KubernetesObject)
 ControllerKey = tuple[str, str, str]
 
 
-def reference_to(obj: KubernetesObject, cluster: Cluster) -> OwnerReference:
-    """The reference by which the object controls its pods: with the UID that it has in the cluster, or a stand-in."""
-    kind, meta = type(obj).__name__, obj.metadata
-    known = cluster.get(type(obj), key_of(obj))
-    uid = (known.metadata.uid if known is not None else "") or uid_of(kind, meta.namespace, meta.name)
-    api_version = RESOURCES[type(obj)].api_version
+def reference(owner: KubernetesObject) -> OwnerReference:
+    """The reference by which the object controls what it makes; where it has no UID, a stand-in is in its place."""
+    return _reference(owner, owner.metadata.uid)
+
+
+def reference_to(owner: KubernetesObject, cluster: Cluster) -> OwnerReference:
+    """The reference to an object of a manifest: only a UID that the cluster knows counts, not the manifest's own."""
+    known = cluster.get(type(owner), key_of(owner))
+    return _reference(owner, "" if known is None else known.metadata.uid)
+
+
+def _reference(owner: KubernetesObject, uid: str) -> OwnerReference:
+    kind, meta, api_version = type(owner).__name__, owner.metadata, RESOURCES[type(owner)].api_version
+    uid = uid or uid_of(kind, meta.namespace, meta.name)
     return OwnerReference(kind=kind, name=meta.name, uid=uid, api_version=api_version, controller=True)
 
 

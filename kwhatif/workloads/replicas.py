@@ -83,12 +83,12 @@ def free_names(pod: Pod, count: int, cluster: Cluster, used: Container[str] = ()
     return tuple(islice(names_for(pod, cluster, used), count))
 
 
-def names_for(pod: Pod, cluster: Cluster, used: Container[str] = ()) -> Iterator[str]:
-    """One name after the other for pods like this one, none of them in use."""
+def names_for(pod: Pod, cluster: Cluster, used: Container[str] = (), skip: int = 0) -> Iterator[str]:
+    """One name after the other for pods like this one, none of them in use; without the first `skip` of all names."""
     meta, present = pod.metadata, cluster.all(Pod)
     owner = controller_of(meta)
 
     def is_taken(name: str) -> bool:
         return name in used or f"{meta.namespace}/{name}" in present
 
-    return all_names(meta.generate_name, owner.uid if owner else "", is_taken)
+    return all_names(meta.generate_name, owner.uid if owner else "", is_taken, skip)

@@ -164,7 +164,7 @@ def spec_content(spec: PodSpec) -> object:
 
 def _plain(value: Any) -> object:
     if isinstance(value, Model):
-        fields = zip(value.__struct_fields__, _values(value), strict=True)
+        fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
         return tuple(
             (name, _quantities(field) if name in _QUANTITIES else _plain(field))
             for name, field in fields
@@ -175,10 +175,6 @@ def _plain(value: Any) -> object:
     if isinstance(value, dict):
         return tuple(sorted(value.items())) or None
     return value
-
-
-def _values(value: Model) -> list[Any]:
-    return [getattr(value, name) for name in value.__struct_fields__]
 
 
 def _quantities(resources: Any) -> object:

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.controllers.contract import Create, DeletePod, Remove, Update
-from kwhatif.controllers.pods import reference
 from kwhatif.controllers.progress import progress_of
 from kwhatif.model.bystanders import CustomResource
 from kwhatif.model.cluster import Cluster, key_of
@@ -27,6 +26,7 @@ from kwhatif.whatif.story.writes import as_applied
 from kwhatif.workloads.expand import named
 from kwhatif.workloads.job import run_of
 from kwhatif.workloads.many import capped
+from kwhatif.workloads.owners import reference
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.rollout import applied_to
 from kwhatif.workloads.stateful_set import is_ordered

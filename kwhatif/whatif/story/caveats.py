@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kwhatif.controllers.taint_eviction import DEFAULTED, no_execute_taints
-from kwhatif.matching.tolerations import tolerates
+from kwhatif.controllers.taint_eviction import DEFAULTED
+from kwhatif.matching.tolerations import no_execute_taints, tolerates
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.workloads import OwnersSilent, TolerationUnknown, TooManyPods
 from kwhatif.model.cluster import Cluster, key_of
