@@ -7,14 +7,14 @@ from msgspec.structs import replace
 from kwhatif.controllers.contract import View
 from kwhatif.controllers.pods import created_at
 from kwhatif.model.cluster import key_of
-from kwhatif.model.meta import LabelSelector, controller_of
+from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import PodTemplateSpec
-from kwhatif.model.workload import Deployment, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec, RolloutAnnotations
+from kwhatif.model.workload import Deployment, ReplicaSet
 from kwhatif.workloads.controllers.deployment import Bounds
 from kwhatif.workloads.generated import hash_of, uid_of
 from kwhatif.workloads.numbers import natural_number
 from kwhatif.workloads.owners import reference
-from kwhatif.workloads.replicas import HASH_LABEL
+from kwhatif.workloads.replicas import replica_set_of
 from kwhatif.workloads.template import content_of, same_template
 
 
@@ -65,23 +65,6 @@ def new_replica_set(deployment: Deployment, view: View) -> ReplicaSet:
     while view.state.cluster.get(ReplicaSet, f"{meta.namespace}/{meta.name}-{hash_}") is not None:
         collisions += 1
         hash_ = hash_of((content, collisions))
-    labels = {**template.metadata.labels, HASH_LABEL: hash_}
-    selector = deployment.spec.selector or LabelSelector()
-    name = f"{meta.name}-{hash_}"
-    return ReplicaSet(
-        api_version="apps/v1",
-        metadata=ReplicaSetMeta(
-            name=name,
-            namespace=meta.namespace,
-            uid=uid_of("ReplicaSet", meta.namespace, name),
-            labels=labels,
-            owner_references=(reference(deployment),),
-            annotations=RolloutAnnotations(),
-        ),
-        spec=ReplicaSetSpec(
-            replicas=0,
-            selector=replace(selector, match_labels={**selector.match_labels, HASH_LABEL: hash_}),
-            template=replace(template, metadata=replace(template.metadata, labels=labels)),
-            min_ready_seconds=deployment.spec.min_ready_seconds,
-        ),
-    )
+    made = replica_set_of(deployment, template, reference(deployment), f"{meta.name}-{hash_}", hash_)
+    uid = uid_of("ReplicaSet", meta.namespace, made.metadata.name)
+    return replace(made, metadata=replace(made.metadata, uid=uid))

@@ -128,14 +128,12 @@ def _validate(config: written.DeschedulerPolicy, arguments: Sequence[Sequence[Na
     errors: list[tuple[str, str]] = []
     for i, (profile, plugins) in enumerate(zip(config.profiles, arguments, strict=True)):
         for j, (plugin, args) in enumerate(plugins):
-            path = f"profiles[{i}].pluginConfig[{j}]"
             if args is None:
-                errors.append((f"plugin {plugin} in pluginConfig not registered", f"{path}.name"))
-            elif wrong := validate(args):
-                errors.append((wrong, f"{path}.args"))
+                wrong, field = f"plugin {plugin} in pluginConfig not registered", "name"
             else:
-                continue
-            errors[-1] = f"in profile {profile.name}: {errors[-1][0]}", errors[-1][1]
+                wrong, field = validate(args), "args"
+            if wrong:
+                errors.append((f"in profile {profile.name}: {wrong}", f"profiles[{i}].pluginConfig[{j}].{field}"))
     errors += ((wrong, "metricsProviders") for wrong in _metrics_errors(config))
     if errors:
         fields = list(dict.fromkeys(field for _, field in errors))

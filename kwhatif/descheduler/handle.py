@@ -78,14 +78,11 @@ class PodEvictor:
 
 
 def _worded(refused: EvictionRefused, name: str) -> tuple[RefusedBy, str]:
-    match refused.code:
-        case code if code == TOO_MANY_REQUESTS:
-            return "pdb", f"error when evicting pod (ignoring) {quoted(name)}: {refused.message}"
-        case code if code == NOT_FOUND:
-            return "not-found", f"pod not found when evicting {quoted(name)}: {refused.message}"
-        case code if code == FORBIDDEN:
-            return "forbidden", refused.message
-    return "multiple-pdbs", refused.message
+    if refused.code == TOO_MANY_REQUESTS:
+        return "pdb", f"error when evicting pod (ignoring) {quoted(name)}: {refused.message}"
+    if refused.code == NOT_FOUND:
+        return "not-found", f"pod not found when evicting {quoted(name)}: {refused.message}"
+    return "forbidden" if refused.code == FORBIDDEN else "multiple-pdbs", refused.message
 
 
 class Handle:

@@ -32,28 +32,21 @@ class NodeFit:
 
     def fits_any(self, pod: Pod, nodes: Iterable[Node]) -> bool:
         """Whether the pod fits on one of the nodes (`PodFitsAnyNode`)."""
-        required, terms = RequiredNodeAffinity(pod.spec), anti_affinity(pod)
-        return any(not self._objection(pod, node, required, terms) for node in nodes)
+        terms = anti_affinity(pod)
+        if terms is None:
+            return False
+        required = RequiredNodeAffinity(pod.spec)
+        return any(self._fits(pod, node, required, terms) for node in nodes)
 
     def fits_another(self, pod: Pod, nodes: Iterable[Node]) -> bool:
         """Whether it fits on one that it is not on already (`PodFitsAnyOtherNode`)."""
         return self.fits_any(pod, (node for node in nodes if node.metadata.name != pod.spec.node_name))
 
-    def _objection(
-        self, pod: Pod, node: Node, required: RequiredNodeAffinity, terms: Sequence[AntiAffinity] | None
-    ) -> str:
-        """Why not, in upstream's words; "" if it fits."""
-        if node.spec.unschedulable:
-            return "node is not schedulable"
-        if not required.matches(named(node)):
-            return "pod node selector does not match the node label"
-        if untolerated(pod, node.spec.taints, keeps_away) is not None:
-            return "pod does not tolerate taints on the node"
-        if terms is None:
-            return "the selector of an anti-affinity term is not valid"
-        if any(self._is_met(term, pod, node) for term in terms):
-            return "pod matches inter-pod anti-affinity rule of other pod on node"
-        return "" if pod.spec.node_name == node.metadata.name else self._lacking(pod, node)
+    def _fits(self, pod: Pod, node: Node, required: RequiredNodeAffinity, terms: Sequence[AntiAffinity]) -> bool:
+        """`PodFitsNode`; a pod that is on the node already has its room there."""
+        if not takes(pod, node, required) or any(self._is_met(term, pod, node) for term in terms):
+            return False
+        return pod.spec.node_name == node.metadata.name or self._has_room(pod, node)
 
     def _is_met(self, term: AntiAffinity, pod: Pod, node: Node) -> bool:
         """QUIRK: pods of the same name count in no namespace, and only those on this very node are looked at."""
@@ -64,12 +57,12 @@ class NodeFit:
             for other in self._world.active(node.metadata.name)
         )
 
-    def _lacking(self, pod: Pod, node: Node) -> str:
+    def _has_room(self, pod: Pod, node: Node) -> bool:
         """`fitsRequest`."""
-        for resource, asked in self._world.requests(pod).items():
-            if resource != PODS and milli_value(asked) > self.free(resource, node):
-                return f"insufficient {resource}"
-        return "" if self.free(PODS, node) > 0 else f"insufficient {PODS}"
+        asked = self._world.requests(pod).items()
+        return self.free(PODS, node) > 0 and all(
+            milli_value(nanos) <= self.free(resource, node) for resource, nanos in asked if resource != PODS
+        )
 
     def free(self, resource: str, node: Node) -> int:
         """How much of it no pod on the node requests, in thousandths; of pods, how many more it takes."""
@@ -85,11 +78,12 @@ class NodeFit:
             return (value(room) - value(taken)) * _UNITS
         return 0
 
-    def takes(self, pod: Pod, node: Node, required: RequiredNodeAffinity) -> bool:
-        """Whether the node is open to pods like this one, whatever room there is."""
-        if node.spec.unschedulable or not required.matches(named(node)):
-            return False
-        return untolerated(pod, node.spec.taints, keeps_away) is None
+
+def takes(pod: Pod, node: Node, required: RequiredNodeAffinity) -> bool:
+    """Whether the node is open to pods like this one, whatever room there is."""
+    if node.spec.unschedulable or not required.matches(named(node)):
+        return False
+    return untolerated(pod, node.spec.taints, keeps_away) is None
 
 
 class _Known(msgspec.Struct):
@@ -154,7 +148,7 @@ class OtherNodes:
     def _adds(self, pod: Pod, node: Node, known: _Known) -> bool:
         """Look at one node, and keep that pods like this one fit there; whether this one does."""
         name = node.metadata.name
-        if name in known.found or not (self._has_room(node, known) and self._fit.takes(pod, node, known.required)):
+        if name in known.found or not (self._has_room(node, known) and takes(pod, node, known.required)):
             return False
         known.found.append(name)
         return name != pod.spec.node_name

@@ -41,11 +41,6 @@ def queue_profile(profile: Profile, snapshot: State, preempting: Preempting) -> 
     return QueueProfile(registrations(profile), checks)
 
 
-def fork_profile(known: QueueProfile, profile: Profile, snapshot: State, preempting: Preempting) -> QueueProfile:
-    """What is known of the profile, for a fork of the state."""
-    return queue_profile(profile, snapshot, preempting)._replace(registrations=known.registrations)
-
-
 def _check(plugin: PreEnqueuePlugin, snapshot: State, preempting: Preempting) -> Callable[[PodInfo], Status]:
     if isinstance(unguarded(plugin), PreemptsBesideTheLoop):
         return preempting.pre_enqueue

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import msgspec
+
 from kwhatif.controllers.contract import SyncResult, View
 from kwhatif.simulation.world import World
 
@@ -32,13 +34,12 @@ class Evictor(Protocol):
         """Whether trying again comes to nothing unless something else happens first."""
 
 
-class _Evicting:
-    """An evictor, and when it tries next."""
+class _Evicting(msgspec.Struct):
+    """An evictor, when it tries next, and the event with which it began."""
 
-    def __init__(self, evictor: Evictor, due: float | None, because: int | None) -> None:
-        self.evictor = evictor
-        self.due = due
-        self.because = because
+    evictor: Evictor
+    due: float | None
+    because: int
 
 
 class Evictors:

@@ -7,6 +7,7 @@ from copy import copy
 
 import msgspec
 
+from kwhatif.controllers.node_taints import ready_status
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.job import Job
 from kwhatif.model.meta import controller_of
@@ -113,8 +114,7 @@ def _picture(obj: KubernetesObject) -> tuple[object, ...]:
         case Pod():
             return _pod(obj)
         case Node():
-            ready = next((each.status for each in obj.status.conditions if each.type == "Ready"), "")
-            return "node", obj.metadata.name, ready, obj.spec.unschedulable, frozenset(obj.spec.taints)
+            return "node", obj.metadata.name, ready_status(obj), obj.spec.unschedulable, frozenset(obj.spec.taints)
         case PodDisruptionBudget():
             return "budget", key_of(obj), obj.status.disruptions_allowed if obj.status else 0
         case Job():
@@ -127,14 +127,13 @@ def _pod(pod: Pod) -> tuple[object, ...]:
     owner = controller_of(meta)
     who = key_of(pod) if owner is None or owner.kind == _NAMED else f"{owner.kind} {meta.namespace}/{owner.name}"
     revision = tuple(meta.labels.get(label, "") for label in _REVISIONS)
-    phase = (
-        "over"
-        if is_terminal(pod)
-        else "terminating"
-        if meta.deletion_timestamp is not None
-        else "ready"
-        if is_ready(pod)
-        else status.phase
-    )
     place = pod.spec.node_name, status.nominated_node_name, meta.annotations.completion_index
-    return who, revision, phase, *place
+    return who, revision, _phase(pod), *place
+
+
+def _phase(pod: Pod) -> str:
+    if is_terminal(pod):
+        return "over"
+    if pod.metadata.deletion_timestamp is not None:
+        return "terminating"
+    return "ready" if is_ready(pod) else pod.status.phase

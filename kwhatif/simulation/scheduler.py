@@ -23,7 +23,7 @@ from kwhatif.queue.event_handlers import EventHandlers
 from kwhatif.queue.failure import FailedAttempt, handle_failure
 from kwhatif.queue.nominator import pod_lister
 from kwhatif.queue.preempting import Preempting
-from kwhatif.queue.profiles import fork_profile, queue_profile
+from kwhatif.queue.profiles import QueueProfile, queue_profile
 from kwhatif.queue.queued_pod import QueuedPodInfo
 from kwhatif.queue.scheduling_queue import SchedulingQueue
 from kwhatif.simulation.attempts import SimulatedAttempts
@@ -54,11 +54,8 @@ class Scheduler:
         cluster = world.state.cluster
         self._lister = pod_lister(cluster)
         self._preempting = Preempting(self._lister)
-        self._queues = {
-            name: queue_profile(profile, world.state, self._preempting) for name, profile in profiles.items()
-        }
         self.attempts = SimulatedAttempts(world, profiles, scored=scored)
-        self.queue = SchedulingQueue(self._queues, cluster)
+        self.queue = SchedulingQueue(self._queue_profiles(), cluster)
         self._handlers = EventHandlers(self.queue, profiles.keys())
         self._ticks = 0
         self._ago = _LONG_AGO * SECOND
@@ -92,11 +89,7 @@ class Scheduler:
         other._world, other._lister, other.watcher = world, pod_lister(state.cluster), None
         other._preempting = self._preempting.fork(other._lister)
         other.attempts = self.attempts.fork(world)
-        other._queues = {
-            name: fork_profile(known, self.profiles[name], state, other._preempting)
-            for name, known in self._queues.items()
-        }
-        other.queue = self.queue.fork(other._queues, state.cluster)
+        other.queue = self.queue.fork(other._queue_profiles(), state.cluster)
         other._handlers = EventHandlers(other.queue, self.profiles.keys())
         other.messages, other._causes = self.messages.copy(), self._causes.copy()
         other.ties, other._in_vain = self.ties.copy(), self._in_vain.copy()
@@ -110,6 +103,10 @@ class Scheduler:
         self.ties.clear()
         self.queue.woken = None
         del self._handlers
+
+    def _queue_profiles(self) -> dict[str, QueueProfile]:
+        state = self._world.state
+        return {name: queue_profile(profile, state, self._preempting) for name, profile in self.profiles.items()}
 
     def begin(self) -> None:
         """What was pending at the start has been tried: from now on times are what they are."""

@@ -12,7 +12,7 @@ from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_ready, is_terminal
-from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from kwhatif.simulation.owned import root_of
 from kwhatif.simulation.world import World
 from kwhatif.workloads.survey import survey_of
@@ -68,9 +68,8 @@ class WorkloadTally:
         self.before: Mapping[str, Standing] = self.workloads.copy()
         self._mark = object()
         self._touched.clear()
-        for key, budget in world.state.cluster.all(PodDisruptionBudget).items():
-            allowed, short = _allowed(budget), _short(budget)
-            self.budgets[key] = BudgetStanding(allowed, allowed, 0, short, _healthy(budget))
+        for budget in world.state.cluster.all(PodDisruptionBudget).values():
+            self._note(budget)
         self.nodes_before: Mapping[str, Node] = dict(world.state.cluster.all(Node))
         self.budgets_before = {key: each.allowed for key, each in self.budgets.items()}
         world.watchers.append(self._observe)
@@ -94,8 +93,9 @@ class WorkloadTally:
             self._note(after)
 
     def _note(self, budget: PodDisruptionBudget) -> None:
-        allowed, short = _allowed(budget), _short(budget)
-        healthy, key = _healthy(budget), key_of(budget)
+        key, status = key_of(budget), budget.status or PodDisruptionBudgetStatus()
+        allowed, healthy = status.disruptions_allowed, status.current_healthy
+        short = max(status.desired_healthy - healthy, 0)
         before = self.budgets.get(key) or BudgetStanding(allowed, allowed, 0, short, healthy)
         most = max(before.most_healthy, healthy)
         overrun = max(before.overrun, min(short - before.short, most - healthy))
@@ -164,16 +164,3 @@ class WorkloadTally:
             if standing.ready < standing.ready_lowest:
                 self._own(name).ready_lowest = standing.ready
         self._touched.clear()
-
-
-def _allowed(budget: PodDisruptionBudget) -> int:
-    return budget.status.disruptions_allowed if budget.status else 0
-
-
-def _healthy(budget: PodDisruptionBudget) -> int:
-    return budget.status.current_healthy if budget.status else 0
-
-
-def _short(budget: PodDisruptionBudget) -> int:
-    status = budget.status
-    return max(status.desired_healthy - status.current_healthy, 0) if status else 0

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.matching.requests import PODS, resource_nanos
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.job import CronJob, Job, JobSpec
+from kwhatif.model.job import CronJob, Job
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.quantity import value
@@ -107,16 +107,12 @@ def capped(workload: Kind, most: int) -> Kind:
         case Deployment() | ReplicaSet() | ReplicationController() | StatefulSet():
             return replace(workload, spec=replace(workload.spec, replicas=most))
         case Job():
-            return replace(workload, spec=_less(workload.spec, most))
+            return replace(workload, spec=replace(workload.spec, parallelism=most))
         case CronJob():
             template = workload.spec.job_template
-            template = replace(template, spec=_less(template.spec, most))
+            template = replace(template, spec=replace(template.spec, parallelism=most))
             return replace(workload, spec=replace(workload.spec, job_template=template))
     return workload
-
-
-def _less(spec: JobSpec, most: int) -> JobSpec:
-    return replace(spec, parallelism=most)
 
 
 def _surge(deployment: Deployment) -> int:

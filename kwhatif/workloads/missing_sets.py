@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.meta import LabelSelector, OwnerReference, controller_of
+from kwhatif.model.meta import OwnerReference, controller_of
 from kwhatif.model.pod import Pod, PodMeta, PodTemplateSpec, is_terminal
 from kwhatif.model.workload import Deployment, ReplicaSet
 from kwhatif.workloads.owners import is_named_after, reference_to
-from kwhatif.workloads.replicas import HASH_LABEL
+from kwhatif.workloads.replicas import HASH_LABEL, replica_set_of
 from kwhatif.workloads.survey import survey_of
 
 
@@ -40,30 +40,18 @@ def missing_replica_sets(cluster: Cluster) -> Iterator[ReplicaSet]:
 def _made(
     deployment: Deployment, owner: OwnerReference, pods: Sequence[Pod], cluster: Cluster, *, is_current: bool
 ) -> ReplicaSet:
-    spec, meta, first = deployment.spec, deployment.metadata, pods[0]
-    mark = {HASH_LABEL: first.metadata.labels[HASH_LABEL]} if HASH_LABEL in first.metadata.labels else {}
-    template = spec.template or PodTemplateSpec()
+    first = pods[0]
+    template = deployment.spec.template or PodTemplateSpec()
     if not is_current:
         labels = {name: first.metadata.labels.get(name, value) for name, value in template.metadata.labels.items()}
         template = PodTemplateSpec(
             metadata=PodMeta(labels=labels), spec=replace(first.spec, node_name="", priority=None)
         )
-    labels = {**template.metadata.labels, **mark}
-    selector = spec.selector or LabelSelector()
-    return ReplicaSet(
-        metadata=replace(
-            ReplicaSet().metadata,
-            name=owner.name,
-            namespace=meta.namespace,
-            uid=owner.uid,
-            labels=labels,
-            owner_references=(reference_to(deployment, cluster),),
-            creation_timestamp=meta.creation_timestamp,
-        ),
-        spec=replace(
-            ReplicaSet().spec,
-            replicas=sum(pod.metadata.deletion_timestamp is None for pod in pods),
-            selector=replace(selector, match_labels={**selector.match_labels, **mark}),
-            template=replace(template, metadata=replace(template.metadata, labels=labels)),
-        ),
+    hash_ = first.metadata.labels.get(HASH_LABEL, "")
+    made = replica_set_of(deployment, template, reference_to(deployment, cluster), owner.name, hash_)
+    created = deployment.metadata.creation_timestamp
+    return replace(
+        made,
+        metadata=replace(made.metadata, uid=owner.uid, creation_timestamp=created),
+        spec=replace(made.spec, replicas=sum(pod.metadata.deletion_timestamp is None for pod in pods)),
     )

@@ -9,10 +9,12 @@ from collections import Counter
 from collections.abc import Container, Iterator
 from itertools import islice
 
+from msgspec.structs import replace
+
 from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.meta import OwnerReference, controller_of
+from kwhatif.model.meta import LabelSelector, OwnerReference, controller_of
 from kwhatif.model.pod import Pod, PodTemplateSpec
-from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController
+from kwhatif.model.workload import Deployment, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec, ReplicationController
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.generated import all_names, hash_of, uid_of
 from kwhatif.workloads.owners import owned_by, pods_of, reference_to
@@ -65,6 +67,34 @@ def _present_replica_set(deployment: Deployment, cluster: Cluster) -> tuple[Owne
         return None
     owner = max(owners, key=lambda owner: (owners[owner], owner.name))
     return owner, _end(owner.name)
+
+
+def replica_set_of(
+    deployment: Deployment, template: PodTemplateSpec, owner: OwnerReference, name: str, hash_: str
+) -> ReplicaSet:
+    """A ReplicaSet of the Deployment, yet without pods and a UID.
+
+    Args:
+        deployment: whose selector and `minReadySeconds` it takes over.
+        template: of its pods, without the label of the hash.
+        owner: the reference to the Deployment.
+        name: of the ReplicaSet.
+        hash_: what tells its pods from those of other ReplicaSets; "" if nothing does.
+    """
+    mark = {HASH_LABEL: hash_} if hash_ else {}
+    labels = {**template.metadata.labels, **mark}
+    selector = deployment.spec.selector or LabelSelector()
+    return ReplicaSet(
+        metadata=ReplicaSetMeta(
+            name=name, namespace=deployment.metadata.namespace, labels=labels, owner_references=(owner,)
+        ),
+        spec=ReplicaSetSpec(
+            replicas=0,
+            selector=replace(selector, match_labels={**selector.match_labels, **mark}),
+            template=replace(template, metadata=replace(template.metadata, labels=labels)),
+            min_ready_seconds=deployment.spec.min_ready_seconds,
+        ),
+    )
 
 
 def _end(name: str) -> str:

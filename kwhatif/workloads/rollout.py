@@ -6,12 +6,14 @@ pods can change; with another one its controller replaces them, in its own way.
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from kwhatif.model.caveat.workloads import FieldsNotCompared, ImagesNotCompared, ReplicasKept, WorkloadNotInDump
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.job import CronJob, Job
-from kwhatif.model.pod import Pod, PodSpec, is_terminal
+from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.pod_status import PodStatus
 from kwhatif.model.workload import (
     SCALABLE,
@@ -22,7 +24,7 @@ from kwhatif.model.workload import (
     ReplicationController,
     StatefulSet,
 )
-from kwhatif.workloads.applied_template import TemplateDifference, merge_template
+from kwhatif.workloads.applied_template import TemplateDifference, merge_template, template_of
 from kwhatif.workloads.expand import expand
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.owners import pods_of
@@ -49,7 +51,7 @@ def plan_update(workload: PodSource, cluster: Cluster, rollout: Rollout = "final
     pods = pods_of(workload, cluster)
     if known is not None:
         workload, difference = merge_template(workload, known)
-        update = _update(workload, pods, cluster, rollout)
+        update = _update(workload, known, pods, cluster, rollout)
         update = _without_images(update, known) if difference is None else update
         caveat = update.caveat or _kept_replicas(workload, known)
         if caveat is None and update.kind in ("unchanged", "scaled"):
@@ -58,7 +60,7 @@ def plan_update(workload: PodSource, cluster: Cluster, rollout: Rollout = "final
     if not pods:
         return WorkloadUpdate("new", added=expand(workload, cluster))
     caveat = WorkloadNotInDump(workload=f"{type(workload).__name__} {key_of(workload)}", count=len(pods))
-    return replace(_update(workload, pods, cluster, rollout), caveat=caveat)
+    return replace(_update(workload, None, pods, cluster, rollout), caveat=caveat)
 
 
 def applied_to(cluster: Cluster, workload: PodSource) -> PodSource:
@@ -108,8 +110,8 @@ def _not_compared(workload: PodSource, difference: TemplateDifference | None) ->
 
 def _without_images(update: WorkloadUpdate, known: object) -> WorkloadUpdate:
     """With a caveat where nothing but the image may have changed, and that cannot be seen."""
-    spec = _spec_of(known)
-    if update.kind == "changed" or spec is None or has_images(spec):
+    like = known if isinstance(known, Pod) else template_of(known)
+    if update.kind == "changed" or like is None or has_images(like.spec):
         return update
     return replace(update, caveat=ImagesNotCompared())
 
@@ -123,32 +125,19 @@ def _kept_replicas(new: PodSource, known: object) -> ReplicasKept | None:
     return ReplicasKept(workload=f"{type(new).__name__} {key_of(new)}", replicas=known.spec.replicas)
 
 
-def _spec_of(workload: object) -> PodSpec | None:
-    match workload:
-        case Pod():
-            return workload.spec
-        case CronJob():
-            return _spec_of(Job(spec=workload.spec.job_template.spec))
-        case Deployment() | ReplicaSet() | ReplicationController() | StatefulSet() | DaemonSet() | Job():
-            return workload.spec.template.spec if workload.spec.template else None
-    return None
-
-
-def _update(new: PodSource, pods: list[Pod], cluster: Cluster, rollout: Rollout) -> WorkloadUpdate:
-    key = key_of(new)
+def _update(new: PodSource, known: Any, pods: list[Pod], cluster: Cluster, rollout: Rollout) -> WorkloadUpdate:
+    """`known`: the cluster's object of that kind and name; None where the input only has its pods."""
     match new:
         case Deployment():
-            return update_deployment(new, cluster.get(Deployment, key), pods, cluster, rollout)
-        case ReplicaSet():
-            return update_replicas(new, cluster.get(ReplicaSet, key), pods, cluster)
-        case ReplicationController():
-            return update_replicas(new, cluster.get(ReplicationController, key), pods, cluster)
+            return update_deployment(new, known, pods, cluster, rollout)
+        case ReplicaSet() | ReplicationController():
+            return update_replicas(new, known, pods, cluster)
         case StatefulSet():
-            return update_stateful_set(new, cluster.get(StatefulSet, key), pods, cluster, rollout)
+            return update_stateful_set(new, known, pods, cluster, rollout)
         case DaemonSet():
-            return update_daemon_set(new, cluster.get(DaemonSet, key), pods, cluster, rollout)
+            return update_daemon_set(new, known, pods, cluster, rollout)
         case Job():
-            return update_job(new, cluster.get(Job, key), pods, cluster)
+            return update_job(new, known, pods, cluster)
         case CronJob():
-            return update_cron_job(new, cluster.get(CronJob, key), pods, cluster, rollout)
+            return update_cron_job(new, known, pods, cluster, rollout)
     raise TypeError(type(new).__name__)

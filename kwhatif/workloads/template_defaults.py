@@ -12,6 +12,7 @@ _SPEC = {
     "dnsPolicy": "ClusterFirst",
     "restartPolicy": "Always",
     "schedulerName": "default-scheduler",
+    "terminationGracePeriodSeconds": 30,
 }
 _CONTAINER = {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
 _PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
@@ -38,7 +39,6 @@ def fill(template: dict[str, Any]) -> None:
     """Fill in everything that is missing, in place; `template` is decoded JSON of any form."""
     spec = _object(template.setdefault("spec", {}))
     _default(spec, _SPEC)
-    _default(spec, {"terminationGracePeriodSeconds": 30})
     if spec.get("securityContext") is None:
         spec["securityContext"] = {}
     # QUIRK: (pkg/apis/core/v1/conversion.go) the old name of the field is stored beside the new one.

@@ -13,7 +13,7 @@ import msgspec
 
 from kwhatif.descheduler.arguments import RemoveDuplicatesArgs
 from kwhatif.descheduler.attempt import Duplicate
-from kwhatif.descheduler.handle import Handle, Result, chosen
+from kwhatif.descheduler.handle import Handle, chosen
 from kwhatif.descheduler.node_fit import said_of_nodes
 from kwhatif.descheduler.tolerance import keeps_away, untolerated
 from kwhatif.matching.node_affinity import RequiredNodeAffinity
@@ -93,12 +93,8 @@ def _spread(owner: _Owner, by_node: _Duplicates, count: int, nodes: _Feasible, h
     for pods in by_node.values():
         why = Duplicate(owner=owner.text, on_node=len(pods) + 1, average=average, nodes=feasible)
         above = pods[average - 1 :] if len(pods) + 1 > average else ()
-        for pod in above:
-            result = handle.evict(pod, why)
-            if result is Result.TOTAL_LIMIT:
-                return False
-            if result is Result.NODE_LIMIT:
-                break
+        if not handle.evict_each((pod, why) for pod in above):
+            return False
     return True
 
 
