@@ -49,7 +49,10 @@ class _NamespaceBudgets:
 
 
 class BudgetPods:
-    """See the module. Made once for a cluster, and kept up as its pods come and go (`Cluster.derived`)."""
+    """Pods by budget, and budgets by pod: made once for a cluster, and kept up as pods come and go.
+
+    `Cluster.derived` does both.
+    """
 
     def __init__(self, cluster: Cluster) -> None:
         self._namespaces: Mapping[str, _NamespaceBudgets] = _by_namespace(cluster.all(PodDisruptionBudget).values())

@@ -71,7 +71,7 @@ class Remove(msgspec.Struct, frozen=True):
     kind: type
     #: `namespace/name`, or the name of an object without a namespace.
     key: str
-    #: Of a pod.
+    #: Why it is gone, if it is a pod.
     how: How | None = None
 
 
@@ -85,7 +85,8 @@ class SyncResult(msgspec.Struct, frozen=True):
     writes: tuple[Write, ...] = ()
     #: Simulated time, in seconds, at which the key is to be synced again, whatever happens until then.
     again: float | None = None
-    #: The same of a time that nobody waits for: it only counts where something else happens later.
+    #: Simulated time, in seconds, at which the key is to be synced again, too. Nobody waits for it: a simulation in
+    #: which nothing else is due any more ends before it.
     deadline: float | None = None
 
 
@@ -107,7 +108,7 @@ class Moment(Protocol):
         """An RFC 3339 time in seconds since the start; before the start it is negative."""
 
     def stamp(self, seconds: float) -> str:
-        """The other way round."""
+        """Seconds since the start as an RFC 3339 time."""
 
 
 class View(Moment, Protocol):

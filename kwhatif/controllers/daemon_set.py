@@ -7,13 +7,12 @@ updates are in `workloads.controllers.daemon_set`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 
 from msgspec.structs import replace
 
 from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.contract import NOTHING, Create, DeletePod, SyncResult, View, Write
-from kwhatif.controllers.pods import created_at, is_available, keys_of, named, next_available, owners_of_changed
+from kwhatif.controllers.pods import created_at, is_available, keys_of, next_available, next_named, owners_of_changed
 from kwhatif.controllers.revisions import revision_label, revisions_of
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import LabelSelector
@@ -31,7 +30,7 @@ from kwhatif.workloads.template import content_of
 #: The most pods that one sync makes, and deletes.
 _BURST = 250
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 1.0, 15 * 60.0
-_MADE, _NODES = "made", "nodes"
+_NODES = "nodes"
 _ON_DELETE = "OnDelete"
 
 
@@ -193,14 +192,11 @@ class _Sync:
     def _new_pods(self, nodes: Sequence[str]) -> Iterator[Pod]:
         if not nodes:
             return
-        made = self._memory.get(_MADE, 0)
-        self._memory[_MADE] = made + len(nodes)
         pod = daemon_pod(self._set, self._view.state.cluster)
         labels = {**pod.metadata.labels, REVISION_LABEL: self._revision}
         pod = replace(pod, metadata=replace(pod.metadata, labels=labels))
-        fresh = islice(named(pod, self._view, made), len(nodes))
-        for node, each in zip(nodes, fresh, strict=True):
-            yield pinned(each, node)
+        fresh = next_named(pod, len(nodes), self._memory, self._view)
+        yield from map(pinned, fresh, nodes)
 
 
 def _oldest_scheduled(pod: Pod) -> tuple[bool, int, str]:

@@ -47,7 +47,7 @@ class DrainOptions(msgspec.Struct, frozen=True):
 
 
 class PodDeleteStatus(NamedTuple):
-    """Of one pod."""
+    """What a filter says of one pod."""
 
     goes: bool
     warning: str = ""

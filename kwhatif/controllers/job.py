@@ -110,7 +110,7 @@ class Jobs(BackingOff):
         return [*(noted.get(uid, EndedPod(pod))._replace(pod=pod) for uid, pod in present.items()), *gone]
 
     def refused(self, key: str, view: View) -> SyncResult:
-        """See `BackingOff`."""
+        """When to try again, as `BackingOff` says; until then the Job is not due."""
         outcome = super().refused(key, view)
         view.memory(self.name, key)[_DUE] = outcome.again
         return outcome

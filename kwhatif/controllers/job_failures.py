@@ -15,6 +15,7 @@ from kwhatif.model.pod import Pod, pod_condition
 from kwhatif.model.pod_status import ContainerStatus
 from kwhatif.workloads.removal import sidecar_statuses
 
+#: Seconds (`DefaultJobPodFailureBackOff`, `MaxJobPodFailureBackOff`).
 _FIRST, _LONGEST = 10.0, 600.0
 
 
@@ -28,7 +29,7 @@ class EndedPod(NamedTuple):
 
 
 class Failures(NamedTuple):
-    """Of the pods with one number."""
+    """How many pods with one number of an indexed Job have failed: those that count, and those that a rule ignores."""
 
     counted: int
     ignored: int
@@ -58,7 +59,7 @@ class Judged(NamedTuple):
 
     #: Ignore, Count, FailJob, FailIndex; "" where no rule matches, so that it counts.
     action: str = ""
-    #: Of the condition that fails the Job.
+    #: That of the condition FailureTarget, if the pod fails the Job.
     message: str = ""
 
     @property
@@ -161,7 +162,7 @@ def _end(status: ContainerStatus) -> str | None:
 
 
 def restarts(pods: Iterable[Pod]) -> int:
-    """Of all containers of pods that have not ended; they count where pods restart them (`OnFailure`)."""
+    """How often containers were restarted, of pods that have not ended; with `OnFailure` pods do so themselves."""
     return sum(
         status.restart_count
         for pod in pods

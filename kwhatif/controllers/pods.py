@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -13,6 +15,9 @@ from kwhatif.model.pod import Pod, is_ready, is_terminal, pod_condition
 from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.removal import is_active
 from kwhatif.workloads.replicas import names_for
+
+#: Memory: how many names have been given to pods.
+_MADE = "made"
 
 
 def is_available(pod: Pod, min_ready_seconds: int, view: View) -> bool:
@@ -74,10 +79,17 @@ def identity(pod: Pod) -> str:
 
 
 def named(pod: Pod, view: View, made: int) -> Iterator[Pod]:
-    """Pods like this one with names of their own, of which so many have been given before."""
+    """Pods like this one with names of their own, without end; `made`: how many names have been given before."""
     meta = pod.metadata
     for name in names_for(pod, view.state.cluster, skip=made):
         yield replace(pod, metadata=replace(meta, name=name, uid=uid_of("Pod", meta.namespace, name)))
+
+
+def next_named(pod: Pod, count: int, memory: dict[str, Any], view: View) -> list[Pod]:
+    """So many pods like this one with names of their own; the memory of the controller's key counts the names."""
+    made = memory.get(_MADE, 0)
+    memory[_MADE] = made + count
+    return list(islice(named(pod, view, made), count))
 
 
 def keys_of(*objects: KubernetesObject | None, kind: type) -> Iterator[str]:

@@ -6,12 +6,11 @@ A pod is replaced as soon as it is terminating, or at its end; what remains of i
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
 
 from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, SyncResult, View
 from kwhatif.controllers.deployment_sets import is_of_old_template
-from kwhatif.controllers.pods import controllers_of, keys_of, named, standing
+from kwhatif.controllers.pods import controllers_of, keys_of, next_named, standing
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import controller_of, parse_time
 from kwhatif.model.pod import Pod, PodTemplateSpec
@@ -23,7 +22,6 @@ from kwhatif.workloads.template import pod_of
 
 #: The most pods that one sync makes, or deletes (`BurstReplicas`).
 BURST = 500
-_MADE = "made"
 
 
 class Replicas(BackingOff):
@@ -60,12 +58,8 @@ class Replicas(BackingOff):
 
     def _new_pods(self, owner: ReplicaSet | ReplicationController, key: str, count: int, view: View) -> Iterable[Pod]:
         """Upstream makes 1, 2, 4, ... at a time, and stops at the first that is refused: here, they come one by one."""
-        memory = view.memory(self.name, key)
-        made = memory.get(_MADE, 0)
-        memory[_MADE] = made + count
-        template = owner.spec.template or PodTemplateSpec()
-        pod = pod_of(template, owner.metadata.namespace, reference(owner))
-        return islice(named(pod, view, made), count)
+        pod = pod_of(owner.spec.template or PodTemplateSpec(), owner.metadata.namespace, reference(owner))
+        return next_named(pod, count, view.memory(self.name, key), view)
 
     def _deletions(
         self, owner: ReplicaSet | ReplicationController, pods: Sequence[Pod], count: int, view: View

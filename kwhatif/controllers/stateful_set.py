@@ -123,7 +123,10 @@ class _Sync:
 
     @property
     def _partition(self) -> int | None:
-        """That of the strategy; None where it has no block, which is filled in only where the type is left out, too."""
+        """The strategy's partition; None where the strategy has a type, but no `rollingUpdate` block.
+
+        The API server fills the block in only where the type is left out, too.
+        """
         strategy = self._set.spec.update_strategy
         if strategy.rolling_update is not None:
             return strategy.rolling_update.partition or 0
@@ -175,7 +178,7 @@ class _Sync:
         return replace(pod, metadata=replace(pod.metadata, uid=uid))
 
     def _missing_claims(self, moves: Moves) -> Iterator[Write]:
-        """Those of pods that are pending; an ordered set gets as far as the pod that it waits for."""
+        """Claims that pending pods lack; an ordered set gets as far as the pod that it waits for."""
         if not self._set.spec.volume_claim_templates:
             return
         last = moves.waits_for if is_ordered(self._set) and moves.waits_for is not None else self._ordinals.stop

@@ -23,7 +23,7 @@ UNHEALTHY_ZONE, LARGE_ZONE = 0.55, 50
 _FEW_LOST = 2
 
 ZoneState = Literal["Normal", "PartialDisruption", "FullDisruption"]
-#: Of every zone, and its number of nodes.
+#: The state of every zone, and how many nodes it has.
 _States = Mapping[Zone, tuple[ZoneState, int]]
 
 
@@ -103,7 +103,7 @@ class Zones:
         return waiting
 
     def _limiter(self, zone: Zone) -> _Limiter:
-        """That of the zone; one whose nodes are all left out of the counts is as good as it can be."""
+        """The zone's limiter; a zone whose nodes are all left out of the counts is as good as it can be."""
         limiter: _Limiter = self._memory.setdefault(zone, _Limiter("Normal", RATE, self._now))
         return limiter
 

@@ -71,7 +71,10 @@ class DefaultEvictor:
         return self.late_objection(pod) is None
 
     def _ready_nodes(self) -> OtherNodes | None:
-        """Of the whole cluster, not of the policy's own node selector; None: the selector cannot be parsed."""
+        """The cluster's ready nodes that the evictor's node selector matches; None: it cannot be parsed.
+
+        The policy's own node selector does not count here.
+        """
         if self._nodes is None:
             try:
                 self._nodes = OtherNodes(self._world, self._world.ready_nodes(self._args.node_selector))

@@ -87,13 +87,16 @@ def takes(pod: Pod, node: Node, required: RequiredNodeAffinity) -> bool:
 
 
 class _Known(msgspec.Struct):
-    """Of pods that say the same: the first two nodes that they fit on, and how far that was looked for."""
+    """What is known of pods that say the same."""
 
     required: RequiredNodeAffinity
+    #: Resource and amount, in thousandths, of all that they request.
     asked: tuple[tuple[str, int], ...]
+    #: Nodes that they fit on. Two are enough, as a pod is on one of them at the most.
     found: list[str]
+    #: How many of the nodes have been looked at, in their order.
     position: int
-    #: How many evictions were known then.
+    #: How many evictions there had been when somebody last looked.
     evictions: int
 
 

@@ -32,7 +32,10 @@ def _goes_before(one: Pod, other: Pod) -> bool:
 
 
 def qos_class(pod: Pod) -> str:
-    """As the status says, else computed; QUIRK: (GetPodQOS) requests and limits of the pod as a whole do not count."""
+    """The pod's class of service: what its status says, else what its containers request.
+
+    QUIRK: (GetPodQOS) requests and limits of the pod as a whole do not count.
+    """
     if pod.status.qos_class:
         return pod.status.qos_class
     containers = (*pod.spec.containers, *pod.spec.init_containers)

@@ -131,7 +131,7 @@ def _pod_life_time(args: of.PodLifeTimeArgs) -> Iterator[str]:
 
 
 def _first(check: Callable[[Any], Iterator[str]]) -> Callable[[Any], Iterator[str]]:
-    """Of a check that upstream ends at the first error."""
+    """A check that ends at the first error, as upstream's does."""
 
     def first(args: Any) -> Iterator[str]:
         wrong = next(check(args), None)

@@ -66,7 +66,7 @@ class QueueingHints:
             self._by_plugin.setdefault(entry.plugin, set()).add(entry.event)
 
     def fork(self, cluster: Cluster) -> QueueingHints:
-        """The same that look things up in another cluster; what is remembered does not depend on it."""
+        """Hints that look things up in another cluster; what is remembered does not depend on the cluster."""
         other = copy(self)
         other._cluster = cluster
         return other

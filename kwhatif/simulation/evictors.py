@@ -60,7 +60,7 @@ class Evictors:
 
     @property
     def names(self) -> list[str]:
-        """Of those that have not come to their end."""
+        """The names of the evictors that have not come to their end."""
         return [each.evictor.name for each in self._active]
 
     def begin(self, evictor: Evictor) -> None:

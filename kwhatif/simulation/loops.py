@@ -18,7 +18,7 @@ from kwhatif.simulation.world import World
 from kwhatif.workloads.replicas import HASH_LABEL
 from kwhatif.workloads.stateful_set import REVISION_LABEL
 
-#: A picture that has come back so often is a loop, whatever is yet to come.
+#: A picture that has come back so often is taken for a loop, although something is still due that might end it.
 _TIMES = 4
 #: Fingerprints are added up and subtracted within so many bits.
 _MASK = (1 << 64) - 1
@@ -59,7 +59,7 @@ class Loops:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        #: Of what is different from the start.
+        #: The fingerprints of all that has come since the start, less those of what has gone.
         self._sum = 0
         self._seen: dict[int, _Seen] = {}
         world.watchers.append(self._observe)

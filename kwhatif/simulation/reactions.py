@@ -58,16 +58,16 @@ class Reactions:
         self._timers: Agenda[_Timer] = Agenda()
         #: When which key wants to be synced again.
         self._again: dict[tuple[int, str], float] = {}
-        #: The same of times that nobody waits for.
+        #: By key the time that nobody waits for (`SyncResult.deadline`).
         self._deadlines: dict[tuple[int, str], float] = {}
         #: How many timers of a key have come to nothing since something has.
         self._vain: dict[tuple[int, str], int] = {}
-        #: Of keys whose last object was refused, which they still want to create.
+        #: The last refusal of each key that still wants to create what was refused.
         self.refusals: dict[tuple[int, str], CreateRefusal] = {}
         world.watchers.append(self._observe)
 
     def fork(self, world: World) -> Reactions:
-        """The same controllers, as far as they are, in a fork of the world."""
+        """An independent copy for a fork of the world, in which the same keys and timers are due."""
         other = copy(self)
         other._world = world
         other._due, other._timers = [due.copy() for due in self._due], self._timers.fork()

@@ -83,7 +83,7 @@ class Scheduler:
         world.watchers.append(self._observe)
 
     def fork(self, world: World) -> Scheduler:
-        """The same in a fork of the world: the same pods wait, and what is known of signatures is shared."""
+        """An independent scheduler for a fork of the world: the same pods wait, and known signatures are shared."""
         other = copy(self)
         state = world.state
         other._world, other._lister, other.watcher = world, pod_lister(state.cluster), None

@@ -19,10 +19,11 @@ from kwhatif.workloads.survey import survey_of
 
 
 class Standing(msgspec.Struct):
-    """Of one workload: pods that are neither terminating nor over."""
+    """How one workload fares. But for `terminating`, only pods that are neither terminating nor over count."""
 
-    #: The tally that may change it.
+    #: The mark of the tally that may change it in place; all others, such as forks, make a copy first.
     owner: object = None
+    #: By node how many pods are there.
     nodes: dict[str, int] = {}
     pending: int = 0
     ready: int = 0
@@ -35,21 +36,24 @@ class Standing(msgspec.Struct):
         """How many there are, pending ones included."""
         return sum(self.nodes.values()) + self.pending
 
-    def copy(self, owner: object = None) -> Standing:
-        """As it is now."""
+    def copy(self, owner: object) -> Standing:
+        """An independent copy, which the tally with this mark may change."""
         return Standing(owner, self.nodes.copy(), self.pending, self.ready, self.ready_lowest, self.terminating)
 
 
 class BudgetStanding(msgspec.Struct, frozen=True):
-    """Of one budget: how many disruptions it allows."""
+    """How one budget fares; all are numbers of pods."""
 
+    #: How many disruptions it allows now, and at the worst moment.
     allowed: int
     lowest: int
-    #: By how many healthy pods it was below what it asks for, at the worst moment, where it was not so at the start;
-    #: pods that have not been healthy yet, as of a new workload, do not count.
-    overrun: int = 0
-    short: int = 0
-    most_healthy: int = 0
+    #: By how many more healthy pods than at the start it was below what it asks for, at the worst moment. Pods that
+    #: have not been healthy yet, as those of a new workload, do not count.
+    overrun: int
+    #: How many healthy pods it lacked at the start.
+    short: int
+    #: The most healthy pods at any moment.
+    most_healthy: int
 
 
 class WorkloadTally:

@@ -66,7 +66,10 @@ def time_of(cluster: Cluster) -> int | None:
 
 
 def removed_first_of_job(pods: Sequence[Pod]) -> list[Pod]:
-    """The same for the pods of a Job (`ActivePods`): neither costs nor neighbours count, times as they are."""
+    """The pods of one Job, those that go first in front (`ActivePods`).
+
+    Unlike with `removed_first`, neither costs nor neighbours count, and times are compared as they are.
+    """
     return _sorted([_Rank.of(pod, 0, 0) for pod in pods], None)
 
 

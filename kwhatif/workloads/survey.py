@@ -30,7 +30,7 @@ class Controlled:
 
 
 class Survey:
-    """See the module. It belongs to many: to change something of it, make a copy."""
+    """What was found out of the pods of a cluster. Many read it: to change something of it, make a copy."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.controlled: dict[ControllerKey, Controlled] = {}
@@ -38,7 +38,7 @@ class Survey:
         self.restless: list[Pod] = []
         #: The others that name no controller.
         self.bare: list[Pod] = []
-        #: Of the times that the pods show, the last one as the API server writes it, and those written otherwise.
+        #: The latest time that a pod shows, of those written as the API server does it; and all written otherwise.
         self.latest = ""
         self.odd_times: set[str] = set()
         self._look_at(cluster.all(Pod), dict.fromkeys(cluster.all(Node)))

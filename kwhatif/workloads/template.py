@@ -27,12 +27,11 @@ def pod_of(
     namespace: str,
     owner: OwnerReference,
     labels: Mapping[str, str] | None = None,
-    prefix: str = "",
 ) -> Pod:
     """The pod, yet without a name; `labels` come on top of the template's."""
     meta = PodMeta(
         namespace=namespace,
-        generate_name=prefix or _prefix(owner.name),
+        generate_name=_prefix(owner.name),
         labels={**template.metadata.labels, **(labels or {})},
         owner_references=(owner,),
         annotations=template.metadata.annotations,

@@ -111,7 +111,10 @@ def fields_of(json: str) -> Fields | None:
 
 @lru_cache(maxsize=4096)
 def filled_fields_of(json: str) -> Fields | None:
-    """The same as the API server stores it: with all defaults, and without what is empty."""
+    """The fields of the template as the API server stores it: with all defaults, and without what is empty.
+
+    None if the text is not that of a JSON object.
+    """
     template = _parsed(json)
     if template is None:
         return None

@@ -31,13 +31,13 @@ _TO_FRACTION = 0.01
 
 
 class UsageClient(Protocol):
-    """Who knows how much is used."""
+    """Who knows how much is used, in nano-units."""
 
     def of_node(self, node: Node) -> Amounts | str:
-        """Of all resources that matter; or why that is not known."""
+        """How much of each resource that matters is used on the node; or why that is not known."""
 
     def of_pod(self, pod: Pod) -> Mapping[str, int] | None:
-        """What goes with the pod; None: not known."""
+        """How much less is used on its node once the pod is gone; None: not known."""
 
 
 class SourceNode(msgspec.Struct):

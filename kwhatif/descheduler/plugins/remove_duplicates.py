@@ -106,7 +106,7 @@ class _Feasible:
         self._known: dict[bytes, frozenset[str]] = {}
 
     def of(self, by_node: _Duplicates) -> frozenset[str]:
-        """Those of all pods together; a pod that only one node takes adds none."""
+        """The nodes that take any of the pods; a pod that only one node takes adds none."""
         asked = {msgspec.json.encode(said_of_nodes(pod)): pod for pods in by_node.values() for pod in pods}
         matching = (self._matching(said, pod) for said, pod in asked.items())
         return frozenset[str]().union(*(nodes for nodes in matching if len(nodes) > 1))

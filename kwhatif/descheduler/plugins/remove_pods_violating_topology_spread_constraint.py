@@ -77,7 +77,7 @@ def run(args: RemovePodsViolatingTopologySpreadConstraintArgs, handle: Handle) -
 
 
 def _constraints(pods: Sequence[Pod], actions: Sequence[str]) -> Iterator[_Constraint]:
-    """Those of the pods, equal ones once; one whose selector is not valid is left out."""
+    """The pods' constraints, equal ones once; a constraint whose selector is not valid is left out."""
     seen: set[object] = set()
     for pod in pods:
         for constraint in pod.spec.topology_spread_constraints:

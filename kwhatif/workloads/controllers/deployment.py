@@ -29,7 +29,7 @@ class Bounds(NamedTuple):
 
 
 def bounds_for(deployment: Deployment, count: int) -> Bounds:
-    """Those of the Deployment with so many replicas; one that recreates its pods has no others."""
+    """The bounds of the Deployment with so many replicas; one that recreates its pods has neither surge nor slack."""
     strategy = deployment.spec.strategy
     if strategy.type == RECREATE:
         return Bounds(count, 0, 0, is_rolling=False)
