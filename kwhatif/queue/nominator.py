@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from kwhatif.model.cluster import Cluster
@@ -44,9 +44,6 @@ class Nominator:
     def node_of(self, uid: str) -> str | None:
         """The node that the pod is nominated to."""
         return self._nodes.get(uid)
-
-    def __iter__(self) -> Iterator[tuple[str, PodRef]]:
-        return ((node, ref) for node, refs in self._pods.items() for ref in refs)
 
     def add(self, pod: PodInfo, node_name: str | None = None) -> None:
         """Nominate the pod to the node, "" for none; None: to the one in its status, if there is one.

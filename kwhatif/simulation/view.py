@@ -87,10 +87,9 @@ class SimulatedView:
         pods = self.state.cluster.all(Pod)
         for (kind_name, namespace, name), keys in self._owned.pods_by_owner():
             kind = POD_CONTROLLERS.get(kind_name)
-            found = None if kind is None else self.state.cluster.get(kind, f"{namespace}/{name}")
-            uid = "" if found is None else found.metadata.uid
-            yield from (
-                pods[key]
-                for key, theirs in keys.items()
-                if kind is not None and (found is None or (uid and theirs and uid != theirs))
-            )
+            if kind is None:
+                continue
+            found = self.state.cluster.get(kind, f"{namespace}/{name}")
+            for key, uid in keys.items():
+                if found is None or (uid and found.metadata.uid and uid != found.metadata.uid):
+                    yield pods[key]

@@ -29,7 +29,7 @@ from kwhatif.simulation.sayings import said_of_update
 from kwhatif.simulation.view import SimulatedView
 from kwhatif.state.change import Change, Delete, Evict, Upsert
 from kwhatif.state.state import State
-from kwhatif.workloads.generated import generated_names, uid_of
+from kwhatif.workloads.generated import generated_name, uid_of
 
 #: Is shown every change, once it is made: the object before and after it, and the event that it is part of.
 Watcher = Callable[[KubernetesObject | None, KubernetesObject | None, int | None], None]
@@ -119,7 +119,7 @@ class World(SimulatedView):
         cluster = self.state.cluster
         meta = obj.metadata
         if not meta.name:
-            obj = replace(obj, metadata=replace(meta, name=self._generated(obj)))
+            obj = replace(obj, metadata=replace(meta, name=generated_name(meta, "", cluster.all(type(obj)))))
         if cluster.get(type(obj), key_of(obj)) is not None:
             return Denied(f'{resource_of(obj)} "{obj.metadata.name}" already exists')
         refused = self.limits.refuse(obj, self) if isinstance(obj, Pod) else None
@@ -136,11 +136,6 @@ class World(SimulatedView):
             self.churn += 1
         self.put(obj, self.note(because, actor, "created", obj))
         return None
-
-    def _generated(self, obj: Any) -> str:
-        present = self.state.cluster.all(type(obj))
-        namespace, prefix = obj.metadata.namespace, obj.metadata.generate_name
-        return generated_names(prefix, "", 1, lambda name: f"{namespace}/{name}" in present)[0]
 
     def _admitted(self, obj: Any) -> Any:
         """The object as the API server stores it, or `Denied`."""

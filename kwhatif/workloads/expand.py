@@ -18,7 +18,7 @@ from kwhatif.model.workload import (
 )
 from kwhatif.workloads.daemon_set import eligible_nodes, expand_daemon_set
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
-from kwhatif.workloads.generated import generated_names
+from kwhatif.workloads.generated import generated_name
 from kwhatif.workloads.job import expand_job, run_of, wanted_pods
 from kwhatif.workloads.replicas import expand_deployment, expand_replicas, free_names
 from kwhatif.workloads.stateful_set import expand_stateful_set, ordinals_of
@@ -50,10 +50,7 @@ def named(workload: PodSource, cluster: Cluster) -> PodSource:
     meta = workload.metadata
     if meta.name or not meta.generate_name or isinstance(workload, Pod):
         return workload
-    present = cluster.all(type(workload))
-    (name,) = generated_names(
-        meta.generate_name, type(workload).__name__, 1, lambda name: f"{meta.namespace}/{name}" in present
-    )
+    name = generated_name(meta, type(workload).__name__, cluster.all(type(workload)))
     return replace(workload, metadata=replace(meta, name=name))
 
 

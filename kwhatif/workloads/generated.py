@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Container, Iterator
+
+from kwhatif.model.meta import ObjectMeta
 
 #: Without vowels, and without digits that look like letters: no name becomes a word.
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
@@ -35,17 +36,16 @@ def hash_of(content: object) -> str:
     return "".join(_ALPHABET[ord(digit) % len(_ALPHABET)] for digit in str(_number(repr(content))))
 
 
-def generated_names(prefix: str, seed: str, count: int, is_taken: Callable[[str], bool]) -> tuple[str, ...]:
-    """So many names as `generateName` would make, all different; another seed makes other names."""
-    return tuple(islice(all_names(prefix, seed, is_taken), count))
-
-
-def all_names(prefix: str, seed: str, is_taken: Callable[[str], bool], skip: int = 0) -> Iterator[str]:
-    """One such name after the other, without the first `skip`, which may be gone again."""
+def all_names(prefix: str, seed: str, skip: int = 0) -> Iterator[str]:
+    """Names as `generateName` would make them, all different, without the first `skip`; another seed makes others."""
     start = _number(prefix + seed)
     prefix = prefix[:_MAX_PREFIX]
-    names = (prefix + _suffix((start + step * _STRIDE) % _SUFFIXES) for step in range(skip, _SUFFIXES))
-    return (name for name in names if not is_taken(name))
+    return (prefix + _suffix((start + step * _STRIDE) % _SUFFIXES) for step in range(skip, _SUFFIXES))
+
+
+def generated_name(meta: ObjectMeta, seed: str, present: Container[str]) -> str:
+    """The first name for the `generateName` of an object that is not in use; `present`: `namespace/name` of others."""
+    return next(name for name in all_names(meta.generate_name, seed) if f"{meta.namespace}/{name}" not in present)
 
 
 def _suffix(number: int) -> str:

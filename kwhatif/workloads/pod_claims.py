@@ -16,7 +16,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.pod_status import PodResourceClaimStatus
 from kwhatif.model.resource import ResourceClaim, ResourceClaimTemplate
 from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.workloads.generated import generated_names
+from kwhatif.workloads.generated import generated_name
 
 #: Which entry of the pod's `resourceClaims` the claim is for (`PodResourceClaimAnnotation`).
 _ENTRY = "resource.kubernetes.io/pod-claim-name"
@@ -59,28 +59,23 @@ def owns_claims(pod: Pod, cluster: Cluster) -> bool:
 
 def with_resource_claims(pod: Pod, cluster: Cluster) -> tuple[Pod, tuple[ResourceClaim, ...]]:
     """The pod with the names of its claims in its status, and those claims; a missing template makes none."""
-    meta, present = pod.metadata, cluster.all(ResourceClaim)
+    meta = pod.metadata
     claims: list[ResourceClaim] = []
     statuses = list(pod.status.resource_claim_statuses)
     for entry in pod.spec.resource_claims:
         template = cluster.get(ResourceClaimTemplate, f"{meta.namespace}/{entry.resource_claim_template_name}")
         if template is None or any(status.name == entry.name for status in statuses):
             continue
-        prefix = f"{meta.name}-{entry.name}-"
-        (name,) = generated_names(prefix, meta.uid, 1, lambda name: f"{meta.namespace}/{name}" in present)
         made = template.spec
-        claims.append(
-            ResourceClaim(
-                metadata=AnnotatedMeta(
-                    name=name,
-                    namespace=meta.namespace,
-                    labels=made.metadata.labels,
-                    annotations={**made.metadata.annotations, _ENTRY: entry.name},
-                    owner_references=(_owner(pod),),
-                ),
-                spec=made.spec,
-            )
+        unnamed = AnnotatedMeta(
+            generate_name=f"{meta.name}-{entry.name}-",
+            namespace=meta.namespace,
+            labels=made.metadata.labels,
+            annotations={**made.metadata.annotations, _ENTRY: entry.name},
+            owner_references=(_owner(pod),),
         )
+        name = generated_name(unnamed, meta.uid, cluster.all(ResourceClaim))
+        claims.append(ResourceClaim(metadata=replace(unnamed, name=name), spec=made.spec))
         statuses.append(PodResourceClaimStatus(name=entry.name, resource_claim_name=name))
     if not claims:
         return pod, ()

@@ -117,8 +117,5 @@ def names_for(pod: Pod, cluster: Cluster, used: Container[str] = (), skip: int =
     """One name after the other for pods like this one, none of them in use; without the first `skip` of all names."""
     meta, present = pod.metadata, cluster.all(Pod)
     owner = controller_of(meta)
-
-    def is_taken(name: str) -> bool:
-        return name in used or f"{meta.namespace}/{name}" in present
-
-    return all_names(meta.generate_name, owner.uid if owner else "", is_taken, skip)
+    names = all_names(meta.generate_name, owner.uid if owner else "", skip)
+    return (name for name in names if name not in used and f"{meta.namespace}/{name}" not in present)
