@@ -8,7 +8,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.pod_status import ContainerState
 
 
-def states(pod: Pod, *, init: bool = False, ephemeral: bool = False) -> Iterator[ContainerState]:
+def states(pod: Pod, *, init: bool, ephemeral: bool = False) -> Iterator[ContainerState]:
     """The states of the pod's containers, of its init and ephemeral containers if they count."""
     status = pod.status
     for counts, statuses in (
@@ -21,18 +21,17 @@ def states(pod: Pod, *, init: bool = False, ephemeral: bool = False) -> Iterator
                 yield row.state
 
 
-def waiting_reasons(pod: Pod, *, init: bool = False, ephemeral: bool = False) -> Sequence[str]:
+def waiting_reasons(pod: Pod, *, init: bool, ephemeral: bool = False) -> Sequence[str]:
     """Why containers wait."""
     return [state.waiting.reason for state in states(pod, init=init, ephemeral=ephemeral) if state.waiting is not None]
 
 
-def terminated_reasons(pod: Pod, *, init: bool = False, ephemeral: bool = False) -> Sequence[str]:
-    """Why containers have ended."""
-    return [
-        state.terminated.reason for state in states(pod, init=init, ephemeral=ephemeral) if state.terminated is not None
-    ]
+def reasons(pod: Pod, *, init: bool, ephemeral: bool = False) -> Sequence[str]:
+    """Why containers wait, then why others have ended."""
+    ended = [state.terminated for state in states(pod, init=init, ephemeral=ephemeral) if state.terminated is not None]
+    return [*waiting_reasons(pod, init=init, ephemeral=ephemeral), *(state.reason for state in ended)]
 
 
-def exit_codes(pod: Pod, *, init: bool = False) -> Sequence[int]:
+def exit_codes(pod: Pod, *, init: bool) -> Sequence[int]:
     """How containers have ended."""
     return [state.terminated.exit_code for state in states(pod, init=init) if state.terminated is not None]

@@ -16,13 +16,12 @@ from kwhatif.controllers.eviction import EvictionApi, EvictionGranted, EvictionR
 from kwhatif.matching.requests import pod_requests
 from kwhatif.matching.selector_text import parse_selector
 from kwhatif.model.cluster import key_of
-from kwhatif.model.meta import OwnerReference, parse_time
+from kwhatif.model.meta import SECOND, OwnerReference, parse_time
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.state.change import Delete, Evict, Upsert
 from kwhatif.state.state import State
 
-_SECOND = 1_000_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -61,11 +60,11 @@ class DeschedulerWorld:
 
     def at(self, time: str) -> float:
         """See `Moment`."""
-        return (parse_time(time) - self.moment) / _SECOND
+        return (parse_time(time) - self.moment) / SECOND
 
     def stamp(self, seconds: float) -> str:
         """See `Moment`."""
-        return (_EPOCH + timedelta(seconds=self.moment // _SECOND + seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return (_EPOCH + timedelta(seconds=self.moment // SECOND + seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def age(self, time: str | None) -> int:
         """Nanoseconds since a time; one that is not there is long ago, as Go's zero time is."""

@@ -111,6 +111,8 @@ _RFC3339 = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+#: In nanoseconds.
+SECOND = 1_000_000_000
 #: How long a time is as the API server writes it, if it ends in Z: these sort as texts.
 PLAIN_TIME = len("2026-01-31T12:00:00Z")
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from kwhatif.model.meta import SECOND
 from kwhatif.queue.active_queue import priority_sort
 from kwhatif.queue.heap import Heap, Order
 from kwhatif.queue.queued_pod import QueuedPodInfo
-
-SECOND = 1_000_000_000
 
 
 def align_to_window(time: int) -> int:

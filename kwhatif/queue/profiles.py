@@ -11,7 +11,7 @@ from kwhatif.framework.hints import Registration, registrations
 from kwhatif.framework.plugin import PreemptsBesideTheLoop, PreEnqueuePlugin
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.status import Status
-from kwhatif.queue.backoff_queue import SECOND
+from kwhatif.model.meta import SECOND
 from kwhatif.queue.preempting import Preempting
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

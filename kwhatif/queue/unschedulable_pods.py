@@ -126,9 +126,6 @@ class UnschedulablePods:
             mine.templates = {template: {key: forks[key] for key in pods} for template, pods in group.templates.items()}
         return other
 
-    def __len__(self) -> int:
-        return len(self._pods)
-
     def __iter__(self) -> Iterator[QueuedPodInfo]:
         return iter(self._pods.values())
 

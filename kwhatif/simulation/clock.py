@@ -8,11 +8,10 @@ from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import parse_time
+from kwhatif.model.meta import SECOND, parse_time
 from kwhatif.model.node import Node
 from kwhatif.workloads.survey import survey_of
 
-SECOND = 1_000_000_000
 #: Seconds since the epoch at the end of the year 9999: what comes later has no RFC 3339 time.
 _LAST = 253_402_300_799
 #: The start where nothing in the input bears a time.

@@ -17,6 +17,7 @@ from kwhatif.controllers.contract import DeletePod
 from kwhatif.framework.diagnosis import NO_NODES
 from kwhatif.framework.profile import Profile
 from kwhatif.model.cluster import KubernetesObject
+from kwhatif.model.meta import SECOND
 from kwhatif.model.pod import Pod
 from kwhatif.model.pod_status import PodCondition
 from kwhatif.queue.event_handlers import EventHandlers
@@ -27,7 +28,6 @@ from kwhatif.queue.profiles import QueueProfile, queue_profile
 from kwhatif.queue.queued_pod import QueuedPodInfo
 from kwhatif.queue.scheduling_queue import SchedulingQueue
 from kwhatif.simulation.attempts import SimulatedAttempts
-from kwhatif.simulation.clock import SECOND
 from kwhatif.simulation.pods import bound, with_condition
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Nominate

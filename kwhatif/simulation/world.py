@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from msgspec.structs import replace
 
@@ -68,10 +68,16 @@ class World(SimulatedView):
     # --- writing -------------------------------------------------------------------------------------
 
     def note(
-        self, because: int | None, actor: str, verb: str, obj: object, node: str | None = None, detail: str = ""
+        self,
+        because: int | None,
+        actor: str,
+        verb: str,
+        obj: KubernetesObject | str,
+        node: str | None = None,
+        detail: str = "",
     ) -> int:
         """Something happens that the story is to have; returns the event's id."""
-        name = obj if isinstance(obj, str) else f"{type(obj).__name__} {key_of(cast('KubernetesObject', obj))}"
+        name = obj if isinstance(obj, str) else f"{type(obj).__name__} {key_of(obj)}"
         number = len(self.history.events)
         return self.history.note(StoryEvent(number, self.now, because, actor, verb, name, node or None, detail))
 
@@ -92,10 +98,10 @@ class World(SimulatedView):
         """The object is as it is given from now on; no questions asked."""
         before = self.state.cluster.get(type(obj), key_of(obj))
         changes: list[Change] = [Upsert(obj)]
-        if isinstance(obj, Pod) and is_terminal(obj) and before is not None and not is_terminal(cast("Pod", before)):
-            self._usage.release(cast("Pod", before))
+        if isinstance(obj, Pod) and isinstance(before, Pod) and is_terminal(obj) and not is_terminal(before):
+            self._usage.release(before)
             self._usage.charge(obj)
-            changes = self._off_its_node(cast("Pod", before), Upsert(obj))
+            changes = self._off_its_node(before, Upsert(obj))
         self.state.apply(*changes)
         self._announce(before, obj, event)
 

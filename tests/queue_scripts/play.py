@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import parse_time
-from kwhatif.queue.backoff_queue import SECOND
+from kwhatif.model.meta import SECOND, parse_time
 from kwhatif.queue.hinting import Answers, Occurrence
 from kwhatif.queue.profiles import QueueOptions
 from kwhatif.queue.queued_pod import QueuedPodInfo

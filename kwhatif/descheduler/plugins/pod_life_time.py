@@ -8,13 +8,12 @@ from kwhatif.descheduler.arguments import PodConditionFilter, PodLifeTimeArgs
 from kwhatif.descheduler.attempt import LifeTime
 from kwhatif.descheduler.go_sort import go_sort
 from kwhatif.descheduler.handle import Handle, Result, chosen
-from kwhatif.descheduler.pod_state import exit_codes, terminated_reasons, waiting_reasons
+from kwhatif.descheduler.pod_state import exit_codes, reasons
 from kwhatif.descheduler.world import DeschedulerWorld
-from kwhatif.model.meta import parse_time
+from kwhatif.model.meta import SECOND, parse_time
 from kwhatif.model.pod import Pod
 from kwhatif.model.pod_status import PodCondition
 
-_SECOND = 1_000_000_000
 _Test = Callable[[Pod], bool]
 
 
@@ -32,7 +31,7 @@ def run(args: PodLifeTimeArgs, handle: Handle) -> str:
     go_sort(found, lambda one, other: _created(one) < _created(other))
     conditions = _asked_for(args)
     for pod in found:
-        age = max(0, world.age(pod.metadata.creation_timestamp)) // _SECOND
+        age = max(0, world.age(pod.metadata.creation_timestamp)) // SECOND
         why = LifeTime(age=age, max_age=args.max_pod_life_time_seconds, conditions=conditions)
         # The limit of its node ends nothing: later pods of the node are tried all the same.
         if handle.evict(pod, why) is Result.TOTAL_LIMIT:
@@ -70,7 +69,7 @@ def _is_older(limit: int, world: DeschedulerWorld) -> _Test:
 
     def test(pod: Pod) -> bool:
         age = world.age(pod.metadata.creation_timestamp)
-        return age >= 0 and age // _SECOND > limit
+        return age >= 0 and age // SECOND > limit
 
     return test
 
@@ -82,8 +81,7 @@ def _is_in_state(args: PodLifeTimeArgs) -> _Test:
     def test(pod: Pod) -> bool:
         if pod.status.phase in wanted or pod.status.reason in wanted:
             return True
-        found = waiting_reasons(pod, init=init, ephemeral=ephemeral)
-        return not wanted.isdisjoint([*found, *terminated_reasons(pod, init=init, ephemeral=ephemeral)])
+        return not wanted.isdisjoint(reasons(pod, init=init, ephemeral=ephemeral))
 
     return test
 
@@ -102,7 +100,7 @@ def _matches(condition: PodCondition, wanted: PodConditionFilter, world: Desched
     if not condition.last_transition_time:
         return False
     idle = world.age(condition.last_transition_time)
-    return idle >= 0 and idle // _SECOND >= least
+    return idle >= 0 and idle // SECOND >= least
 
 
 def _asked_for(args: PodLifeTimeArgs) -> tuple[str, ...]:

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from kwhatif.descheduler.arguments import RemoveFailedPodsArgs
 from kwhatif.descheduler.attempt import Failed
 from kwhatif.descheduler.handle import Handle, chosen
-from kwhatif.descheduler.pod_state import exit_codes, terminated_reasons, waiting_reasons
+from kwhatif.descheduler.pod_state import exit_codes, reasons
+from kwhatif.model.meta import SECOND
 from kwhatif.model.pod import Pod
 
-_SECOND = 1_000_000_000
 _UINT = 2**64
 
 
@@ -36,7 +36,7 @@ def run(args: RemoveFailedPodsArgs, handle: Handle) -> str:
 def _age(pod: Pod, handle: Handle) -> int:
     """Whole seconds. QUIRK: as an unsigned number, the negative age of a pod from the future is a very high one."""
     age = handle.world.age(pod.metadata.creation_timestamp)
-    return age // _SECOND if age >= 0 else -(-age // _SECOND)
+    return age // SECOND if age >= 0 else -(-age // SECOND)
 
 
 def _is_wanted(pod: Pod, args: RemoveFailedPodsArgs) -> bool:
@@ -52,6 +52,5 @@ def _any_of(wanted: Iterable[object], found: Iterable[object]) -> bool:
 
 
 def _reasons(pod: Pod, args: RemoveFailedPodsArgs) -> list[str]:
-    init = args.including_init_containers
-    found = [*waiting_reasons(pod, init=init), *terminated_reasons(pod, init=init), pod.status.reason]
+    found = *reasons(pod, init=args.including_init_containers), pod.status.reason
     return [reason for reason in found if reason]

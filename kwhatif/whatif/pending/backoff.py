@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
-from kwhatif.model.meta import parse_time
-from kwhatif.queue.backoff_queue import SECOND, align_to_window, backoff_end
+from kwhatif.model.meta import SECOND, parse_time
+from kwhatif.queue.backoff_queue import align_to_window, backoff_end
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.loaded.session import Session
 

@@ -16,9 +16,9 @@ from kwhatif.framework.attempt import Attempt, attempt
 from kwhatif.framework.hints import QUEUE
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.meta import SECOND
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
-from kwhatif.queue.backoff_queue import SECOND
 from kwhatif.queue.event_handlers import EventHandlers
 from kwhatif.queue.failure import FailedAttempt, handle_failure
 from kwhatif.queue.hinting import Answers, Occurrence

@@ -16,13 +16,12 @@ from kwhatif.model.caveat.scheduling import ClaimUnbound
 from kwhatif.model.caveat.workloads import AutoscalerNotModelled, LeftOutOfStory, OldRevisionsUnknown, Unmodelled
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.job import CronJob, Job
-from kwhatif.model.meta import LabelSelector
+from kwhatif.model.meta import SECOND, LabelSelector
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.model.workload import POD_CONTROLLERS, DaemonSet, Namespace, StatefulSet
-from kwhatif.simulation.clock import SECOND
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.world import World
 from kwhatif.whatif.story.assumed_ready import not_ready, not_started

@@ -12,8 +12,8 @@ from kwhatif.framework.events import ActionType, ClusterEvent, EventResource
 from kwhatif.framework.hints import QUEUE, QUEUE_SKIP, Registration
 from kwhatif.framework.status import SUCCESS, unresolvable
 from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.meta import SECOND
 from kwhatif.model.pod_status import PodStatus
-from kwhatif.queue.backoff_queue import SECOND
 from kwhatif.queue.nominator import pod_lister
 from kwhatif.queue.preempting import Preempting
 from kwhatif.queue.profiles import QueueOptions, QueueProfile
