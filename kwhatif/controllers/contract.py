@@ -93,6 +93,11 @@ class SyncResult(msgspec.Struct, frozen=True):
 NOTHING = SyncResult()
 
 
+def earliest(*times: float | None) -> float | None:
+    """The first of the times that there are; None if there are none."""
+    return min((time for time in times if time is not None), default=None)
+
+
 class Moment(Protocol):
     """The world at one moment: all that the Eviction API looks at."""
 

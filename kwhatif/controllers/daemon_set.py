@@ -11,19 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from kwhatif.controllers.backoff import BackingOff
-from kwhatif.controllers.contract import NOTHING, Create, DeletePod, SyncResult, View, Write
+from kwhatif.controllers.contract import NOTHING, Create, DeletePod, SyncResult, View, Write, earliest
 from kwhatif.controllers.pods import created_at, is_available, keys_of, next_available, next_named, owners_of_changed
 from kwhatif.controllers.revisions import revision_label, revisions_of
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import LabelSelector
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal
-from kwhatif.model.workload import DaemonSet, RollingUpdate
-from kwhatif.workloads.controllers.daemon_set import DaemonPodsOnNode, rolling_update
+from kwhatif.model.workload import DaemonSet
+from kwhatif.workloads.controllers.daemon_set import DaemonPodsOnNode, bounds_of, rolling_update
 from kwhatif.workloads.daemon_set import daemon_pod, node_of, pinned, tolerable_nodes
 from kwhatif.workloads.generated import hash_of
 from kwhatif.workloads.removal import active
-from kwhatif.workloads.rolling.update import resolved
 from kwhatif.workloads.stateful_set import REVISION_LABEL
 from kwhatif.workloads.template import content_of
 
@@ -94,8 +93,7 @@ class _Sync:
         for pod in view.pods_of(daemon_set):
             if not is_terminal(pod) or pod.metadata.deletion_timestamp is None:
                 self._pods.setdefault(node_of(pod), []).append(pod)
-        rolling = daemon_set.spec.update_strategy.rolling_update or RollingUpdate()
-        self._surges = resolved(rolling.max_surge, 1, default=0, round_up=True) > 0
+        self._surges = bounds_of(daemon_set.spec.update_strategy, 1).surge > 0
         self._create: list[str] = []
         self._delete: list[Write] = []
         self._again: list[float] = []
@@ -107,10 +105,9 @@ class _Sync:
             self._roll()
         everything = (pod for pods in self._pods.values() for pod in pods)
         available = next_available(everything, self._set.spec.min_ready_seconds, self._view)
-        self._again += [] if available is None else [available]
         # A refused pod ends the sync; upstream deletes others nevertheless, so that this comes first.
         writes = (*self._delete[:_BURST], *map(Create, self._new_pods(self._create[:_BURST])))
-        return SyncResult(writes, min(self._again, default=None))
+        return SyncResult(writes, earliest(available, *self._again))
 
     def _manage(self) -> None:
         """`podsShouldBeOnNode` for every node."""

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.controllers.backoff import BackingOff
-from kwhatif.controllers.contract import NOTHING, Create, Remove, SyncResult, Update, View, Write
+from kwhatif.controllers.contract import NOTHING, Create, Remove, SyncResult, Update, View, Write, earliest
 from kwhatif.controllers.deployment_sets import (
     age_of,
     has_template_of,
@@ -120,7 +120,7 @@ class _Sync:
         waiting = (
             next_available(active(each.pods), each.obj.spec.min_ready_seconds, self._view) for each in self._sets
         )
-        again = min((time for time in waiting if time is not None), default=None)
+        again = earliest(*waiting)
         return SyncResult(tuple(self._writes()), again)
 
     def _writes(self) -> Iterator[Write]:

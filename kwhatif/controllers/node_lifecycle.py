@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.contract import NOTHING, SyncResult, Update, View, Write
+from kwhatif.controllers.contract import NOTHING, SyncResult, Update, View, Write, earliest
 from kwhatif.controllers.finished_pods import pods_assigned_to
 from kwhatif.controllers.node_health import NodeHealth
 from kwhatif.controllers.node_taints import ready_status, with_no_schedule_taints
@@ -77,9 +77,8 @@ class NodeLifecycle:
             pods += _pods_not_ready(name, view)
             nodes[name] = with_no_schedule_taints(_lost(nodes[name]))
         again = zones.taint(nodes, counts)
-        due = [due for due in silent.values() if due > view.now] + ([] if again is None else [again])
         changed = [Update(node) for name, node in nodes.items() if node is not before[name]]
-        return SyncResult((*changed, *pods), min(due, default=None))
+        return SyncResult((*changed, *pods), earliest(again, *(due for due in silent.values() if due > view.now)))
 
 
 def silent_before(view: View) -> Iterator[str]:

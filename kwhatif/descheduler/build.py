@@ -212,12 +212,10 @@ def _defaulted(args: Args) -> Args:
 
 def _priority(threshold: PriorityThreshold | None, cluster: Cluster) -> int | str:
     """The priority that protects pods, or why there is none (`utils/priority.go`)."""
-    if threshold is None:
+    if threshold is None or (threshold.value is None and not threshold.name):
         return SYSTEM_CRITICAL_PRIORITY
     priority = threshold.value
     if priority is None:
-        if not threshold.name:
-            return SYSTEM_CRITICAL_PRIORITY
         found = cluster.get(PriorityClass, threshold.name)
         if found is None:
             return (

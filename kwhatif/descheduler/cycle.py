@@ -84,10 +84,9 @@ def _spared(
     profile: RunnableProfile, evictor: DefaultEvictor, nodes: Sequence[Node], world: DeschedulerWorld
 ) -> Iterator[Spared]:
     """The pods on these nodes that neither strategy of the profile can evict, as long as nothing changes."""
-    for node in nodes:
-        for pod in world.pods(node.metadata.name):
+    for name in (node.metadata.name for node in nodes):
+        for pod in world.pods(name):
             found = evictor.objections(pod)
-            name = node.metadata.name
             if found is not None:
                 yield Spared(profile.name, key_of(pod), name, "Filter", found)
             elif (late := evictor.late_objection(pod)) is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 
-from kwhatif.controllers.contract import Controller
+from kwhatif.controllers.contract import Controller, earliest
 from kwhatif.controllers.node_lifecycle import returned
 from kwhatif.framework.profile import Profile
 from kwhatif.model.node import Node
@@ -164,14 +164,14 @@ class Engine:
 
     def _next(self) -> float | None:
         """When the next thing is due that may change anything."""
-        others = _first(self.kubelets.next(), self.reactions.next(), self.scheduler.next_flush())
+        others = earliest(self.kubelets.next(), self.reactions.next(), self.scheduler.next_flush())
         # Where nothing else will happen, trying again is worth while only after a change, or to come to a timeout.
-        due = _first(others, self.evictors.next(alone=others is None))
-        return None if due is None else _first(due, self.reactions.next_deadline())
+        due = earliest(others, self.evictors.next(alone=others is None))
+        return None if due is None else earliest(due, self.reactions.next_deadline())
 
     def _next_of_all(self) -> float | None:
         scheduler, reactions = self.scheduler, self.reactions
-        return _first(self.kubelets.next(), reactions.next_of_all(), scheduler.next_flush(), self.evictors.next())
+        return earliest(self.kubelets.next(), reactions.next_of_all(), scheduler.next_flush(), self.evictors.next())
 
     def _go_to(self, time: float) -> None:
         if time > self.parameters.horizon:
@@ -227,7 +227,3 @@ class Engine:
                 if left < 0:
                     raise LivelockError("pods are tried again and again, and no time passes")
             reactions.react()
-
-
-def _first(*times: float | None) -> float | None:
-    return min((time for time in times if time is not None), default=None)

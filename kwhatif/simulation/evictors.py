@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from kwhatif.controllers.contract import SyncResult, View
+from kwhatif.controllers.contract import SyncResult, View, earliest
 from kwhatif.simulation.world import World
 
 
@@ -70,8 +70,7 @@ class Evictors:
 
     def next(self, *, alone: bool = False) -> float | None:
         """When the next one is due; `alone`: of those that may change anything although nothing else happens."""
-        times = (each.due for each in self._active if not alone or not each.evictor.is_idle(self._world))
-        return min((time for time in times if time is not None), default=None)
+        return earliest(*(each.due for each in self._active if not alone or not each.evictor.is_idle(self._world)))
 
     def act(self) -> None:
         """All that are due, or have what they waited for, try."""

@@ -10,6 +10,7 @@ from copy import copy
 from enum import IntEnum
 from typing import NamedTuple
 
+from kwhatif.controllers.contract import earliest
 from kwhatif.controllers.node_lifecycle import silent_before
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.node import Node
@@ -68,8 +69,7 @@ class Kubelets:
 
     def next(self) -> float | None:
         """When the next thing is due."""
-        times = [time for time in (self._agenda.next(), self._last.next()) if time is not None]
-        return min(times, default=None)
+        return earliest(self._agenda.next(), self._last.next())
 
     def is_due_since(self, time: float) -> bool:
         """Whether anything is still to come that was to come at that time already."""
