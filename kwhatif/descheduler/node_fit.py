@@ -59,10 +59,10 @@ class NodeFit:
 
     def _has_room(self, pod: Pod, node: Node) -> bool:
         """`fitsRequest`."""
-        asked = self._world.requests(pod).items()
-        return self.free(PODS, node) > 0 and all(
-            milli_value(nanos) <= self.free(resource, node) for resource, nanos in asked if resource != PODS
-        )
+        for resource, asked in self._world.requests(pod).items():
+            if resource != PODS and milli_value(asked) > self.free(resource, node):
+                return False
+        return self.free(PODS, node) > 0
 
     def free(self, resource: str, node: Node) -> int:
         """How much of it no pod on the node requests, in thousandths; of pods, how many more it takes."""
