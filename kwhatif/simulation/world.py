@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from msgspec.structs import replace
 
@@ -68,16 +68,10 @@ class World(SimulatedView):
     # --- writing -------------------------------------------------------------------------------------
 
     def note(
-        self,
-        because: int | None,
-        actor: str,
-        verb: str,
-        obj: KubernetesObject | str,
-        node: str | None = None,
-        detail: str = "",
+        self, because: int | None, actor: str, verb: str, obj: object, node: str | None = None, detail: str = ""
     ) -> int:
         """Something happens that the story is to have; returns the event's id."""
-        name = obj if isinstance(obj, str) else f"{type(obj).__name__} {key_of(obj)}"
+        name = obj if isinstance(obj, str) else f"{type(obj).__name__} {key_of(cast('KubernetesObject', obj))}"
         number = len(self.history.events)
         return self.history.note(StoryEvent(number, self.now, because, actor, verb, name, node or None, detail))
 
