@@ -72,7 +72,10 @@ def newest_revision(daemon_set: DaemonSet, view: View) -> str:
 
 
 def nodes_of(daemon_set: DaemonSet, view: View) -> Mapping[str, bool]:
-    """The nodes where pods may run on, by name, and whether one should; found out anew when a node has changed."""
+    """The nodes on which pods may stay, by name, and whether one should run there.
+
+    This is remembered until a node or the template changes.
+    """
     cluster, memory = view.state.cluster, view.memory("DaemonSet", key_of(daemon_set))
     generation, template = cluster.generation(Node), daemon_set.spec.template
     known: tuple[int, object, dict[str, bool]] | None = memory.get(_NODES)

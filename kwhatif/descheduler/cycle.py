@@ -41,6 +41,7 @@ PLUGINS: Mapping[str, Run] = {
     "RemovePodsViolatingNodeTaints": remove_pods_violating_node_taints.run,
     "RemovePodsViolatingTopologySpreadConstraint": remove_pods_violating_topology_spread_constraint.run,
 }
+#: On fewer nodes nothing is done: a pod would have nowhere else to go.
 _FEWEST_NODES = 2
 
 

@@ -52,9 +52,9 @@ class DefaultEvictor:
         return self.objections(pod) is None
 
     def late_objection(self, pod: Pod) -> str | None:
-        """Why the pod is spared although it may be evicted; None: it is not (`PreEvictionFilter`).
+        """Why a pod that may be evicted is spared nevertheless (`PreEvictionFilter`); None: it is not spared.
 
-        QUIRK: with a node selector that cannot be parsed, every pod is, and no reason is given.
+        QUIRK: with a node selector that cannot be parsed every pod is spared, and "" is the reason.
         """
         if self._args.node_fit:
             nodes = self._ready_nodes()

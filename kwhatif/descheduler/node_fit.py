@@ -25,7 +25,7 @@ _UNITS = 1000
 
 
 class NodeFit:
-    """Asks the same world again and again."""
+    """Whether pods fit on nodes of one world, as it is at the moment of each question."""
 
     def __init__(self, world: DeschedulerWorld) -> None:
         self._world = world

@@ -51,12 +51,10 @@ def eligible_nodes(daemon_set: DaemonSet, cluster: Cluster) -> list[str]:
 
 
 def tolerable_nodes(daemon_set: DaemonSet, cluster: Cluster) -> dict[str, bool]:
-    """The nodes where pods that run may run on, by name, and whether one should (`NodeShouldRunDaemonPod`).
+    """The nodes on which a pod that runs may stay, by name, and whether one should be made (`NodeShouldRunDaemonPod`).
 
-    Upstream goes through them in the random order of an informer's store.
-
-    A cordon does not keep it away; a taint does, unless the pods tolerate it: with the effect NoExecute those that run
-    there, too.
+    A cordon keeps no pod away. A taint that the pods do not tolerate keeps new ones away; with the effect NoExecute it
+    also drives out those that run. Upstream goes through the nodes in the random order of an informer's store.
     """
     spec = (daemon_set.spec.template or PodTemplateSpec()).spec
     tolerations = with_own_tolerations(spec)
