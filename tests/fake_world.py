@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from msgspec.structs import replace
@@ -18,6 +17,7 @@ from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of, parse_time
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.pod_status import PodCondition
+from kwhatif.simulation.clock import Clock
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.removal import active
@@ -36,6 +36,7 @@ class World:
         self.controllers = controllers
         self.state = snapshot(*objects)
         self.now = 0.0
+        self._clock = Clock(parse_time(START))
         self.silent: dict[str, float] = {}
         self.deny = deny
         #: All writes, in order.
@@ -73,11 +74,10 @@ class World:
         return [obj for obj in of_kind if is_owned(obj)]
 
     def at(self, time: str) -> float:
-        return (parse_time(time) - parse_time(START)) / 1e9
+        return self._clock.at(time)
 
     def stamp(self, seconds: float) -> str:
-        moment = datetime.fromisoformat(START).astimezone(UTC) + timedelta(seconds=seconds)
-        return moment.isoformat().replace("+00:00", "Z")
+        return self._clock.stamp(seconds)
 
     def memory(self, controller: str, key: str) -> dict[str, Any]:
         return self._memory.setdefault((controller, key), {})
