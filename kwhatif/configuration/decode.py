@@ -6,11 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kwhatif.catalog import Entry
-from kwhatif.configuration.schema import (
-    API_VERSION,
-    KIND,
-    KubeSchedulerConfiguration,
-)
+from kwhatif.configuration.schema import API_VERSION, KIND, KubeSchedulerConfiguration
 from kwhatif.configuration.strict import Issue, convert, problems, without_nulls
 from kwhatif.errors import InputError, Problem
 from kwhatif.framework.profile import GROUP_POINTS
