@@ -11,7 +11,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from kwhatif.admission.denied import Denied, forbidden
+from kwhatif.admission.outcome import Denied, forbidden
 from kwhatif.admission.same import each, with_parts
 from kwhatif.matching.requests import CPU, MEMORY, limited, requested
 from kwhatif.model.cluster import Cluster

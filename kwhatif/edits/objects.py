@@ -9,10 +9,10 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.denied import Denied
 from kwhatif.admission.left_out import with_pod_images
 from kwhatif.admission.new_pod import stored_pod
 from kwhatif.admission.new_workload import check_workload
+from kwhatif.admission.outcome import Denied
 from kwhatif.admission.updated import updated
 from kwhatif.admission.validation.pod import validate_pod
 from kwhatif.edits.edit import Apply, Assignment, Label, Patch, Reference, Resolved, SetFields, Wrong

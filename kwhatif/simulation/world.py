@@ -8,10 +8,9 @@ from typing import Any, Self, cast
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.denied import Denied, resource_of
 from kwhatif.admission.new_claim import admit_claim
 from kwhatif.admission.new_pod import ReplicaAdmission
-from kwhatif.admission.outcome import Admitted
+from kwhatif.admission.outcome import Admitted, Denied, resource_of
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.finished_pods import finished_pods

@@ -10,7 +10,7 @@ from copy import copy
 
 from msgspec.structs import replace
 
-from kwhatif.admission.denied import Denied, forbidden
+from kwhatif.admission.outcome import Denied, forbidden
 from kwhatif.admission.quota.scopes import in_scope
 from kwhatif.admission.quota.usage import (
     MUST_BE_GIVEN,

@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from kwhatif.admission.outcome import Denied, kind_of
 from kwhatif.matching.label_syntax import label_key_errors, label_value_errors
 from kwhatif.matching.labels import quoted
+from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.quantity import Quantity
 
 POSITIVE = "must be greater than zero"
@@ -22,7 +24,7 @@ class FieldErrors:
         self._prefix = ""
 
     def within(self, path: str) -> FieldErrors:
-        """The same errors, as errors of a part of the object: `path` and a dot come before every field."""
+        """What writes into this same list, but puts `path` and a dot before every field: for a part of the object."""
         inner = FieldErrors()
         inner._found = self._found
         inner._prefix = f"{self._prefix}{path}."
@@ -36,6 +38,10 @@ class FieldErrors:
         """All errors, each once; several in brackets."""
         together = ", ".join(self._found)
         return together if len(self._found) == 1 else f"[{together}]"
+
+    def refusal(self, obj: KubernetesObject) -> Denied | None:
+        """The API server's answer to whoever would store the object; None where nothing is wrong."""
+        return Denied(f'{kind_of(obj)} "{obj.metadata.name}" is invalid: {self}') if self else None
 
     def invalid(self, path: str, value: str | Quantity | int, detail: str) -> None:
         """A malformed value."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from kwhatif.admission.denied import Denied
+from kwhatif.admission.outcome import Denied
 from kwhatif.admission.validation.affinity import validate_affinity
 from kwhatif.admission.validation.containers import validate_containers, validate_host_network
 from kwhatif.admission.validation.errors import FieldErrors
@@ -28,7 +28,7 @@ def validate_pod(pod: Pod) -> Denied | None:
     _validate_spec(pod.spec, pod.metadata, errors.within("spec"))
     if pod.spec.node_name and pod.spec.scheduling_gates:
         errors.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
-    return Denied(f'Pod "{pod.metadata.name}" is invalid: {errors}') if errors else None
+    return errors.refusal(pod)
 
 
 def validate_template(template: PodTemplateSpec, path: str, errors: FieldErrors) -> None:

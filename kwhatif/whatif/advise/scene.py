@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kwhatif.admission.denied import Denied
 from kwhatif.admission.new_pod import stored_pod
+from kwhatif.admission.outcome import Denied
 from kwhatif.edits.resolve import NotResolved
 from kwhatif.framework.attempt import held_back
 from kwhatif.framework.cycle import Cycle, CycleError

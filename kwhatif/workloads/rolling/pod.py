@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.admission.denied import Denied
 from kwhatif.admission.new_pod import complete_pod
+from kwhatif.admission.outcome import Denied
 from kwhatif.admission.pod_defaults import default_pod
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.container import Container, ResourceRequirements
