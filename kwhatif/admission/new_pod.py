@@ -41,8 +41,8 @@ def admit_replicas(
 ) -> Iterator[Admitted[Pod] | Denied]:
     """What the API server makes of pods that differ in nothing but their names, one after the other.
 
-    It costs little more than admitting one. Each is charged to `usage` when the caller asks for it. Where the API server
-    makes the names (`generateName`), `pod` has none yet.
+    It costs little more than admitting one. Each is charged to `usage` when the caller asks for it. Where the API
+    server makes the names (`generateName`), `pod` has none yet.
     """
     prepared = run_steps(_STEPS, pod, cluster)
     if isinstance(prepared, Denied):

@@ -13,6 +13,7 @@ from kwhatif.matching.requests import (
     MEMORY,
     PODS,
     is_extended_resource,
+    is_native_resource,
     is_pod_level_resource,
     limited,
     pod_requests,
@@ -44,8 +45,7 @@ def counted_of_pods(name: str) -> bool:
     """Whether a quota with that resource counts pods (`MatchingResources`)."""
     if name in _OF_PODS or name.startswith((HUGEPAGES_PREFIX, _REQUESTS + HUGEPAGES_PREFIX)):
         return True
-    is_native = "/" not in name or "kubernetes.io/" in name
-    return name.startswith(_REQUESTS) and (not is_native or name.startswith(_REQUESTS + _DEVICE_CLASS))
+    return name.startswith(_REQUESTS) and (not is_native_resource(name) or name.startswith(_REQUESTS + _DEVICE_CLASS))
 
 
 def counted_of_claims(name: str) -> bool:

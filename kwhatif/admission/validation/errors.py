@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from kwhatif.admission.outcome import Denied, kind_of
@@ -14,6 +14,9 @@ from kwhatif.model.quantity import Quantity
 
 POSITIVE = "must be greater than zero"
 NOT_NEGATIVE = "must be greater than or equal to 0"
+
+#: Says what is wrong with a value, one text for each thing.
+Rule = Callable[[str], Iterable[str]]
 
 
 class FieldErrors:
@@ -77,20 +80,23 @@ class FieldErrors:
         if value not in allowed:
             self.unsupported(path, value, allowed)
 
-    def all_invalid(self, path: str, value: str, details: Iterable[str]) -> None:
-        """One error per thing that is wrong with the value."""
-        for detail in details:
+    def check(self, path: str, value: str, rule: Rule) -> None:
+        """One error per thing that the rule finds wrong with the value."""
+        for detail in rule(value):
             self.invalid(path, value, detail)
 
-    def label_key(self, path: str, key: str) -> None:
-        """A label key must be a qualified name."""
-        self.all_invalid(path, key, label_key_errors(key))
+    def name(self, path: str, name: str, rule: Rule, missing: str = "") -> None:
+        """A name that must be there; `missing` says more about one that is not."""
+        if name:
+            self.check(path, name, rule)
+        else:
+            self.required(path, missing)
 
     def labels(self, path: str, labels: Mapping[str, str] | None) -> None:
         """Keys and values of labels."""
         for key, value in sorted((labels or {}).items()):
-            self.label_key(path, key)
-            self.all_invalid(path, value, label_value_errors(value))
+            self.check(path, key, label_key_errors)
+            self.check(path, value, label_value_errors)
 
     def _add(self, path: str, problem: str, detail: str, value: str | Quantity | int | None = None) -> None:
         text = f"{self._prefix}{path}: {problem}"

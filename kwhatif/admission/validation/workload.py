@@ -103,7 +103,7 @@ def _validate_stateful_set(workload: StatefulSet, errors: FieldErrors) -> None:
     if spec.ordinals is not None:
         _validate_count("spec.ordinals.start", spec.ordinals.start, errors)
     if spec.service_name:
-        errors.all_invalid("spec.serviceName", spec.service_name, dns_label_errors(spec.service_name))
+        errors.check("spec.serviceName", spec.service_name, dns_label_errors)
     _validate_selector(spec.selector, "statefulset", errors)
     _validate_template(_with_claims(workload), spec.selector, "StatefulSet", errors)
 
