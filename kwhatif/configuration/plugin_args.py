@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from kwhatif.configuration.field_errors import (
     duplicate,
     duration,
@@ -24,7 +26,7 @@ from kwhatif.configuration.resource_args import (
     shape_issues,
     within_100,
 )
-from kwhatif.configuration.strict import Issue, convert
+from kwhatif.configuration.strict import Issue
 from kwhatif.dra.devices import BINDING_GATES
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_affinity import PreferredTerms
@@ -136,7 +138,7 @@ def _node_affinity(path: str, args: Args) -> Iterator[Issue]:
     here = f"{path}.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution"
     terms = affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms", [])
     for index, data in enumerate(terms):
-        term = convert(data, NodeSelectorTerm)
+        term = msgspec.convert(data, NodeSelectorTerm)
         try:
             Term(term.match_expressions, term.match_fields, f"nodeSelectorTerms[{index}].")
         except TermError as wrong:
@@ -144,7 +146,7 @@ def _node_affinity(path: str, args: Args) -> Iterator[Issue]:
     here = f"{path}.addedAffinity.preferredDuringSchedulingIgnoredDuringExecution"
     preferred = affinity.get("preferredDuringSchedulingIgnoredDuringExecution", [])
     try:
-        PreferredTerms([convert(data, PreferredSchedulingTerm) for data in preferred])
+        PreferredTerms([msgspec.convert(data, PreferredSchedulingTerm) for data in preferred])
     except TermError as wrong:
         yield from (_term_issue(here, problem) for problem in wrong.problems)
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from kwhatif.cel import CelCompileError, Program, compile_expression
-from kwhatif.configuration.strict import Issue, convert, problems, without_nulls
+from kwhatif.configuration.strict import Issue, problems, without_nulls
 from kwhatif.errors import InputError, Problem
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.policy import aftermath, caveats, fields, rules
@@ -132,7 +132,7 @@ def _decode(data: object) -> tuple[Policy | None, list[Issue]]:
     if issues:
         return None, issues
     try:
-        return convert(data, Policy), []
+        return msgspec.convert(data, Policy), []
     except msgspec.ValidationError as wrong:
         message, _, path = str(wrong).partition(" - at `$")
         return None, [(path.rstrip("`").lstrip("."), message)]

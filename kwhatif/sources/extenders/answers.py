@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from kwhatif.framework.extender import ExtenderError
+from kwhatif.model.meta import Int64
 
-Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 T = TypeVar("T")
 
 _DECODER = json.JSONDecoder()
