@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kwhatif.dra.extended import extended_resource_requests, is_dra_resource
 from kwhatif.dra.requests import ClaimToAllocate, compile_claim
-from kwhatif.dra.rules import RulesOf, newest_rules
+from kwhatif.dra.rules import RulesOf, base_rules
 from kwhatif.framework.evidence import InsufficientResource
 from kwhatif.framework.status import Status, unresolvable
 from kwhatif.gates import BASE_GATES, Gates
@@ -41,7 +41,7 @@ class ClaimRules(NamedTuple):
     no_claims: str = "no new claims to deallocate"
     #: What it says where nothing that it could do would help; "" for nothing.
     no_help: str = "still not schedulable"
-    allocator: RulesOf = newest_rules
+    allocator: RulesOf = base_rules
 
 
 RULES = ClaimRules()
