@@ -11,7 +11,7 @@ import json
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 from kwhatif.matching.names import did_you_mean, nearest
 from kwhatif.model.int64 import MAX_INT64
@@ -24,7 +24,13 @@ from kwhatif.sources.text.origin import FieldPath
 Validation = Literal["strict", "warn", "ignore"]
 #: Types by number: field -> code (see `api_fields`).
 Types = Sequence[dict[str, str]]
-_ALIASES: dict[str, Validation] = {"true": "strict", "false": "ignore"}
+_VALIDATIONS: dict[str, Validation] = {
+    "strict": "strict",
+    "true": "strict",
+    "warn": "warn",
+    "ignore": "ignore",
+    "false": "ignore",
+}
 
 
 def parse_validation(text: str) -> Validation:
@@ -33,10 +39,9 @@ def parse_validation(text: str) -> Validation:
     Raises:
         ValueError: in words for the user.
     """
-    for word in get_args(Validation):
-        if _ALIASES.get(text, text) == word:
-            return word  # type: ignore[no-any-return]
-    raise ValueError(f"{text!r} is neither strict (or true), warn nor ignore (or false)")
+    if text not in _VALIDATIONS:
+        raise ValueError(f"{text!r} is neither strict (or true), warn nor ignore (or false)")
+    return _VALIDATIONS[text]
 
 
 class Finding(NamedTuple):

@@ -8,6 +8,7 @@ import msgspec
 import urllib3.exceptions as http
 
 from kwhatif.errors import ClusterUnreadable
+from kwhatif.sources.decoding.examine import FAILURES
 
 _MAX_WORDS = 300
 PROXY_HINT = "(see proxy-url, HTTPS_PROXY, NO_PROXY)"
@@ -24,7 +25,7 @@ def status_of(body: bytes) -> ApiStatus:
     """The API server's `Status`; whatever else answers in its place is quoted."""
     try:
         return msgspec.json.decode(body, type=ApiStatus)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except FAILURES:
         words = " ".join(body.decode("utf-8", "replace").split())
         return ApiStatus(words if len(words) <= _MAX_WORDS else f"{words[:_MAX_WORDS]} …")
 

@@ -43,14 +43,9 @@ class Unreadable(Exception):
         self.hint = hint
 
 
-def limit_of(size: int) -> int:
-    """How many bytes so many compressed ones may become."""
-    return min(max(size * MAX_RATIO, _MAX_SMALL), MAX_TEXT)
-
-
-def limit_of_stream(size: int) -> int:
-    """The same where most of them are thrown away at once."""
-    return min(max(size * MAX_RATIO, _MAX_SMALL), _MAX_STREAM)
+def limit_of(size: int, *, is_stream: bool = False) -> int:
+    """How many bytes so many compressed ones may become: more in a stream, of which most is thrown away at once."""
+    return min(max(size * MAX_RATIO, _MAX_SMALL), _MAX_STREAM if is_stream else MAX_TEXT)
 
 
 def inflate(data: bytes) -> bytes:
