@@ -33,7 +33,10 @@ class Taken(NamedTuple):
 
 
 class PartialAllocation:
-    """Devices taken for claims so far: a search takes more, and gives some back. A claim is its place in the pod."""
+    """Devices taken for claims so far: a search takes more, and gives some back.
+
+    Claims are known by their index among the claims of the pod.
+    """
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ def _every(_pod: Pod) -> bool:
 
 
 def _none(_pod: Pod) -> bool:
-    """It is about refusals, and what follows from them."""
+    """The change is about refusals and what follows from them: never about a pod that fits somewhere."""
     return False
 
 

@@ -88,7 +88,7 @@ def claim_usage(claim: PersistentVolumeClaim) -> Usage:
 
 
 def _requests(pod: Pod) -> Usage:
-    """With the resources of the pod as a whole, and overhead; of a running pod, what a resize has granted."""
+    """What a pod requests: by its containers or as a whole, with overhead; while it runs, what a resize has granted."""
     requests = requested(pod.spec)
     if pod.spec.resources is not None:
         requests |= _pod_level(pod.spec.resources.requests)

@@ -25,6 +25,7 @@ from kwhatif.matching.names import did_you_mean, nearest
 #: The version whose fields manifests may use.
 VERSION = "1.36"
 _SCHEMAS = Path(__file__).parents[2] / "schema"
+#: Says to zlib that there is a header of gzip before the data.
 _GZIP_WINDOW = 31
 #: Groups this near to one of the API server's are misspelled, if that one has the kind.
 _FEW_LETTERS = 2

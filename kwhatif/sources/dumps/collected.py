@@ -50,7 +50,7 @@ class Collected(msgspec.Struct):
     unfinished: list[str] | None = None
 
     def fork(self) -> Collected:
-        """The same, to be admitted without a trace here."""
+        """A copy with a fork of the cluster: admitting that leaves no trace here."""
         return msgspec.structs.replace(self, cluster=self.cluster.fork())
 
     def admitted(self) -> LoadedCluster:

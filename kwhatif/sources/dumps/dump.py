@@ -49,7 +49,9 @@ def read_cluster(paths: Sequence[str], *, stdin: BinaryIO, originals: Originals 
 def collect_dump(
     paths: Sequence[str], *, stdin: BinaryIO, originals: Originals | None = None, progress: Progress | None = None
 ) -> Collected:
-    """The same, with nothing filled in yet.
+    """Read files, directories or "-" into one cluster, with nothing filled in yet.
+
+    `originals` keeps the JSON of pods and nodes; `progress` is shown how far the reading is.
 
     Raises:
         InputError: with every problem of every file.
@@ -157,7 +159,10 @@ def _batches(
 
 
 def _streamed(path: Path, decoder: ObjectDecoder, reporter: ProgressReporter) -> Generator[DecodedBatch, None, bool]:
-    """The objects of a file, if it is a large list: returns whether it was. The same may come again if it was not."""
+    """The objects of a file, if it is a large list; returns whether it was.
+
+    If it was not, some of its objects may have come already, and come again when it is read in the other way.
+    """
     try:
         with open_list(path) as listing:
             if listing is None:
@@ -172,7 +177,7 @@ def _streamed(path: Path, decoder: ObjectDecoder, reporter: ProgressReporter) ->
 def _watched(
     batches: Iterator[DecodedBatch], reporter: ProgressReporter, name: str, size: int = 0
 ) -> Iterator[DecodedBatch]:
-    """The same; `size` is that of the file that they come from."""
+    """The batches as they come, and a report of each; `size` is that of the file that they come from."""
     objects = 0
     for batch in batches:
         yield batch

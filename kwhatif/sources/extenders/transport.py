@@ -21,8 +21,10 @@ from kwhatif.sources.extenders.address import redacted, split
 from kwhatif.sources.extenders.tls import tls_context
 from kwhatif.sources.timeout import LONGEST
 
+#: Seconds (`DefaultExtenderTimeout` in `extender.go`).
 _DEFAULT_TIMEOUT = 5.0
 _OK = 200
+#: So many redirects Go's client follows.
 _REDIRECTS = 10
 _CHUNK = 1 << 16
 #: Nothing sensible is longer; what is, would fill the memory before the time is up.

@@ -10,6 +10,7 @@ import urllib3.exceptions as http
 from kwhatif.errors import ClusterUnreadable
 from kwhatif.sources.decoding.examine import FAILURES
 
+#: Characters that are quoted of an answer which is not the API server's: of a login page, say.
 _MAX_WORDS = 300
 PROXY_HINT = "(see proxy-url, HTTPS_PROXY, NO_PROXY)"
 

@@ -20,6 +20,7 @@ from kwhatif.sources.live.request import Client, RefusedRequest
 
 Item = TypeVar("Item")
 
+#: Entries of a page, as many as kubectl asks for.
 PAGE = 500
 #: How often a list is begun again, or goes on with a newer state, before it counts as unreadable.
 MAX_RESTARTS = 5

@@ -17,6 +17,7 @@ from kwhatif.sources.live.failures import explain, refusal, unreadable
 
 T = TypeVar("T")
 
+#: So often it is tried, with pauses (in seconds) that double: after eight seconds in all it is no passing fault.
 MAX_TRIES = 6
 _FIRST_PAUSE = 0.25
 _MAX_PAUSE = 4.0

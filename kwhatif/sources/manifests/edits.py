@@ -21,6 +21,7 @@ from kwhatif.sources.text.files import find_inputs, read_inputs
 from kwhatif.sources.text.problems import Problems
 from kwhatif.whatif.applying.edited import Given
 
+#: Characters of an edit that errors repeat: a line of a terminal.
 _SHORT = 80
 
 
@@ -88,7 +89,7 @@ def _read(entries: Sequence[tuple[str, Any]], outside: EditReader) -> EditsRead:
 
 
 class EditReader:
-    """See `edits.parse.Reader`."""
+    """What edits name that stands elsewhere: manifests to read, and fields of the API (`edits.parse.Reader`)."""
 
     def __init__(self, namespace: str, stdin: BinaryIO, minor: int = BASE) -> None:
         self._minor = minor

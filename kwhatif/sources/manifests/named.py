@@ -55,7 +55,7 @@ def unknown_kind(text: str) -> Problem | None:
     word, *rest = text.split("/")
     if isinstance(text, GivenText) or word.lower() in BY_WORD or len(rest) not in (1, 2) or not all((word, *rest)):
         return None
-    if has_magic(text) or text.endswith(SUFFIXES) or os.path.exists(word):  # noqa: PTH110 - see above
+    if has_magic(text) or text.endswith(SUFFIXES) or os.path.exists(word):  # noqa: PTH110 - never raises
         return None
     near = nearest(word, [word for word, resource in BY_WORD.items() if resource in _WITH_PODS])
     if not near:

@@ -162,7 +162,7 @@ def _settings(given: str | Mapping[str, bool] | None, release: Release) -> dict[
 
 
 def _by_stage(settings: Mapping[str, bool], known: Mapping[str, Gate]) -> dict[str, bool]:
-    """With the gates that `AllAlpha` and `AllBeta` stand for, unless they are set themselves."""
+    """The settings with gates in the place of `AllAlpha` and `AllBeta`; what is set by its own name stays so."""
     found = {name: value for name, value in settings.items() if name not in _STAGES}
     for special, stage in _STAGES.items():
         if special in settings:
