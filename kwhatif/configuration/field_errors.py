@@ -7,19 +7,20 @@ from collections.abc import Iterator, Sequence
 
 from kwhatif.configuration.strict import Issue
 from kwhatif.matching.label_syntax import label_key_errors
+from kwhatif.matching.labels import quoted
 from kwhatif.model.duration import parse_duration
 
 _NUMBER = re.compile(r"[-+]?(?:\d++\.?\d*+|\.\d++)")
 
 
-def quoted(value: object) -> str:
+def shown(value: str | int) -> str:
     """A value as Go's field errors print it."""
-    return f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    return quoted(value) if isinstance(value, str) else str(value)
 
 
-def invalid(path: str, value: object, detail: str) -> Issue:
+def invalid(path: str, value: str | int, detail: str) -> Issue:
     """`field.Invalid`."""
-    return path, f"Invalid value: {quoted(value)}: {detail}"
+    return path, f"Invalid value: {shown(value)}: {detail}"
 
 
 def required(path: str, detail: str = "") -> Issue:
@@ -27,9 +28,9 @@ def required(path: str, detail: str = "") -> Issue:
     return path, f"Required value: {detail}" if detail else "Required value"
 
 
-def duplicate(path: str, value: object) -> Issue:
+def duplicate(path: str, value: str | int) -> Issue:
     """`field.Duplicate`."""
-    return path, f"Duplicate value: {quoted(value)}"
+    return path, f"Duplicate value: {shown(value)}"
 
 
 def forbidden(path: str, detail: str) -> Issue:
@@ -37,9 +38,9 @@ def forbidden(path: str, detail: str) -> Issue:
     return path, f"Forbidden: {detail}"
 
 
-def unsupported(path: str, value: object, supported: Sequence[str]) -> Issue:
+def unsupported(path: str, value: str, supported: Sequence[str]) -> Issue:
     """`field.NotSupported`."""
-    return path, f"Unsupported value: {quoted(value)}: supported values: {', '.join(map(quoted, supported))}"
+    return path, f"Unsupported value: {shown(value)}: supported values: {', '.join(map(quoted, supported))}"
 
 
 def label_name(path: str, name: str) -> Iterator[Issue]:
