@@ -8,13 +8,12 @@ from msgspec.structs import replace
 
 from kwhatif.admission.pod_level import default_pod_level
 from kwhatif.admission.same import each, with_parts
+from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.container import Container, ContainerPort, ResourceRequirements
 from kwhatif.model.disks import RBD
 from kwhatif.model.pod import Pod, PodSpec, PodTemplateSpec
 from kwhatif.model.storage import PersistentVolumeClaimSpec
 from kwhatif.model.volume import Volume
-
-DEFAULT_SCHEDULER_NAME = "default-scheduler"
 
 
 def default_pod(pod: Pod) -> Pod:
@@ -58,7 +57,7 @@ def default_template(template: PodTemplateSpec) -> PodTemplateSpec:
 def _default_names(spec: PodSpec) -> PodSpec:
     if spec.scheduler_name and spec.restart_policy:
         return spec
-    scheduler_name, restart_policy = spec.scheduler_name or DEFAULT_SCHEDULER_NAME, spec.restart_policy or "Always"
+    scheduler_name, restart_policy = spec.scheduler_name or DEFAULT_SCHEDULER, spec.restart_policy or "Always"
     return replace(spec, scheduler_name=scheduler_name, restart_policy=restart_policy)
 
 

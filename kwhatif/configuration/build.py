@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from kwhatif.catalog import Entry, make_profile
 from kwhatif.configuration import validate
 from kwhatif.configuration.decode import decode
-from kwhatif.configuration.field_errors import duplicate, invalid
 from kwhatif.configuration.merge import (
     PluginSets,
     can_overflow,
@@ -34,11 +33,12 @@ from kwhatif.configuration.schema import (
     PluginRef,
     ProfileConfig,
 )
-from kwhatif.configuration.strict import Issue, problems
+from kwhatif.configuration.strict import problems
 from kwhatif.errors import InputError, Problem
 from kwhatif.framework.plugin import Plugin
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Point, Profile
 from kwhatif.gates import BASE_GATES, Gates
+from kwhatif.matching.field_errors import Issue, duplicate, invalid
 
 #: Plugins that once existed; kube-scheduler still knows their names and refuses them.
 REMOVED_PLUGINS = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})

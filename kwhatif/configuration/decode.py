@@ -9,9 +9,10 @@ import msgspec
 
 from kwhatif.catalog import Entry
 from kwhatif.configuration.schema import API_VERSION, KIND, KubeSchedulerConfiguration
-from kwhatif.configuration.strict import Issue, problems, without_nulls
+from kwhatif.configuration.strict import problems, without_nulls
 from kwhatif.errors import InputError, Problem
 from kwhatif.framework.profile import GROUP_POINTS
+from kwhatif.matching.field_errors import Issue
 
 
 def decode(data: Mapping[str, Any], where: str, entries: Sequence[Entry]) -> KubeSchedulerConfiguration:

@@ -10,7 +10,17 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.configuration.field_errors import (
+from kwhatif.configuration.resource_args import (
+    balanced_allocation,
+    node_resources_fit,
+    node_resources_fit_until_135,
+    shape_issues,
+    within_100,
+)
+from kwhatif.dra.devices import BINDING_GATES
+from kwhatif.gates import BASE_GATES, Gates
+from kwhatif.matching.field_errors import (
+    Issue,
     duplicate,
     duration,
     forbidden,
@@ -19,16 +29,6 @@ from kwhatif.configuration.field_errors import (
     required,
     unsupported,
 )
-from kwhatif.configuration.resource_args import (
-    balanced_allocation,
-    node_resources_fit,
-    node_resources_fit_until_135,
-    shape_issues,
-    within_100,
-)
-from kwhatif.configuration.strict import Issue
-from kwhatif.dra.devices import BINDING_GATES
-from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_affinity import PreferredTerms
 from kwhatif.matching.node_selector import Term, TermError
 from kwhatif.model.affinity import NodeSelectorTerm, PreferredSchedulingTerm

@@ -12,11 +12,9 @@ from typing import Any
 
 from msgspec import inspect
 
+from kwhatif.matching.field_errors import Issue
 from kwhatif.matching.names import did_you_mean, nearest
 from kwhatif.model.int64 import MAX_INT64, MIN_INT64
-
-#: Path and message.
-Issue = tuple[str, str]
 
 _SCALARS: dict[type[inspect.Type], tuple[str, type | tuple[type, ...]]] = {
     inspect.StrType: ("a string", str),

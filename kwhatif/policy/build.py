@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 
 from kwhatif.cel import CelCompileError, Program, compile_expression
-from kwhatif.configuration.strict import Issue, problems, without_nulls
+from kwhatif.configuration.strict import problems, without_nulls
 from kwhatif.errors import InputError, Problem
+from kwhatif.matching.field_errors import Issue
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.policy import aftermath, caveats, fields, rules
 from kwhatif.policy.names import all_names, unknown_rule

@@ -1,4 +1,4 @@
-"""Field errors in the API server's words (`apimachinery/pkg/util/validation/field/errors.go`)."""
+"""What validation finds wrong with an object, field by field, and the refusal that it makes of it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from kwhatif.admission.outcome import Denied, kind_of
+from kwhatif.matching import field_errors
+from kwhatif.matching.field_errors import Issue
 from kwhatif.matching.label_syntax import label_key_errors, label_value_errors
-from kwhatif.matching.labels import quoted
 from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.quantity import Quantity
 
 POSITIVE = "must be greater than zero"
 NOT_NEGATIVE = "must be greater than or equal to 0"
@@ -46,34 +46,34 @@ class FieldErrors:
         """The API server's answer to whoever would store the object; None where nothing is wrong."""
         return Denied(f'{kind_of(obj)} "{obj.metadata.name}" is invalid: {self}') if self else None
 
-    def invalid(self, path: str, value: str | Quantity | int, detail: str) -> None:
+    def invalid(self, path: str, value: str | int, detail: str) -> None:
         """A malformed value."""
-        self._add(path, "Invalid value", detail, value)
+        self._add(field_errors.invalid(path, value, detail))
 
     def invalid_object(self, path: str, value: Any, detail: str) -> None:
         """Fields that do not go together."""
         text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-        self._found[f"{self._prefix}{path}: Invalid value: {text}" + (f": {detail}" if detail else "")] = None
+        self._add((path, f"Invalid value: {text}: {detail}" if detail else f"Invalid value: {text}"))
 
     def required(self, path: str, detail: str = "") -> None:
         """A value that is missing."""
-        self._add(path, "Required value", detail)
+        self._add(field_errors.required(path, detail))
 
     def forbidden(self, path: str, detail: str) -> None:
         """A value that other fields do not allow."""
-        self._add(path, "Forbidden", detail)
+        self._add(field_errors.forbidden(path, detail))
 
     def duplicate(self, path: str, value: str) -> None:
         """A value that must be unique."""
-        self._add(path, "Duplicate value", "", value)
+        self._add(field_errors.duplicate(path, value))
 
     def not_found(self, path: str, value: str, detail: str) -> None:
         """A reference to nothing."""
-        self._add(path, "Not found", detail, value)
+        self._add(field_errors.not_found(path, value, detail))
 
     def unsupported(self, path: str, value: str, allowed: Sequence[str]) -> None:
         """A value that is none of those that there are."""
-        self._add(path, "Unsupported value", f"supported values: {', '.join(map(quoted, allowed))}", value)
+        self._add(field_errors.unsupported(path, value, allowed))
 
     def supported(self, path: str, value: str, allowed: Sequence[str]) -> None:
         """The value must be one of those that there are."""
@@ -98,9 +98,6 @@ class FieldErrors:
             self.check(path, key, label_key_errors)
             self.check(path, value, label_value_errors)
 
-    def _add(self, path: str, problem: str, detail: str, value: str | Quantity | int | None = None) -> None:
-        text = f"{self._prefix}{path}: {problem}"
-        if value is not None:
-            shown = str(value) if isinstance(value, int) and not isinstance(value, Quantity) else quoted(str(value))
-            text += f": {shown}"
-        self._found[f"{text}: {detail}" if detail else text] = None
+    def _add(self, issue: Issue) -> None:
+        path, message = issue
+        self._found[f"{self._prefix}{path}: {message}"] = None

@@ -1,21 +1,23 @@
-"""Go's field errors in its words (`apimachinery/pkg/util/validation/field`): (path, message) pairs."""
+"""Field errors in the API machinery's words (`apimachinery/pkg/util/validation/field/errors.go`)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
-from kwhatif.configuration.strict import Issue
 from kwhatif.matching.label_syntax import label_key_errors
 from kwhatif.matching.labels import quoted
 from kwhatif.model.duration import parse_duration
+
+#: Path and message.
+Issue = tuple[str, str]
 
 _NUMBER = re.compile(r"[-+]?(?:\d++\.?\d*+|\.\d++)")
 
 
 def shown(value: str | int) -> str:
-    """A value as Go's field errors print it."""
-    return quoted(value) if isinstance(value, str) else str(value)
+    """A value as field errors print it: plain numbers as they are, text and quantities in quotes."""
+    return str(value) if type(value) is int else quoted(str(value))
 
 
 def invalid(path: str, value: str | int, detail: str) -> Issue:
@@ -41,6 +43,11 @@ def forbidden(path: str, detail: str) -> Issue:
 def unsupported(path: str, value: str, supported: Sequence[str]) -> Issue:
     """`field.NotSupported`."""
     return path, f"Unsupported value: {shown(value)}: supported values: {', '.join(map(quoted, supported))}"
+
+
+def not_found(path: str, value: str, detail: str) -> Issue:
+    """`field.NotFound`, with a detail."""
+    return path, f"Not found: {shown(value)}: {detail}"
 
 
 def label_name(path: str, name: str) -> Iterator[Issue]:
