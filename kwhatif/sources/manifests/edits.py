@@ -67,7 +67,8 @@ def placed(problems: Sequence[Problem], where: str) -> list[Problem]:
 def _check_text(said: object) -> None:
     """Bytes of the command line that are not UTF-8 are half of a surrogate pair each."""
     try:
-        said.encode() if isinstance(said, str) else None
+        if isinstance(said, str):
+            said.encode()
     except UnicodeEncodeError:
         raise Wrong("is not valid UTF-8") from None
 
