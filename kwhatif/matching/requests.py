@@ -64,15 +64,10 @@ class Resources(NamedTuple):
         return tuple(name for name, amount in own if amount > 0)
 
 
-def is_native_resource(name: str) -> bool:
-    """Of Kubernetes itself (`IsNativeResource`): names without a domain are taken to be in `kubernetes.io/`."""
-    return "/" not in name or "kubernetes.io/" in name
-
-
 @lru_cache(maxsize=4096)
 def is_extended_resource(name: str) -> bool:
     """`IsExtendedResourceName` (`pkg/apis/core/v1/helper/helpers.go`)."""
-    if is_native_resource(name) or name.startswith("requests."):
+    if "/" not in name or "kubernetes.io/" in name or name.startswith("requests."):
         return False
     return not label_key_errors(f"requests.{name}")
 

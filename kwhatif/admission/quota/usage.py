@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from kwhatif.admission.validation.resources import is_native_resource
 from kwhatif.gates import BASE_RESIZES
 from kwhatif.matching.requests import (
     CPU,
@@ -13,7 +14,6 @@ from kwhatif.matching.requests import (
     MEMORY,
     PODS,
     is_extended_resource,
-    is_native_resource,
     is_pod_level_resource,
     limited,
     pod_requests,

@@ -12,7 +12,6 @@ from kwhatif.matching.requests import (
     HUGEPAGES_PREFIX,
     MEMORY,
     is_extended_resource,
-    is_native_resource,
     is_pod_level_resource,
     limited,
     requested,
@@ -149,6 +148,11 @@ def _is_multiple_of_page(name: str, amount: Quantity) -> bool:
 
 
 # --- names -------------------------------------------------------------------------------------------
+
+
+def is_native_resource(name: str) -> bool:
+    """Of Kubernetes itself (`IsNativeResource`): names without a domain are taken to be in `kubernetes.io/`."""
+    return "/" not in name or "kubernetes.io/" in name
 
 
 def _resource_name(name: str, path: str, errors: FieldErrors) -> bool:
