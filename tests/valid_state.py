@@ -106,7 +106,7 @@ def _check_nominations(state: State) -> None:
 
 def _check_indexes(state: State) -> None:
     """What was kept up is what would be built now."""
-    assert index_contents(state.index) == index_contents(PodIndex(state.nodes, state.strays))
+    assert index_contents(state.index) == index_contents(PodIndex(state.pods))
     used = Counter(f"{pod.namespace}/{name}" for node in state.nodes for pod in node.pods for name in pod.claim_names)
     assert state.users_of("") == used[""]
     assert dict(state.index.claims.used or {}) == used
@@ -116,7 +116,7 @@ def index_contents(index: PodIndex) -> object:
     """What the index says, with everything built, in a form that can be compared."""
     index.build()
     groups = {
-        (namespace, frozenset(group.labels.items())): (group.pods, group.terminating)
+        (namespace, tuple(group.labels.items())): (group.pods, group.terminating)
         for namespace in index.labels.namespaces()
         for group in index.labels.groups(namespace)
         if group.pods

@@ -27,8 +27,9 @@ class Pods:
         #: By the name of a node that does not exist.
         self.strays: Overlay[str, tuple[PodInfo, ...]] = Overlay()
         #: Forks share it until their nodes or pods change.
-        self.index, self._owns_index = PodIndex(nodes.infos, self.strays), True
+        self._owns_index = True
         self._load(cluster)
+        self.index = PodIndex(self.live)
 
     def _load(self, cluster: Cluster) -> None:
         pods, pending, resizes = {}, {}, cluster.resizes
@@ -60,7 +61,8 @@ class Pods:
     def fork(self, nodes: Nodes) -> Pods:
         """An independent copy, of which these are the nodes."""
         if self._owns_index:
-            self.index.assigned.strays, self._owns_index = self.strays.fork(), False
+            self.index.look_in(self.live.fork())
+            self._owns_index = False
         other = Pods.__new__(Pods)
         other.index, other._owns_index = self.index, False
         other.nodes, other.nominations = nodes, self.nominations.fork()
@@ -69,15 +71,14 @@ class Pods:
 
     # --- indexes -------------------------------------------------------------------------------------
 
-    def follow_nodes(self) -> None:
-        """The index looks for pods that nobody has asked about yet in `nodes.infos`, which may be another list now."""
-        if self._owns_index:
-            self.index.assigned.nodes = self.nodes.infos
+    def users_of(self, claim: str) -> int:
+        """See `State`."""
+        return self.index.claims.users_of(claim, self.nodes.infos)
 
     def _own_index(self) -> None:
         """Nodes or their pods are about to change: forks that have not changed go on with what was built."""
         if not self._owns_index:
-            self.index, self._owns_index = self.index.fork(self.nodes.infos, self.strays), True
+            self.index, self._owns_index = self.index.fork(self.live), True
 
     # --- changes -------------------------------------------------------------------------------------
 
@@ -167,8 +168,8 @@ class Pods:
         touched.nodes.add(node_name)
         if node_name not in self.nodes.places or not self.nodes.own(node_name).exchange(before, after):
             self._replace_on(node_name, lambda pods: [after if pod is before else pod for pod in pods])
-        self.index.change(before, node_name, -1)
-        self.index.change(after, node_name, 1)
+        self.index.change(before, -1)
+        self.index.change(after, 1)
         if node_name in self.nodes.places:
             self.index.claims.count((before,), -1)
             self.index.claims.count((after,), 1)
@@ -207,12 +208,12 @@ class Pods:
             touched.moves.append(Move(pod, node_name, 1))
         else:
             self.strays.put(node_name, (*self.strays.get(node_name, ()), pod))
-        self.index.change(pod, node_name, 1)
+        self.index.change(pod, 1)
 
     def _unlist(self, pod: PodInfo, node_name: str, touched: Touched) -> None:
         touched.nodes.add(node_name)
         self.live.pop(pod.key)
-        self.index.change(pod, node_name, -1)
+        self.index.change(pod, -1)
         if node_name in self.nodes.places:
             self.index.claims.count((pod,), -1)
             touched.moves.append(Move(pod, node_name, -1))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kwhatif.matching.affinity import AffinityTerms
 from kwhatif.model.overlay import Overlay
 from kwhatif.model.pod import pod_affinity_terms
-from kwhatif.state.assigned import Assigned, PodsOfNamespace, count, of_namespace
+from kwhatif.state.label_index import count
 from kwhatif.state.pod_info import PodInfo
 
 
@@ -23,8 +23,9 @@ class _Term(NamedTuple):
 class TermIndex:
     """Terms are counted when somebody asks about a namespace of which they may speak, and kept up from then on."""
 
-    def __init__(self, assigned: Assigned) -> None:
-        self._assigned = assigned
+    def __init__(self, pods: Mapping[str, PodInfo]) -> None:
+        #: The live pods of the state, as long as nobody has asked.
+        self.pods = pods
         #: The mark of what only this index has; after a fork, nothing.
         self._mark = object()
         #: By the terms; and by namespace those that may speak of its pods. None: nobody has asked yet.
@@ -36,11 +37,11 @@ class TermIndex:
         self._keys_about: Overlay[str, frozenset[str]] = Overlay()
         self._keys_about_any: frozenset[str] = frozenset()
         #: The pods whose terms speak of their own namespace alone, where nobody has asked about that yet.
-        self._uncounted: Overlay[str, PodsOfNamespace] = Overlay()
+        self._uncounted: Overlay[str, list[PodInfo]] = Overlay()
 
-    def fork(self, assigned: Assigned) -> TermIndex:
+    def fork(self, pods: Mapping[str, PodInfo]) -> TermIndex:
         """An independent index of the same pods, which are here now."""
-        other = TermIndex(assigned)
+        other = TermIndex(pods)
         self._mark = object()
         if self._by_terms is not None:
             other._by_terms = self._by_terms.fork()
@@ -71,42 +72,36 @@ class TermIndex:
         if by_terms is None:
             by_terms = self._by_terms = Overlay()
             self._uncounted = Overlay(self._count_those_about_others(by_terms))
-        uncounted = self._uncounted.pop(namespace)
-        if uncounted is not None:
-            for pod, name in zip(uncounted.pods, uncounted.node_names, strict=True):
-                self._count_terms(by_terms, pod.affinity_terms, name, 1)
+        for pod in self._uncounted.pop(namespace) or ():
+            self._count(by_terms, pod, 1)
         return by_terms
 
-    def _count_those_about_others(self, by_terms: Overlay[AffinityTerms, _Term]) -> dict[str, PodsOfNamespace]:
+    def _count_those_about_others(self, by_terms: Overlay[AffinityTerms, _Term]) -> dict[str, list[PodInfo]]:
         """Count the terms that speak of other namespaces; returns the other pods with terms, by namespace."""
-        others: dict[str, PodsOfNamespace] = {}
-        for name, pods in self._assigned.with_affinity():
-            for pod in pods:
-                if not pod.has_affinity:
-                    continue
-                if _speaks_of_others(pod):
-                    self._count_terms(by_terms, pod.affinity_terms, name, 1)
-                    continue
-                uncounted = of_namespace(others, pod.namespace)
-                uncounted.pods.append(pod)
-                uncounted.node_names.append(name)
+        others: dict[str, list[PodInfo]] = {}
+        for pod in [pod for pod in self.pods.values() if pod.affinity is not None]:
+            if not pod.has_affinity or not pod.pod.spec.node_name:
+                continue
+            if _speaks_of_others(pod):
+                self._count(by_terms, pod, 1)
+            else:
+                others.setdefault(pod.namespace, []).append(pod)
         return others
 
-    def change(self, pod: PodInfo, node_name: str, amount: int) -> None:
-        """The pod was assigned to the node (`amount` 1), or taken off it (-1)."""
-        if self._by_terms is not None and pod.affinity is not None and pod.has_affinity:
-            self._count_terms(self._terms(pod.namespace), pod.affinity_terms, node_name, amount)
+    def change(self, pod: PodInfo, amount: int) -> None:
+        """The pod was assigned to its node (`amount` 1), or taken off it (-1)."""
+        if self._by_terms is not None and pod.has_affinity:
+            self._count(self._terms(pod.namespace), pod, amount)
 
-    def _count_terms(
-        self, by_terms: Overlay[AffinityTerms, _Term], terms: AffinityTerms, node_name: str, amount: int
-    ) -> None:
+    def _count(self, by_terms: Overlay[AffinityTerms, _Term], pod: PodInfo, amount: int) -> None:
+        terms = pod.affinity_terms
         found = by_terms.get(terms)
         if found is None:
             self._note(terms)
         if found is None or found.owner is not self._mark:
             found = _Term(self._mark, {} if found is None else found.pods.copy())
             by_terms.put(terms, found)
-        count(found.pods, node_name, amount)
+        count(found.pods, pod.pod.spec.node_name, amount)
 
     def _note(self, terms: AffinityTerms) -> None:
         """These terms have not been seen before."""

@@ -152,12 +152,9 @@ def compile_scorer(
         for key, weight in preferences.by_their_terms(terms):
             add_by_domain(scores.setdefault(key, {}), key, pods, snapshot, weight)
     for namespace in snapshot.index.labels.namespaces() if preferences.weighted else ():
-        accepting = preferences.about(namespace)
-        for group in snapshot.index.labels.groups(namespace) if accepting else ():
-            for weight, term in accepting:
-                if term.selector.matches(group.labels):
-                    key = term.topology_key
-                    add_by_domain(scores.setdefault(key, {}), key, group.pods, snapshot, weight)
+        for weight, term in preferences.about(namespace):
+            for group in snapshot.index.labels.matching(namespace, term.selector):
+                add_by_domain(scores.setdefault(term.topology_key, {}), term.topology_key, group.pods, snapshot, weight)
     scores = {key: weights for key, weights in scores.items() if weights}
     if not scores:
         return SkipUntil(concerns=lambda other: any(preferences.with_pod(other)))

@@ -153,23 +153,16 @@ class ConstraintMatches:
 
     def by_node(self, index: PodIndex) -> list[dict[str, int]]:
         """Per constraint, the matching pods by node name, those being deleted excepted."""
-        counts: list[dict[str, int]] = [{} for _ in self._selectors]
-        different = {id(selector): selector for selector in self._selectors}.items()
-        for group in index.labels.groups(self._namespace):
-            speaking = {name for name, selector in different if selector.matches(group.labels)}
-            if not speaking:
-                continue
-            self.nodes.update(group.pods)
-            # QUIRK: (common.go, countPodsMatchSelector) an empty selector matches every pod, but counts none.
-            matching = [
-                on_node
-                for selector, on_node in zip(self._selectors, counts, strict=True)
-                if id(selector) in speaking and not selector.empty
-            ]
-            for node_name, number in group.pods.items():
-                live = number - group.terminating.get(node_name, 0)
-                for on_node in matching:
+        counts: list[dict[str, int]] = []
+        for selector in self._selectors:
+            on_node: dict[str, int] = {}
+            for group in index.labels.matching(self._namespace, selector):
+                self.nodes.update(group.pods)
+                # QUIRK: (common.go, countPodsMatchSelector) an empty selector matches every pod, but counts none.
+                for node_name, number in () if selector.empty else group.pods.items():
+                    live = number - group.terminating.get(node_name, 0)
                     on_node[node_name] = on_node.get(node_name, 0) + live
+            counts.append(on_node)
         return counts
 
     def on(self, node: NodeInfo) -> list[int]:
