@@ -9,7 +9,15 @@ from typing import ClassVar, NamedTuple, Self
 from kwhatif.framework import signers
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import VolumeConflict
-from kwhatif.framework.hints import BY_CLAIM, BY_VOLUMES, ClusterEventWithHint, QueueingHint, builtin, queue_if
+from kwhatif.framework.hints import (
+    BY_CLAIM,
+    BY_VOLUMES,
+    ClusterEventWithHint,
+    QueueingHint,
+    after_named_claim,
+    builtin,
+    queue_if,
+)
 from kwhatif.framework.incremental import Selective, Signed
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
@@ -128,7 +136,7 @@ class VolumeRestrictions:
         return (
             builtin(EventResource.POD, ActionType.DELETE, _after_pod_deleted, BY_VOLUMES),
             builtin(EventResource.NODE, ActionType.ADD),
-            builtin(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _after_claim_added, BY_CLAIM),
+            builtin(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, after_named_claim, BY_CLAIM),
         )
 
 
@@ -144,10 +152,6 @@ def _after_pod_deleted(pod: PodInfo, old: Pod, _new: None, _cluster: Cluster) ->
         return QueueingHint.QUEUE_SKIP
     clashes = any(disk.clashes(volume) for disk in _disks(pod) for volume in old.spec.volumes)
     return queue_if(clashes or not set(PodInfo(old).claim_names).isdisjoint(pod.claim_names))
-
-
-def _after_claim_added(pod: PodInfo, _old: None, new: PersistentVolumeClaim, _cluster: Cluster) -> QueueingHint:
-    return queue_if(new.metadata.namespace == pod.namespace and new.metadata.name in pod.claim_names)
 
 
 class _ExclusiveClaims:
