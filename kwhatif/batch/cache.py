@@ -76,7 +76,7 @@ def _unconditional(pod: Pod) -> Pod:
 
 
 class BatchCache:
-    """See the package."""
+    """What attempts on one state have found, by signature; the package says what of it holds for how long."""
 
     def __init__(
         self,

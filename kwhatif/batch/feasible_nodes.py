@@ -113,7 +113,7 @@ class FeasibleNodes:
         self._has_shared = bool(self._filters(local=False))
 
     def _filters(self, *, local: bool) -> list[NamedFilter]:
-        """Those that look at nothing beyond the node, or the others."""
+        """The filters that look at nothing beyond the node (`local`), or those that do."""
         return [named for named in self._cycle.filters if (named[1].reads < Reads.CLUSTER) is local]
 
     def fork(self, cycle: Cycle, scores: Scores) -> FeasibleNodes:

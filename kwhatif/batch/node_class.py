@@ -95,7 +95,7 @@ class ClassVerdicts:
 
     @property
     def plugins(self) -> Iterator[str]:
-        """Those that object to any of the nodes."""
+        """The plugins that object to any of the nodes."""
         return (plugin for (plugin, _), number in self._counts.items() if number and plugin)
 
     def forget(self, name: str) -> None:

@@ -24,7 +24,7 @@ class ByShape:
 
 
 class ByShapeBut(ByShape):
-    """... except on some nodes, which are asked one by one."""
+    """A scorer or filter that is asked once per shape, except on some nodes, which are asked one by one."""
 
     def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
         """The names of those that may be otherwise than others of their shape."""
@@ -32,7 +32,7 @@ class ByShapeBut(ByShape):
 
 
 def is_by_shape(plugin: NodeFilter | NodeScorer) -> bool:
-    """See `ByShape`."""
+    """Whether it is enough to ask the plugin once per shape."""
     return isinstance(plugin, ByShape) and plugin.by_shape and not is_reference()
 
 

@@ -50,7 +50,7 @@ class ConstantFilter(NodeFilter):
         self._status = status
 
     def filter(self, node: NodeInfo) -> Status:
-        """The same answer for all."""
+        """The one answer."""
         return self._status
 
 
@@ -64,7 +64,7 @@ def run_filters(filters: Iterable[NamedFilter], node: NodeInfo) -> Verdict | Non
 
 
 def split_by_shape(filters: Sequence[NamedFilter]) -> tuple[Sequence[NamedFilter], Sequence[NamedFilter]]:
-    """Those in front that read the node's shape alone, and the others: what the first object to, no other is asked."""
+    """The filters in front that read the node's shape alone, and all behind them."""
     number = leading(filters, OncePerShape)
     return filters[:number], filters[number:]
 

@@ -140,7 +140,7 @@ def _day(text: str) -> int:
 
 
 def _parse_any_time(text: str) -> int:
-    """The same with fractions of seconds, and an offset."""
+    """Nanoseconds since the epoch of a time that may have fractions of seconds and an offset."""
     match = _RFC3339.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not an RFC 3339 time")

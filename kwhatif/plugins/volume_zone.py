@@ -36,7 +36,7 @@ class _Topology(NamedTuple):
     claim: str
     volume: str
     key: str
-    #: The same in current words, for nodes without the beta label.
+    #: The current key for the same topology: it counts on nodes without the beta label.
     stable_key: str
     values: frozenset[str]
 

@@ -117,7 +117,7 @@ class _BudgetIndex:
                 self.namespaces.setdefault(pdb.metadata.namespace, _NamespaceBudgets(self.generation)).add(budget)
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _BudgetIndex | None:
-        """The same as long as only what a budget allows is another."""
+        """Itself as long as only what a budget allows is another."""
         if not isinstance(before, PodDisruptionBudget) or not isinstance(after, PodDisruptionBudget):
             return None
         return self if before.spec == after.spec and _disrupted(before).keys() == _disrupted(after).keys() else None
@@ -131,7 +131,7 @@ class _Allowances:
 
     @classmethod
     def of(cls, cluster: Cluster) -> _Allowances:
-        """Those of the cluster."""
+        """What the budgets of the cluster allow."""
         return cls({name: _allowed(pdb) for name, pdb in cluster.all(PodDisruptionBudget).items()})
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Allowances | None:

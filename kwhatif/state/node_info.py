@@ -171,7 +171,7 @@ class NodeInfo:
         return self._bare()._take_pods(self)
 
     def with_node(self, node: Node, shape: int = 0) -> NodeInfo:
-        """The same pods, sums and ports with another version of the node (`SetNode`)."""
+        """Another version of the node with these pods, sums and ports (`SetNode`)."""
         return NodeInfo(node, shape)._take_pods(self)
 
     def _take_pods(self, other: NodeInfo) -> NodeInfo:
@@ -202,7 +202,7 @@ class NodeInfo:
         return other
 
     def _bare(self) -> NodeInfo:
-        """The same node without pods."""
+        """The node without pods."""
         other = NodeInfo.__new__(NodeInfo)
         other.node, other.name, other.labels = self.node, self.name, self.labels
         other.taints, other.unschedulable = self.taints, self.unschedulable

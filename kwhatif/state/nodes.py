@@ -65,7 +65,7 @@ class Nodes:
 
     @property
     def by_name(self) -> Mapping[str, NodeInfo]:
-        """See `State`."""
+        """The nodes by name."""
         found = self._by_name
         if found is None:
             found = self._by_name = {node.name: node for node in self.infos}
@@ -73,14 +73,14 @@ class Nodes:
 
     @property
     def of_shape(self) -> Mapping[int, NodeInfo]:
-        """See `State`."""
+        """A node of each shape, the first one; its pods may be out of date."""
         if self._of_shape is None:
             self._of_shape = {node.shape: node for node in reversed(self.infos)}
         return self._of_shape
 
     @property
     def names_and_shapes(self) -> tuple[Sequence[str], Sequence[int]]:
-        """See `State`."""
+        """The names and shapes of `infos`, in their order."""
         if self._names_and_shapes is None:
             self._names_and_shapes = self._names, [node.shape for node in self.infos]
         return self._names_and_shapes

@@ -21,8 +21,8 @@ class PodIndex:
         """Set up.
 
         Args:
-            pods: the live pods of a state. They are looked through when somebody first asks: so they may change until
-                `look_in` names others, as long as `change` is told of it.
+            pods: the live pods of a state. They are looked through when somebody first asks. Until `look_in` names
+                others they may change; every change has to be given to `change`.
         """
         self.labels = LabelIndex(pods)
         self.terms = TermIndex(pods)
@@ -35,7 +35,7 @@ class PodIndex:
         return other
 
     def look_in(self, pods: Mapping[str, PodInfo]) -> None:
-        """The same pods are here from now on."""
+        """From now on the pods are here: another mapping with the same content."""
         self.labels.pods = self.terms.pods = pods
 
     def change(self, pod: PodInfo, amount: int) -> None:

@@ -72,7 +72,7 @@ class Pods:
     # --- indexes -------------------------------------------------------------------------------------
 
     def users_of(self, claim: str) -> int:
-        """See `State`."""
+        """How many pods on nodes use the claim, `namespace/name`."""
         return self.index.claims.users_of(claim, self.nodes.infos)
 
     def _own_index(self) -> None:
@@ -104,7 +104,7 @@ class Pods:
             self._withdraw(pod, touched)
 
     def evict(self, key: str, touched: Touched) -> None:
-        """See `Evict`."""
+        """The pod leaves its node as `RemovePod` has it (`Evict`)."""
         pod = self.live[key]
         node_name = pod.pod.spec.node_name
         if node_name not in self.nodes.places:
@@ -114,7 +114,7 @@ class Pods:
         self._unlist(pod, node_name, touched)
 
     def nominate(self, key: str, node_name: str | None, touched: Touched) -> None:
-        """See `Nominate`."""
+        """The pending pod is nominated to this node alone; None: to no node."""
         pod = self.pending.get(key)
         if pod is None:
             raise KeyError(f"no pending pod {key}")

@@ -63,7 +63,7 @@ class TermIndex:
         return self._keys_about.get(namespace, frozenset()) | self._keys_about_any
 
     def all(self) -> Mapping[AffinityTerms, Mapping[str, int]]:
-        """Those of the namespaces that were asked about, and of all that speak of others."""
+        """The terms about namespaces that were asked about, and all that speak of other namespaces than their own."""
         return {terms: found.pods for terms, found in self._terms("").items()}
 
     def _terms(self, namespace: str) -> Overlay[AffinityTerms, _Term]:

@@ -91,7 +91,7 @@ class Eligibility:
         self._known: dict[str | int, tuple[bool, ...]] = {}
 
     def candidates(self, nodes: Sequence[NodeInfo]) -> Sequence[NodeInfo]:
-        """Those of the nodes that may be eligible: a DaemonSet's pod names one of thousands."""
+        """The nodes that may be eligible, of these: a DaemonSet's pod names one of thousands."""
         only = self._only
         return nodes if only is None else [node for node in nodes if node.name in only]
 
