@@ -42,8 +42,6 @@ class NodeInfo:
         "shape",
         "taints",
         "unschedulable",
-        "with_affinity",
-        "with_required_anti_affinity",
     )
 
     def __init__(self, node: Node, shape: int = 0) -> None:
@@ -65,8 +63,6 @@ class NodeInfo:
         #: Names of the images that it has, where a state counts them; the state knows their sizes.
         self.images: AbstractSet[str] = frozenset()
         self.pods: list[PodInfo] = []
-        self.with_affinity: list[PodInfo] = []
-        self.with_required_anti_affinity: list[PodInfo] = []
         #: Sums over `pods` (`Requested`): milli-CPU, bytes, bytes, and scalars by name.
         self.cpu = 0
         self.memory = 0
@@ -94,12 +90,6 @@ class NodeInfo:
     def add_pods(self, pods: Sequence[PodInfo]) -> None:
         """Append the pods, in this order, and count them."""
         self.pods += pods
-        for pod in pods:
-            if pod.affinity is not None:
-                if pod.has_affinity:
-                    self.with_affinity.append(pod)
-                if pod.has_required_anti_affinity:
-                    self.with_required_anti_affinity.append(pod)
         if self._used_ports is not None:
             self._used_ports.update(*[pod.ports for pod in pods])
         self._count(pods, 1)
@@ -115,9 +105,6 @@ class NodeInfo:
         present = _remove(self.pods, pod)
         if present is None:
             raise KeyError(f"no corresponding pod {pod.name} in pods of node {self.name}")
-        if present.affinity is not None:
-            _remove(self.with_affinity, pod)
-            _remove(self.with_required_anti_affinity, pod)
         if present.ports:
             # QUIRK: (types.go, HostPortInfo) a port that two pods hold is free as soon as one of them goes.
             self.used_ports().difference_update(present.ports)
@@ -130,9 +117,7 @@ class NodeInfo:
         """
         if pod.pod.spec is not other.pod.spec or pod.resources != other.resources or self._used_ports is not None:
             return False
-        for pods in (self.pods, self.with_affinity, self.with_required_anti_affinity):
-            if pod in pods:
-                pods[pods.index(pod)] = other
+        self.pods[self.pods.index(pod)] = other
         return True
 
     def _count(self, pods: Sequence[PodInfo], sign: int) -> None:
@@ -152,6 +137,19 @@ class NodeInfo:
         self.ephemeral += sign * ephemeral
         self.nonzero_cpu += sign * nonzero_cpu
         self.nonzero_memory += sign * nonzero_memory
+
+    @property
+    def with_affinity(self) -> list[PodInfo]:
+        """The pods with inter-pod affinity or anti-affinity (`PodsWithAffinity`), in the order of `pods`.
+
+        Upstream keeps a list of its own, whose order differs once a pod was removed; nothing depends on that.
+        """
+        return [pod for pod in self.pods if pod.has_affinity]
+
+    @property
+    def with_required_anti_affinity(self) -> list[PodInfo]:
+        """The pods with required anti-affinity (`PodsWithRequiredAntiAffinity`), in the order of `pods`."""
+        return [pod for pod in self.pods if pod.has_required_anti_affinity]
 
     def used_ports(self) -> set[HostPort]:
         """Host ports in use; a set, so equal ports of two pods are one entry, as upstream."""
@@ -177,8 +175,6 @@ class NodeInfo:
     def _take_pods(self, other: NodeInfo) -> NodeInfo:
         """Have the pods of the other, and what they sum up to."""
         self.pods = other.pods.copy()
-        self.with_affinity = other.with_affinity.copy()
-        self.with_required_anti_affinity = other.with_required_anti_affinity.copy()
         self.cpu, self.memory, self.ephemeral = other.cpu, other.memory, other.ephemeral
         self.nonzero_cpu, self.nonzero_memory = other.nonzero_cpu, other.nonzero_memory
         self.scalars = other.scalars.copy()
@@ -208,7 +204,7 @@ class NodeInfo:
         other.taints, other.unschedulable = self.taints, self.unschedulable
         other.declared_features, other.shape, other.images = self.declared_features, self.shape, self.images
         other.allocatable, other.allowed_pods = self.allocatable, self.allowed_pods
-        other.pods, other.with_affinity, other.with_required_anti_affinity = [], [], []
+        other.pods = []
         other.cpu = other.memory = other.ephemeral = 0
         other.scalars = {}
         other.nonzero_cpu = other.nonzero_memory = other.generation = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from kwhatif.model.generation import next_generation
 from kwhatif.model.node import Node
@@ -85,10 +85,6 @@ class Nodes:
             self._names_and_shapes = self._names, [node.shape for node in self.infos]
         return self._names_and_shapes
 
-    def names_in_order(self) -> Sequence[str]:
-        """The names in the tree's order, which is that of `infos` but for a moment in `State.apply`."""
-        return self._tree.names()
-
     # --- pods of a node ------------------------------------------------------------------------------
 
     def own(self, name: str) -> NodeInfo:
@@ -114,12 +110,11 @@ class Nodes:
 
     # --- the nodes themselves ------------------------------------------------------------------------
 
-    def add(self, node: Node, pods: Iterable[PodInfo], touched: Touched) -> NodeInfo:
+    def add(self, node: Node, pods: Sequence[PodInfo], touched: Touched) -> NodeInfo:
         """A node that was not there, with these pods: last, until `reorder`."""
         self._own_tree()
         info = self._info(node)
-        for pod in pods:
-            info.add_pod(pod)
+        info.add_pods(pods)
         self._tree.add(node)
         add_images(self.images, node)
         self.places[info.name] = len(self.infos)
