@@ -14,7 +14,7 @@ from kwhatif.matching.node_selector import named_nodes
 from kwhatif.matching.tolerations import first_untolerated
 from kwhatif.model.affinity import TopologySpreadConstraint
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import PodSpec
+from kwhatif.model.pod import PodSpec, node_affinity_of
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_index import PodIndex
 from kwhatif.state.pod_info import PodInfo
@@ -114,8 +114,7 @@ class Eligibility:
 
 def _named(spec: PodSpec) -> frozenset[str] | None:
     """The nodes that the pod's required affinity names; None: it names none."""
-    node_affinity = spec.affinity.node_affinity if spec.affinity else None
-    required = node_affinity.required if node_affinity else None
+    required = node_affinity_of(spec).required
     return None if required is None else named_nodes(required.node_selector_terms)
 
 
