@@ -20,6 +20,18 @@ class _Term(NamedTuple):
     pods: dict[str, int]
 
 
+class _About(NamedTuple):
+    """The terms that may speak of the pods of a namespace, and the labels that they ask for."""
+
+    terms: tuple[AffinityTerms, ...] = ()
+    keys: frozenset[str] = frozenset()
+
+
+_NOTHING = _About()
+#: Where terms stand that choose namespaces by labels: they may speak of any. No namespace has this name.
+_ANY = "*"
+
+
 class TermIndex:
     """Terms are counted when somebody asks about a namespace of which they may speak, and kept up from then on."""
 
@@ -28,14 +40,10 @@ class TermIndex:
         self.pods = pods
         #: The mark of what only this index has; after a fork, nothing.
         self._mark = object()
-        #: By the terms; and by namespace those that may speak of its pods. None: nobody has asked yet.
+        #: None: nobody has asked yet.
         self._by_terms: Overlay[AffinityTerms, _Term] | None = None
-        self._terms_about: Overlay[str, tuple[AffinityTerms, ...]] = Overlay()
-        #: Terms that choose namespaces by their labels: they may speak of any.
-        self._terms_about_any: tuple[AffinityTerms, ...] = ()
-        #: The labels that these ask for.
-        self._keys_about: Overlay[str, frozenset[str]] = Overlay()
-        self._keys_about_any: frozenset[str] = frozenset()
+        #: By namespace; what may speak of any namespace is there once, as `_ANY`.
+        self._about: Overlay[str, _About] = Overlay()
         #: The pods whose terms speak of their own namespace alone, where nobody has asked about that yet.
         self._uncounted: Overlay[str, list[PodInfo]] = Overlay()
 
@@ -45,22 +53,24 @@ class TermIndex:
         self._mark = object()
         if self._by_terms is not None:
             other._by_terms = self._by_terms.fork()
-            other._terms_about = self._terms_about.fork()
-            other._terms_about_any = self._terms_about_any
-            other._keys_about, other._keys_about_any = self._keys_about.fork(), self._keys_about_any
-            other._uncounted = self._uncounted.fork()
+            other._about, other._uncounted = self._about.fork(), self._uncounted.fork()
         return other
 
     def about(self, namespace: str) -> Iterator[tuple[AffinityTerms, Mapping[str, int]]]:
         """Affinity terms that may speak of the namespace's pods, and how many pods have them, by node name."""
         by_terms = self._terms(namespace)
-        for terms in (*self._terms_about.get(namespace, ()), *self._terms_about_any):
-            yield terms, by_terms[terms].pods
+        for known in self._known_about(namespace):
+            for terms in known.terms:
+                yield terms, by_terms[terms].pods
 
     def label_keys(self, namespace: str) -> AbstractSet[str]:
         """The labels that any such term asks for, or has asked for since the index was made."""
         self._terms(namespace)
-        return self._keys_about.get(namespace, frozenset()) | self._keys_about_any
+        own, of_any = self._known_about(namespace)
+        return own.keys | of_any.keys
+
+    def _known_about(self, namespace: str) -> tuple[_About, _About]:
+        return self._about.get(namespace, _NOTHING), self._about.get(_ANY, _NOTHING)
 
     def all(self) -> Mapping[AffinityTerms, Mapping[str, int]]:
         """The terms about namespaces that were asked about, and all that speak of other namespaces than their own."""
@@ -105,15 +115,10 @@ class TermIndex:
 
     def _note(self, terms: AffinityTerms) -> None:
         """These terms have not been seen before."""
-        keys, namespaces = terms.label_keys, terms.namespaces
-        if namespaces is None:
-            self._terms_about_any += (terms,)
-            self._keys_about_any |= keys
-        for namespace in namespaces or ():
-            self._terms_about.put(namespace, (*self._terms_about.get(namespace, ()), terms))
-            known = self._keys_about.get(namespace, frozenset())
-            if not keys <= known:
-                self._keys_about.put(namespace, known | keys)
+        namespaces = terms.namespaces
+        for namespace in (_ANY,) if namespaces is None else namespaces:
+            known = self._about.get(namespace, _NOTHING)
+            self._about.put(namespace, _About((*known.terms, terms), known.keys | terms.label_keys))
 
 
 def _speaks_of_others(pod: PodInfo) -> bool:
