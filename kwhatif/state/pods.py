@@ -165,15 +165,10 @@ class Pods:
             self.pending.put(after.key, after)
             self._renominate(before, after, touched)
             return
-        touched.nodes.add(node_name)
         if node_name not in self.nodes.places or not self.nodes.own(node_name).exchange(before, after):
             self._replace_on(node_name, lambda pods: [after if pod is before else pod for pod in pods])
-        self.index.change(before, -1)
-        self.index.change(after, 1)
-        if node_name in self.nodes.places:
-            self.index.claims.count((before,), -1)
-            self.index.claims.count((after,), 1)
-            touched.moves += Move(before, node_name, -1), Move(after, node_name, 1)
+        self._note(Move(before, node_name, -1), touched)
+        self._note(Move(after, node_name, 1), touched)
 
     def _renominate(self, before: PodInfo, after: PodInfo, touched: Touched) -> None:
         """What the status says or said counts; else what the nominator remembers (`UpdateNominatedPod`)."""
@@ -201,22 +196,24 @@ class Pods:
 
     def _place(self, pod: PodInfo, node_name: str, touched: Touched) -> None:
         """The pod comes to the node, or to what would be one."""
-        touched.nodes.add(node_name)
         if node_name in self.nodes.places:
             self.nodes.own(node_name).add_pod(pod)
-            self.index.claims.count((pod,), 1)
-            touched.moves.append(Move(pod, node_name, 1))
         else:
             self.strays.put(node_name, (*self.strays.get(node_name, ()), pod))
-        self.index.change(pod, 1)
+        self._note(Move(pod, node_name, 1), touched)
 
     def _unlist(self, pod: PodInfo, node_name: str, touched: Touched) -> None:
-        touched.nodes.add(node_name)
         self.live.pop(pod.key)
-        self.index.change(pod, -1)
+        self._note(Move(pod, node_name, -1), touched)
+
+    def _note(self, move: Move, touched: Touched) -> None:
+        """A pod has come to its node, or to what would be one, or left it."""
+        pod, node_name, amount = move
+        touched.nodes.add(node_name)
+        self.index.change(pod, amount)
         if node_name in self.nodes.places:
-            self.index.claims.count((pod,), -1)
-            touched.moves.append(Move(pod, node_name, -1))
+            self.index.claims.count((pod,), amount)
+            touched.moves.append(move)
 
     def _replace_on(self, node_name: str, change: Callable[[Sequence[PodInfo]], list[PodInfo]]) -> None:
         """Give the node, or what would be one, other pods."""
