@@ -15,7 +15,7 @@ from kwhatif.model.generation import next_generation
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.state.pod_info import PodInfo
 
-#: More label values than the pods of a namespace have at a time; forks come and go with others.
+#: So many answers are kept: more than the pods of a namespace have label values at a time, but forks bring others.
 _MANY = 65_536
 
 #: Budgets by `namespace/name`.
