@@ -77,6 +77,17 @@ def test_groups_that_a_selector_matches_are_those_of_each_fork() -> None:
     assert (front(other), front(snap)) == ({"web": {}}, {"web": {"n1": 1}})
 
 
+def test_groups_that_a_fork_makes_are_there_for_others_and_change_for_it_alone() -> None:
+    snap = snapshot(node("n1"), web("a", "shop").on("n1"), web("b").on("n1"))
+    assert counts(snap) == {"web": {"n1": 1}}
+    one, other = snap.fork(), snap.fork()
+    assert counts(one, "shop") == {"web": {"n1": 1}}
+    one.apply(Bind(web("c", "shop").build(), "n1"), Bind(pod("d", "shop").labels(app="db").build(), "n1"))
+    one.apply(Evict("shop/a"), Bind(web("e", "shop").build(), "n1"))
+    assert counts(one, "shop") == {"web": {"n1": 2}, "db": {"n1": 1}}
+    assert counts(other, "shop") == counts(snap, "shop") == {"web": {"n1": 1}}
+
+
 def test_it_keeps_up_with_namespaces_that_nobody_asked_about() -> None:
     snap = snapshot(node("n1"), web("a", "shop").on("n1"), web("b").on("n1"))
     assert counts(snap) == {"web": {"n1": 1}}
