@@ -102,13 +102,26 @@ class NodeInfo:
         """
         if pod.ports:
             self.used_ports()
-        present = _remove(self.pods, pod)
-        if present is None:
-            raise KeyError(f"no corresponding pod {pod.name} in pods of node {self.name}")
+        pods, place = self.pods, self._place_of(pod)
+        present, pods[place] = pods[place], pods[-1]
+        pods.pop()
         if present.ports:
             # QUIRK: (types.go, HostPortInfo) a port that two pods hold is free as soon as one of them goes.
             self.used_ports().difference_update(present.ports)
         self._count((present,), -1)
+
+    def _place_of(self, pod: PodInfo) -> int:
+        """Where the pod is in `pods`, or the one of its UID."""
+        pods = self.pods
+        if pods and pods[-1] is pod:
+            return len(pods) - 1
+        try:
+            return pods.index(pod)
+        except ValueError:
+            place = next((at for at, other in enumerate(pods) if other.uid == pod.uid), None)
+        if place is None:
+            raise KeyError(f"no corresponding pod {pod.name} in pods of node {self.name}")
+        return place
 
     def exchange(self, pod: PodInfo, other: PodInfo) -> bool:
         """Put the other one, which requests and asks for the same, in the pod's place; False: that has to be counted.
@@ -224,18 +237,3 @@ class NodeInfo:
     def __repr__(self) -> str:
         """For people and failing tests."""
         return f"NodeInfo({self.name}, {len(self.pods)} pods)"
-
-
-def _remove(pods: list[PodInfo], pod: PodInfo) -> PodInfo | None:
-    """Remove by identity or UID, moving the last element into the hole."""
-    if pods and pods[-1] is pod:
-        return pods.pop()
-    try:
-        place = pods.index(pod)
-    except ValueError:
-        place = next((at for at, other in enumerate(pods) if other.uid == pod.uid), -1)
-    if place < 0:
-        return None
-    present, pods[place] = pods[place], pods[-1]
-    pods.pop()
-    return present
