@@ -95,8 +95,8 @@ def print_answers(answers: Answers, style: Style) -> None:
     if answers.before is None:
         print_report(answers.report, style)
         return
+    from kwhatif.api.compare import compare
     from kwhatif.render.comparison import FORMATS, comparison_tables
-    from kwhatif.whatif.deciding.compare import compare
 
     comparison = compare(answers.before, answers.report)
     if style.output in ("table", "wide"):

@@ -14,7 +14,8 @@ from kwhatif.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.policy import aftermath, caveats, fields, rules
 from kwhatif.policy.names import all_names, unknown_rule
 from kwhatif.policy.rules import Find, Labels, Rule
-from kwhatif.policy.schema import API_VERSION, KIND, Level, Policy
+from kwhatif.policy.schema import KIND, Level, Policy
+from kwhatif.report.row import API_VERSION
 
 _VARIABLES = {"decision": "dyn", "workload": "dyn", "node": "dyn"}
 

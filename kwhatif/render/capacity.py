@@ -11,6 +11,7 @@ from kwhatif.render.capacity_words import (
     amounts,
     closest,
     evictions,
+    fit_number,
     headline,
     lacking,
     nodes,
@@ -123,7 +124,7 @@ def _shapes(shapes: Sequence[ShapeRow]) -> Iterator[RenderableType]:
     for shape in shapes:
         (counted,) = shape.fit.counted
         made.add_row(
-            text(f"{shape.fit.sets:,}{'' if shape.fit.stop else ' or more'}", STRONG),
+            text(fit_number(shape.fit), STRONG),
             text(f"{shape.running:,}"),
             text(some(shape.workloads, 1)),
             text(amounts(counted.requests) or "nothing"),

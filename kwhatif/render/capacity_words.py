@@ -76,6 +76,11 @@ def _with_nodes(added: AddedNodesRow, wanted: int, row: CapacityRow) -> tuple[Qu
     return "good", f"{wanted:,} more {what} fit with {nodes}; {fewer}"
 
 
+def fit_number(fit: FitRow) -> str:
+    """How many sets fit: `7`, or `1,000 or more` where the limit was reached first."""
+    return f"{fit.sets:,}{'' if fit.stop else ' or more'}"
+
+
 def lacking(row: CapacityRow) -> str:
     """What the missing ones ask for in all; "" if none are missing."""
     target = row.target

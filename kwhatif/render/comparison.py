@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
+from kwhatif.render.capacity_words import fit_number
 from kwhatif.render.capacity_words import headline as capacity_headline
 from kwhatif.render.data import to_json, to_yaml
 from kwhatif.render.edits import edit_lines
@@ -15,8 +16,8 @@ from kwhatif.render.markdown_text import cell, limited, prose, rows_of
 from kwhatif.render.outcomes import SIGNS, verb
 from kwhatif.render.text import FAINT, GOOD, STRONG, WARN, indented, lines, table, text
 from kwhatif.report.capacity import CapacityRow
+from kwhatif.report.comparison import Comparison, Difference, FateRow
 from kwhatif.report.policy import FindingRow
-from kwhatif.whatif.deciding.compare import Comparison, Difference, FateRow, fit_number
 from kwhatif.words.amounts import plural, some
 
 #: So many rows are shown.

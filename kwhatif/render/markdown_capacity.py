@@ -9,6 +9,7 @@ from kwhatif.render.capacity_words import (
     amounts,
     closest,
     evictions,
+    fit_number,
     headline,
     lacking,
     nodes,
@@ -75,7 +76,7 @@ def _stop(stop: StopRow, fit: FitRow, report: Report, *, last: bool) -> Iterator
 def _shapes(shapes: Sequence[ShapeRow]) -> Iterator[str]:
     rows = (
         (
-            f"{shape.fit.sets:,}{'' if shape.fit.stop else ' or more'}",
+            fit_number(shape.fit),
             f"{shape.running:,}",
             prose(some(shape.workloads, 1)),
             prose(amounts(shape.fit.counted[0].requests) or "nothing"),

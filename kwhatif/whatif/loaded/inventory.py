@@ -6,28 +6,21 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from kwhatif.model.caveat import Caveat, merged
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import FrozenMeta
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.quantity import milli_value, parse_quantity, value
 from kwhatif.model.saved import SavedSnapshot
-from kwhatif.report import API_VERSION
+from kwhatif.report.row import Document, Row
 from kwhatif.whatif.loaded.completeness import gaps, has_read_classes
 
 _FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 
 
-class _Row(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rename="camel", gc=False):
-    """Base of all parts of an inventory."""
-
-
-class SavedRow(_Row, kw_only=True):
+class SavedRow(Row, kw_only=True):
     """What a saved snapshot says of itself."""
 
     taken_at: str
@@ -35,7 +28,7 @@ class SavedRow(_Row, kw_only=True):
     anonymized: bool = False
 
 
-class NodeShapeRow(_Row):
+class NodeShapeRow(Row):
     """Nodes that have the same to offer: milli-CPU, bytes, and units of everything else."""
 
     nodes: int
@@ -43,7 +36,7 @@ class NodeShapeRow(_Row):
     allocatable: dict[str, int]
 
 
-class PriorityRow(_Row):
+class PriorityRow(Row):
     """Pods of one priority class ("" for none) that are not finished."""
 
     priority_class: str
@@ -52,7 +45,7 @@ class PriorityRow(_Row):
     pending: int
 
 
-class PendingPodRow(_Row, kw_only=True):
+class PendingPodRow(Row, kw_only=True):
     """A pod that waits for a node."""
 
     pod: str
@@ -61,10 +54,9 @@ class PendingPodRow(_Row, kw_only=True):
     gated: bool = False
 
 
-class Inventory(_Row, kw_only=True, tag_field="kind", tag="Inventory"):
+class Inventory(Document, kw_only=True, tag_field="kind", tag="Inventory"):
     """The answer of `kwhatif snapshot info`."""
 
-    api_version: str = API_VERSION
     sources: tuple[str, ...]
     saved: tuple[SavedRow, ...] = ()
     #: Kind -> number of objects.
