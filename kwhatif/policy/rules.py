@@ -14,7 +14,6 @@ from kwhatif.matching.names import is_like
 from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.policy.schema import ClassRule, ExpressionRule, Level, PlacementRule, Protection, VictimLimit
 from kwhatif.report.decision import Decision, Outcome
-from kwhatif.report.maintenance import VerdictRow
 from kwhatif.report.preemption import VictimRow
 from kwhatif.words.amounts import some
 from kwhatif.words.victims import after, victims_by_owner
@@ -29,20 +28,6 @@ class Hit(NamedTuple):
     workload: JudgedWorkload
     pods: tuple[str, ...]
     message: str
-
-
-class Fragile(NamedTuple):
-    """What the rule `survives` found: nodes or zones that may not fail once the manifests are applied.
-
-    `kind` is node or zone, `name` the worst of them, `verdict` what becomes of it, and so it is with `more` others.
-    `unjudged` says why none of them could be judged.
-    """
-
-    kind: str
-    name: str = ""
-    verdict: VerdictRow | None = None
-    more: int = 0
-    unjudged: str = ""
 
 
 Find = Callable[[Sequence[JudgedWorkload]], Iterator[Hit]]
