@@ -6,7 +6,7 @@ from typing import Any
 
 from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
 from kwhatif.model.quantity import ceil_to_milli, milli_value, parse_quantity, value
-from kwhatif.whatif.advise.change import COSTS, AdvisedChange, Amount, Revise, Spec
+from kwhatif.whatif.advise.change import AdvisedChange, Amount, Revise, Spec, in_spec
 
 _KI, _MI = 1 << 10, 1 << 20
 
@@ -15,15 +15,14 @@ def request_less(resource: str, requested: int, cut: int) -> AdvisedChange:
     """Ask for `cut` less of a resource, of which the whole pod asks for `requested` (milli-cpu, bytes, units)."""
     left = requested - cut
     step = _MI if resource in (MEMORY, EPHEMERAL_STORAGE) and requested > 64 * _MI else 1
-    return AdvisedChange(
-        kind="request-less",
-        by="manifest",
+    return in_spec(
+        "request-less",
+        _limited_to(resource, left),
+        # A small cut costs little, to ask for next to nothing a lot.
+        extra=60 * cut // max(requested, 1),
         about=resource,
         before=text_of(resource, requested),
         after=text_of(resource, left),
-        # A small cut costs little, to ask for next to nothing a lot.
-        cost=COSTS["request-less"] + 60 * cut // max(requested, 1),
-        revise=_limited_to(resource, left),
         amount=Amount(cut, requested - 1, step, lambda more: request_less(resource, requested, more)),
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import asdict
 
+from kwhatif.framework.evidence import taint_text
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
@@ -198,10 +199,6 @@ def _state(node: Node) -> tuple[object, ...]:
 
 def _words(node: Node) -> tuple[str, ...]:
     ready = next((each.status for each in node.status.conditions if each.type == "Ready"), "True")
-    taints = (
-        f"{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
-        for taint in node.spec.taints
-        if taint.key not in _SAID_ALREADY
-    )
+    taints = (taint_text(taint) for taint in node.spec.taints if taint.key not in _SAID_ALREADY)
     cordoned = ("cordoned",) if node.spec.unschedulable else ()
     return (*cordoned, *(() if ready == "True" else ("not ready",)), *sorted(taints))
