@@ -29,6 +29,7 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.advise.change import AdvisedChange, Amount, in_cluster
+from kwhatif.whatif.deciding.nearest_miss import lack
 
 #: What the edit `scale` can make smaller.
 Resizable = Scalable | Job
@@ -76,9 +77,7 @@ def _may_go(pod: Pod) -> bool:
 def least_important(pods: Iterable[PodInfo], pod: PodInfo, evidence: Evidence | None, state: State) -> list[PodInfo]:
     """In the order in which one would let them go: dying ones, less important ones, those that free just enough."""
     budgets = Budgets(state.cluster)
-    lack = 0
-    if isinstance(evidence, InsufficientResource):
-        lack = evidence.requested - (evidence.allocatable - evidence.used)
+    short = lack(evidence)
 
     def rank(other: PodInfo) -> tuple[object, ...]:
         frees = _frees(other, evidence)
@@ -86,10 +85,10 @@ def least_important(pods: Iterable[PodInfo], pod: PodInfo, evidence: Evidence | 
         return (
             not other.terminating,
             other.priority >= pod.priority and other.namespace == _SYSTEM,
-            bool(lack) and frees < lack,
+            bool(short) and frees < short,
             bool(split.violating),
             other.priority,
-            frees if frees >= lack else -frees,
+            frees if frees >= short else -frees,
             other.key,
         )
 
@@ -98,9 +97,7 @@ def least_important(pods: Iterable[PodInfo], pod: PodInfo, evidence: Evidence | 
 
 def may_be_enough(pod: PodInfo, evidence: Evidence | None) -> bool:
     """Whether the pod alone may be why the evidence holds: it has as much of a resource as is short."""
-    if not isinstance(evidence, InsufficientResource):
-        return True
-    return _frees(pod, evidence) >= evidence.requested - (evidence.allocatable - evidence.used)
+    return not isinstance(evidence, InsufficientResource) or _frees(pod, evidence) >= lack(evidence)
 
 
 def _frees(pod: PodInfo, evidence: Evidence | None) -> int:

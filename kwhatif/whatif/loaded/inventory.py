@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, units
 from kwhatif.model.caveat import Caveat, merged
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
-from kwhatif.model.quantity import milli_value, parse_quantity, value
+from kwhatif.model.quantity import parse_quantity
 from kwhatif.model.saved import SavedSnapshot
 from kwhatif.report.row import Document, Row
 from kwhatif.whatif.loaded.completeness import gaps, has_read_classes
@@ -112,12 +111,13 @@ def _kinds(cluster: Cluster) -> dict[str, int]:
     return counts
 
 
-def _shapes(nodes: Any) -> tuple[NodeShapeRow, ...]:
+def _shapes(nodes: Iterable[Node]) -> tuple[NodeShapeRow, ...]:
     """By number of nodes, the most first."""
     totals: Counter[tuple[tuple[str, int], ...]] = Counter()
     cordoned: Counter[tuple[tuple[str, int], ...]] = Counter()
     for node in nodes:
-        amounts = {name: _amount(name, text) for name, text in (node.status.allocatable or {}).items()}
+        allocatable = node.status.allocatable or {}
+        amounts = {name: units(name, parse_quantity(text)) for name, text in allocatable.items()}
         rest = sorted(amounts.keys() - {*_FIRST})
         shape = tuple((name, amounts[name]) for name in (*_FIRST, *rest) if amounts.get(name))
         totals[shape] += 1
@@ -126,11 +126,6 @@ def _shapes(nodes: Any) -> tuple[NodeShapeRow, ...]:
         NodeShapeRow(nodes=count, unschedulable=cordoned[shape], allocatable=dict(shape))
         for shape, count in sorted(totals.items(), key=lambda item: (-item[1], item[0]))
     )
-
-
-def _amount(resource: str, text: Any) -> int:
-    nanos = parse_quantity(text)
-    return milli_value(nanos) if resource == CPU else value(nanos)
 
 
 def _priorities(pods: Sequence[Pod]) -> tuple[PriorityRow, ...]:
