@@ -49,14 +49,9 @@ def outcome_rule(outcome: Outcome, verb: str, verbs: str) -> Find:
             row = workload.row
             counted = {"Unschedulable": row.unschedulable, "Denied": row.denied, "Gated": row.gated}.get(outcome, 0)
             said = subject(row, hits, verb, verbs, counted)
-            yield _hit(workload, hits, f"{said}{_held_up(workload, hits)}{after(hits)}: {_reason(hits[0])}")
+            yield _hit(workload, hits, f"{said}{_held_up(workload, hits)}{after(hits)}: {hits[0].said}")
 
     return find
-
-
-def _reason(decision: Decision) -> str:
-    """The scheduler's words; of a pod that is not queued, those of the plugin that holds it back: which gates."""
-    return decision.pre_enqueue.message if decision.pre_enqueue and not decision.message else decision.message
 
 
 def unschedulable(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:

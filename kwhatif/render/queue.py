@@ -110,7 +110,7 @@ def headline_after(row: QueueRow) -> str:
     """`2 of 5 pods are woken, 1 sleeps on though it would get a node; tried then, 3 would get a node`."""
     afters = [pod.after for pod in row.pods if pod.after is not None]
     woken = sum(after.fate == "Woken" for after in afters)
-    unnoticed = sum(map(_sleeps_though_it_fits, afters))
+    unnoticed = sum(after.sleeps_though_it_fits for after in afters)
     served = sum(after.turn is not None and after.node is not None for after in afters)
     woke = f"{woken:,} of {plural(len(afters), 'pod')} {'is' if 1 in (woken, len(afters)) else 'are'} woken"
     slept = "sleeps on though it" if unnoticed == 1 else "sleep on though they"
@@ -124,7 +124,7 @@ def _table_after(rows: Sequence[QueuedPodRow], detail: Detail) -> RenderableType
         after = row.after
         if after is None:
             continue
-        style = SIGNS["Preempts" if _sleeps_though_it_fits(after) else after.outcome][1]
+        style = SIGNS["Preempts" if after.sleeps_though_it_fits else after.outcome][1]
         made.add_row(
             text(after.turn or "-"),
             text(row.pod),
@@ -134,10 +134,6 @@ def _table_after(rows: Sequence[QueuedPodRow], detail: Detail) -> RenderableType
             text(detail.names.cut(then(after)), style),
         )
     return made
-
-
-def _sleeps_though_it_fits(after: AfterEditsRow) -> bool:
-    return after.fate == "Asleep" and after.node is not None
 
 
 def woken_by(after: AfterEditsRow) -> str:
@@ -159,7 +155,7 @@ def then(after: AfterEditsRow) -> str:
     """What becomes of it, in a few words."""
     if after.fate == "Gone":
         return "is deleted"
-    if _sleeps_though_it_fits(after):
+    if after.sleeps_though_it_fits:
         would = "fit" if after.outcome == "Placed" else "evict pods"
         return f"sleeps on until the flush, though it would {would} on {after.node}"
     match after.outcome:

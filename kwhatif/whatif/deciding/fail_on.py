@@ -40,7 +40,7 @@ def _lands(landing: Landing) -> Callable[[Report], bool]:
 
 
 def _sleeps_though_it_fits(row: QueuedPodRow) -> bool:
-    return row.after is not None and row.after.fate == "Asleep" and row.after.node is not None
+    return row.after is not None and row.after.sleeps_though_it_fits
 
 
 def _ends(words: Collection[str]) -> Callable[[Report], bool]:

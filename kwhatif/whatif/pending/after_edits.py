@@ -134,7 +134,7 @@ class _Answering:
             turn=turn.number if turn else None,
             outcome=result.outcome,
             node=result.node,
-            message=decision.message or (decision.pre_enqueue.message if decision.pre_enqueue else ""),
+            message=decision.said,
             rejected_by=result.rejectors,
             victims=tuple(victim.pod.key for victim in result.victims),
             behind=self._replay.behind(info) if stuck else (),

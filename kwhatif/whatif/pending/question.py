@@ -101,7 +101,7 @@ def _row(tried: Tried, state: QueueState, position: int | None) -> QueuedPodRow:
         rejected_by=tried.rejectors,
         outcome=decision.outcome,
         node=decision.node,
-        message=decision.message or (decision.pre_enqueue.message if decision.pre_enqueue else ""),
+        message=decision.said,
         wake_ups=None if tried.wake_ups is None else tuple(map(_wake_up_row, _with_flush(tried, state))),
     )
 
