@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import asdict
 
+from kwhatif.controllers.drain import KubectlDrain
+from kwhatif.controllers.drain_filters import joined
 from kwhatif.framework.evidence import taint_text
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of
@@ -72,6 +74,19 @@ def story_of(engine: Engine, commands: tuple[CommandRow, ...] = ()) -> Story:
         commands=commands,
         conventions=dict(sorted(engine.world.chance.choices.items())),
         cycle=None if engine.cycle is None else loop_row(engine, engine.cycle, owners),
+    )
+
+
+def command_row(drain: KubectlDrain, engine: Engine, start: float) -> CommandRow:
+    """A drain that began at that second of the simulation, and what it prints."""
+    end = engine.evictors.ended.get(drain.name, engine.clock.now)
+    errors = [error for failed in drain.failures.values() for error in failed]
+    return CommandRow(
+        command=f"drain {' '.join(drain.nodes)}",
+        ok=drain.ok if drain.done else None,
+        seconds=round(end - start, 3),
+        why=joined(errors) if errors else "",
+        output=tuple(drain.log.output),
     )
 
 
