@@ -39,9 +39,10 @@ from kwhatif.words.amounts import but, plural, seconds
 
 def tables(report: Report, detail: Detail) -> Iterator[RenderableType]:
     """Everything that is printed, top to bottom; the verdict is the first line, but for edits that it rests on."""
+    if report.snapshot.taken_at:
+        detail = replace(detail, now=seconds(report.snapshot.taken_at))
     if not detail.quiet:
-        now = seconds(report.snapshot.taken_at) if report.snapshot.taken_at else detail.now
-        detail = replace(detail, names=NodeNames(nodes_in(report)), now=now)
+        detail = replace(detail, names=NodeNames(nodes_in(report)))
         report = detail.names.cut_stories(report)
     for line in () if detail.quiet else edit_lines(report):
         yield text(line, FAINT)
