@@ -21,24 +21,21 @@ from kwhatif.render.capacity_words import (
     zones,
 )
 from kwhatif.render.detail import Detail
+from kwhatif.render.outcomes import QUALITIES
 from kwhatif.render.qualifiers import qualifier
-from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, table, text
+from kwhatif.render.text import FAINT, STRONG, WARN, signed, table, text
 from kwhatif.report import Report
 from kwhatif.report.capacity import CapacityRow, FitRow, ShapeRow, StopRow
-from kwhatif.words.amounts import but, plural, some
+from kwhatif.words.amounts import plural, some
 
 #: So many nodes are shown, unless it is wide.
 _MOST_NODES = 20
-_SIGNS = {"good": ("✔", GOOD), "doubtful": ("!", WARN), "bad": ("✘", BAD)}
 
 
 def capacity(report: Report, row: CapacityRow, detail: Detail) -> Iterator[RenderableType]:
     """The verdict, then the tables that back it."""
-    quality, said = headline(row)
-    doubt = qualifier(report)
-    sign, style = _SIGNS["doubtful" if quality == "good" and doubt else quality]
-    said = but(said, doubt)
-    yield Text.assemble((sign, style), " ", text(detail.names.cut(said), style))
+    quality, said = headline(row, qualifier(report))
+    yield signed(QUALITIES[quality], detail.names.cut(said))
     if detail.quiet:
         yield from _shapes(row.shapes) if row.shapes else ()
         return

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 from kwhatif.framework.evidence import InsufficientResource
+from kwhatif.render.outcomes import Quality, doubted
 from kwhatif.render.sentences import free_on, sentence
 from kwhatif.render.why import did_you_mean, why
 from kwhatif.report import Report
 from kwhatif.report.capacity import AddedNodesRow, CapacityRow, CountedRow, FitRow, ReasonRow, StopRow, TightestRow
 from kwhatif.report.decision import Decision
-from kwhatif.words.amounts import amount, plural, some
-
-Quality = Literal["good", "doubtful", "bad"]
+from kwhatif.words.amounts import amount, but, plural, some
 
 
-def headline(row: CapacityRow) -> tuple[Quality, str]:
-    """How many fit, in one line."""
+def headline(row: CapacityRow, doubt: str = "") -> tuple[Quality, str]:
+    """How many fit, in one line, and what that depends on."""
+    quality, said = _headline(row)
+    return doubted(quality, doubt), but(said, doubt)
+
+
+def _headline(row: CapacityRow) -> tuple[Quality, str]:
     best = row.best
     if best is None and not row.shapes:
         return "doubtful", "no pod runs that could be counted: name a manifest"

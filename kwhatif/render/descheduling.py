@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Literal, assert_never
+from collections.abc import Mapping
+from typing import assert_never
 
 from kwhatif.descheduler.attempt import (
     BetterNode,
@@ -19,10 +19,9 @@ from kwhatif.descheduler.attempt import (
     UntoleratedTaint,
     Why,
 )
+from kwhatif.render.outcomes import Quality, doubted
 from kwhatif.report.deschedule import DescheduleRow, ReplacementRow, StrategyRow
 from kwhatif.words.amounts import but, duration, plural, some
-
-Quality = Literal["good", "doubtful", "bad"]
 
 REFUSALS: Mapping[RefusedBy, str] = {
     "total-limit": "maxNoOfPodsToEvictTotal is reached",
@@ -38,7 +37,7 @@ REFUSALS: Mapping[RefusedBy, str] = {
 def headline(row: DescheduleRow, doubt: str) -> tuple[Quality, str]:
     """Whether the policy helps, in one line, and what that depends on."""
     quality, said = _verdict(row)
-    return ("doubtful" if quality == "good" and doubt else quality), but(said, doubt)
+    return doubted(quality, doubt), but(said, doubt)
 
 
 def _verdict(row: DescheduleRow) -> tuple[Quality, str]:
@@ -174,12 +173,8 @@ def _node_use(reason: NodeUse) -> str:
     return "; ".join(f"{use.resource} {use.percent:.0f} %, {word} {use.threshold:.0f} %" for use in uses)
 
 
-def _listed(parts: Iterable[str]) -> str:
-    return ", ".join(parts)
-
-
 def _life_time(reason: LifeTime) -> str:
     parts = list(reason.conditions)
     if reason.max_age is not None:
         parts.insert(0, f"{duration(reason.age)} old, at most {duration(reason.max_age)}")
-    return _listed(parts)
+    return ", ".join(parts)

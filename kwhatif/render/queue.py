@@ -11,7 +11,7 @@ from rich.text import Text
 from kwhatif.queue.wakeup import Flush
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import SIGNS
-from kwhatif.render.text import FAINT, STRONG, indented, table, text
+from kwhatif.render.text import FAINT, STRONG, hidden, indented, table, text
 from kwhatif.render.verdict import verdict
 from kwhatif.render.wakeups import wake_up_sentence
 from kwhatif.report import Report
@@ -43,8 +43,7 @@ def queue(report: Report, row: QueueRow, detail: Detail) -> Iterator[RenderableT
         return
     shown = row.pods if detail.wide else row.pods[:_MOST_ROWS]
     yield (_table_after if edited else _table)(shown, detail)
-    if len(shown) < len(row.pods):
-        yield text(f"{len(row.pods) - len(shown):,} more (-o wide)", FAINT)
+    yield from hidden(shown, row.pods)
     decisions = {decision.pod: decision for decision in report.decisions}
     for pod in shown:
         if pod.wake_ups is not None and still_waits(pod):

@@ -7,14 +7,12 @@ from xml.etree import ElementTree as ET
 
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.markdown_story import story_details
-from kwhatif.render.markdown_text import cell, prose, rows_of
-from kwhatif.render.qualifiers import story_qualifier
+from kwhatif.render.markdown_text import QUALITIES, cell, prose, rows_of
 from kwhatif.render.safe import safe
-from kwhatif.render.scenarios import is_harmless, scenario_cells, summary
+from kwhatif.render.scenarios import headline, scenario_cells
 from kwhatif.render.xml import clean, document
 from kwhatif.report import Report
 from kwhatif.report.story import ScenarioRow
-from kwhatif.words.amounts import but
 
 
 def scenarios_junit(report: Report) -> str:
@@ -56,9 +54,8 @@ def _case(command: str, row: ScenarioRow) -> ET.Element:
 
 def scenarios_parts(report: Report) -> Iterator[str]:
     """Markdown: a heading with the summary, a table, and the worst."""
-    doubt = story_qualifier(report)
-    mark = "❌" if not is_harmless(report) else "⚠️" if doubt else "✅"
-    yield f"### {mark} {prose(but(summary(report), doubt))}"
+    quality, said = headline(report)
+    yield f"### {QUALITIES[quality]} {prose(said)}"
     yield ""
     rows = ((cell(name), may, *numbers, prose(why)) for name, may, *numbers, why in scenario_cells(report))
     yield from rows_of(("Which", "May go", "Pods", "Pending", "In turn", "After", "Why not"), rows)

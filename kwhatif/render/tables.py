@@ -28,7 +28,7 @@ from kwhatif.render.queue import queue
 from kwhatif.render.rejections import may_evict
 from kwhatif.render.release import release_line
 from kwhatif.render.scenarios import scenarios_table
-from kwhatif.render.text import FAINT, STRONG, WARN, indented, text
+from kwhatif.render.text import FAINT, STRONG, WARN, indented, signed, text
 from kwhatif.render.upgrade import upgrade
 from kwhatif.render.verdict import verdict, workload_verdict
 from kwhatif.render.victims import victims_table
@@ -163,9 +163,8 @@ def _head(decision: Decision, report: Report, detail: Detail, *, alike: int, of:
 def _nothing(report: Report) -> Text:
     if not any(isinstance(caveat, NothingJudged) for caveat in report.caveat_details):
         return text("No pod is pending: nothing to decide.", FAINT)
-    sign, style = SIGNS["Preempts"]
     doubt = qualifier(report, lambda caveat: not isinstance(caveat, NothingJudged))
-    return Text.assemble((sign, style), " ", text(f"{NOTHING_JUDGED}{f'; {doubt}' if doubt else ''}", style))
+    return signed(SIGNS["Preempts"], f"{NOTHING_JUDGED}{f'; {doubt}' if doubt else ''}")
 
 
 def _sum(report: Report, detail: Detail) -> Text:
