@@ -107,7 +107,7 @@ NOTATIONS: dict[str, Callable[[str], str]] = {
 
 
 def spelled(part: RenderableType, encoding: str) -> RenderableType:
-    """The same to print, before it is laid out: replacements may be wider."""
+    """What is to be printed, in characters of the encoding; before it is laid out, as replacements may be wider."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
+from msgspec.structs import replace
+
 from kwhatif.descheduler.attempt import (
     BetterNode,
     BrokenAntiAffinity,
@@ -20,7 +22,7 @@ from kwhatif.descheduler.attempt import (
     Why,
 )
 from kwhatif.render.outcomes import Quality, doubted
-from kwhatif.report.deschedule import DescheduleRow, ReplacementRow, StrategyRow
+from kwhatif.report.deschedule import DescheduleRow, EvictedRow, ReplacementCause, ReplacementRow, StrategyRow
 from kwhatif.words.amounts import but, duration, plural, some
 
 REFUSALS: Mapping[RefusedBy, str] = {
@@ -32,6 +34,37 @@ REFUSALS: Mapping[RefusedBy, str] = {
     "forbidden": "the API server forbids it",
     "not-found": "it is gone already",
 }
+
+_CAUSES: Mapping[ReplacementCause, str] = {
+    "static": "it is a static pod, which its kubelet keeps running",
+    "bare": "no controller makes it anew",
+    "controller-not-modelled": "what makes pods of a {about} is not modelled",
+    "counted-out": "its {about} has counted it out before",
+    "gone-anyway": "it goes without the descheduler, too",
+    "refused": "{about}",
+    "owner-gone": "its {about} is not there any more",
+    "owner-not-read": "its {about} is not in the input",
+    "enough": "its {about} wants no more than {wanted}",
+    "no-other": "its {about} makes no other",
+    "unschedulable": "{about}",
+    "gated": "its scheduling gates are closed",
+    "scheduler-not-modelled": "the scheduler {about} is not modelled",
+    "not-tried": "it was not tried",
+    "preempted": "evicted in turn for {about}",
+}
+
+
+def worded_cycle(row: DescheduleRow) -> DescheduleRow:
+    """The row with what becomes of replacements in words."""
+    return replace(row, evicted=tuple(map(_worded, row.evicted)))
+
+
+def _worded(row: EvictedRow) -> EvictedRow:
+    made = row.replacement
+    if made is None or made.cause is None:
+        return row
+    wanted = f"{made.wanted} {'pod' if made.wanted == 1 else 'pods'}"
+    return replace(row, replacement=replace(made, message=_CAUSES[made.cause].format(about=made.about, wanted=wanted)))
 
 
 def headline(row: DescheduleRow, doubt: str) -> tuple[Quality, str]:

@@ -67,7 +67,7 @@ class _Next(NamedTuple):
 
 
 class Filling:
-    """See the module. The session stays as it is."""
+    """A fork of the session's cluster that is filled with sets of pods; the session stays as it is."""
 
     def __init__(
         self,

@@ -100,7 +100,7 @@ class Session:
         return other
 
     def for_release(self, release: Release) -> Session:
-        """The same cluster and the same configuration, with the scheduler of another release.
+        """A session of this cluster and this configuration, with the scheduler of another release.
 
         Raises:
             InputError: that release refuses the configuration.

@@ -79,7 +79,7 @@ class _Answering:
         return Sleeper(info, frozenset(tried.rejectors or may))
 
     def answer(self) -> AfterEdits:
-        """See `after_edits`."""
+        """Have the edits happen, try whoever wakes, and write a row for each pod that is asked for."""
         replay, question = self._replay, self._question
         replay.edit(self._session.cluster)
         replay.run(self._wanted)
