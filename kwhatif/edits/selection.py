@@ -16,9 +16,11 @@ from kwhatif.model.node import Node
 
 _SEPARATOR = re.compile(r"[(),]")
 _IN = re.compile(r"(?P<key>\S+)\s+(?P<operator>in|notin)\s+\((?P<values>[^()]*)\)")
-#: The same within a text; it starts at the operator, as looking for a key at every place takes for ever in a long text.
+#: Such a requirement within a text. It starts at the operator: to look for a key at every place takes for ever.
 _HAS_IN = re.compile(r"(?<=\s)(?:in|notin)\s+\([^()]*\)")
+#: So many names are proposed, or listed of those that are meant: one line holds no more.
 _MOST = 3
+#: Of so many names or fewer all are listed where none is near: nobody has to look them up then.
 _FEW = 6
 
 

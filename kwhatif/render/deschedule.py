@@ -25,6 +25,7 @@ from kwhatif.words.amounts import plural, some
 
 #: So many rows are shown of each table, unless it is wide.
 _MOST_ROWS = 20
+#: Cells of a bar: an eighth of a node is as much as one sees at a glance.
 _BAR = 8
 _STYLES: Mapping[Landing, str] = {
     "Elsewhere": GOOD,

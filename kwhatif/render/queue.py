@@ -10,7 +10,7 @@ from rich.text import Text
 
 from kwhatif.queue.wakeup import Flush
 from kwhatif.render.detail import Detail
-from kwhatif.render.outcomes import SIGNS
+from kwhatif.render.outcomes import SIGNS, verb
 from kwhatif.render.text import FAINT, STRONG, hidden, indented, table, text
 from kwhatif.render.verdict import verdict
 from kwhatif.render.wakeups import wake_up_sentence
@@ -162,10 +162,8 @@ def then(after: AfterEditsRow) -> str:
             return f"fits on {after.node}"
         case "Preempts":
             return f"evicts {some(after.victims)} on {after.node}"
-        case "Gated":
-            return "is gated"
-        case "Ignored":
-            return "is ignored"
+        case "Gated" | "Ignored":
+            return verb(after.outcome, 1)
     takes = "takes" if len(after.behind) == 1 else "take"
     behind = f": {some(after.behind)} {takes} the room" if after.behind else ""
     return f"{'sleeps on' if after.fate == 'Asleep' else 'stays pending'}{behind}"
@@ -178,12 +176,8 @@ def now(row: QueuedPodRow) -> str:
             return f"fits on {row.node}"
         case "Preempts":
             return f"evicts pods on {row.node}"
-        case "Gated":
-            return "is gated"
-        case "Ignored":
-            return "is ignored"
-        case _:
-            return "stays pending"
+        case outcome:
+            return verb(outcome, 1)
 
 
 def worth_saying(wake_ups: Sequence[WakeUpRow]) -> list[WakeUpRow]:
