@@ -175,12 +175,7 @@ def harm_of(engine: Engine, since: Engine) -> tuple[float, ...]:
     overruns = sum(each.overrun for each in engine.tally.budgets.values())
     overruns -= sum(each.overrun for each in since.tally.budgets.values())
     gone = list(engine.world.history.gone.values())[len(since.world.history.gone) :]
-    return (
-        float(_critical(waiting)),
-        float(len(waiting)),
-        float(overruns),
-        float(sum(each.how == "Preempted" for each in gone)),
-    )
+    return _critical(waiting), len(waiting), overruns, sum(each.how == "Preempted" for each in gone)
 
 
 def named_nodes(session: Session, words: Sequence[str], selector: Selector | None = None) -> tuple[str, ...]:
