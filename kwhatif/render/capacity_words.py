@@ -97,7 +97,7 @@ def amounts(requests: Mapping[str, int]) -> str:
     return ", ".join(f"{amount(name, number)} {name}" for name, number in requests.items())
 
 
-def stop_sentence(stop: StopRow, fit: FitRow, report: Report, *, last: bool = False) -> str:
+def stop_sentence(stop: StopRow, fit: FitRow, report: Report, *, last: bool) -> str:
     """Why the next pod does not fit; `last`: with eviction."""
     is_single = len(fit.counted) == 1 and fit.counted[0].times == 1
     which = f"{'pod' if is_single else 'set'} {fit.sets + 1:,}"
