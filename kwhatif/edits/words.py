@@ -85,7 +85,7 @@ def _no_kind(text: str, word: str, *, has_name: bool) -> Wrong:
 
 
 def object_references(names: Sequence[str], kind: str = "") -> tuple[Reference, ...]:
-    """The references; see `reference`."""
+    """Each of the names as `reference` reads it."""
     return tuple(reference(name, kind) for name in names)
 
 

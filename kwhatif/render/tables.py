@@ -89,8 +89,9 @@ def _with_aftermath(report: Report, parts: Iterable[RenderableType]) -> Iterator
 
 def _gate(report: Report, detail: Detail) -> Iterator[RenderableType]:
     yield from gate(report, detail)
-    if not detail.quiet:
-        yield from queued_before(report)
+    if detail.quiet:
+        return
+    yield from queued_before(report)
     backed = [decision for decision in report.decisions if decision.rejected] if detail.wide else ()
     for decision in backed:
         yield ""

@@ -82,7 +82,7 @@ def _all(objections: Mapping[str, tuple[Verdict, ...]]) -> Mapping[str, int]:
 def decision_of(result: Attempt, choose: Choose = _all, *, described: int | None = None) -> Decision:
     """The attempt as a row of the report; `choose` picks the nodes to show, of all that are out.
 
-    So many candidates for eviction are described, see `preemption_row`.
+    `described` is how many candidates for eviction are described, best first, and the chosen one; None: all.
 
     To be made before the snapshot changes: nodes are asked for all their objections.
     """

@@ -41,7 +41,14 @@ class SettledCluster:
         prepare: Callable[[Engine], None] | None = None,
         start: int | None = None,
     ) -> None:
-        """`prepare`: what is done before scenarios start, once the cluster has settled; `start`: see `begin`."""
+        """Let the cluster settle.
+
+        Args:
+            session: the cluster.
+            parameters: how long things take.
+            prepare: what is done before scenarios start, once the cluster has settled.
+            start: when the simulation begins, in nanoseconds since the epoch; None: at the moment that the cluster shows.
+        """
         self.session = session
         self.parameters = parameters
         self._prepare = prepare
