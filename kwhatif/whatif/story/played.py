@@ -47,7 +47,7 @@ class SettledCluster:
             session: the cluster.
             parameters: how long things take.
             prepare: what is done before scenarios start, once the cluster has settled.
-            start: when the simulation begins, in nanoseconds since the epoch; None: at the moment that the cluster shows.
+            start: when the simulation starts, nanoseconds since the epoch; None: at the moment that the cluster shows.
         """
         self.session = session
         self.parameters = parameters
