@@ -138,3 +138,26 @@ def stored(made: dict[str, Any], ready: str) -> list[dict[str, Any]]:
     }
     made["metadata"]["uid"] = "d"
     return [made, replica_set, pod]
+
+
+@pytest.mark.parametrize(
+    ("reason", "how"), [("EvictionByEvictionAPI", "Evicted"), ("PreemptionByScheduler", "Preempted"), ("", "Deleted")]
+)
+def test_who_was_going_before_is_gone_for_the_reason_of_then(reason: str, how: str) -> None:
+    going = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "old",
+            "namespace": "default",
+            "deletionTimestamp": "2026-01-01T00:00:00Z",
+            "deletionGracePeriodSeconds": 30,
+        },
+        "spec": {"nodeName": "a", "containers": [{"name": "c", "image": "i"}]},
+        "status": {
+            "phase": "Running",
+            "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": reason}],
+        },
+    }
+    said, _ = played([*NODES, going])
+    assert [(row.pod, row.how) for row in said.gone] == [("default/old", how)]
