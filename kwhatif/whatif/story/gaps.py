@@ -25,7 +25,7 @@ from kwhatif.model.workload import POD_CONTROLLERS, DaemonSet, Namespace, Statef
 from kwhatif.simulation.clock import SECOND
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.world import World
-from kwhatif.whatif.story.assumed_ready import not_ready, not_started
+from kwhatif.whatif.story.assumed_ready import behind_gates, not_ready, not_started
 
 #: Labels and taints that cluster-autoscaler and Karpenter put on nodes, or how these begin.
 _AUTOSCALED = ("karpenter.sh/", "ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler")
@@ -55,6 +55,7 @@ def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
             "budgets": _uncounted(cluster, before),
             "not-started": not_started(world, before),
             "not-ready": not_ready(world, before),
+            "readiness-gates": behind_gates(world, before),
         }
     )
 

@@ -122,7 +122,7 @@ def _gone(gone: Gone) -> GoneRow:
         owner=gone.owner,
         initial=gone.initial,
         node=gone.node,
-        how=gone.how,
+        how=gone.earlier or gone.how,
         by=gone.by,
         at=round(gone.at, 3),
     )
