@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
@@ -26,6 +26,11 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
     if len(part) > _TIMES_LONGER * max(map(len, by_lower), default=0):
         return whole[:_MOST]
     return whole[:_MOST] or [by_lower[found] for found in get_close_matches(part, by_lower, _MOST)]
+
+
+def did_you_mean(names: Sequence[str]) -> str:
+    """A question with the names that may have been meant; "" without any."""
+    return f"did you mean {' or '.join(names)}?" if names else ""
 
 
 def is_like(name: str, pattern: str) -> bool:

@@ -27,6 +27,7 @@ class Model(
     kw_only=True,
     rename="camel",
     omit_defaults=True,
+    repr_omit_defaults=True,  # hashes of templates are made of this: a new field does not change them
     gc=False,
 ):
     """Base of all model types.

@@ -26,6 +26,12 @@ class PodSchedulingGate(Model):
     name: str = ""
 
 
+class PodReadinessGate(Model):
+    """`spec.readinessGates[]`: the pod is ready only once somebody sets this condition to True."""
+
+    condition_type: str = ""
+
+
 class PodResourceClaim(Model):
     """`spec.resourceClaims[]`."""
 
@@ -49,6 +55,7 @@ class PodSpec(Model):
     preemption_policy: str = ""
     scheduler_name: str = ""
     scheduling_gates: tuple[PodSchedulingGate, ...] = ()
+    readiness_gates: tuple[PodReadinessGate, ...] = ()
     overhead: ResourceList | None = None
     resources: ResourceRequirements | None = None
     runtime_class_name: str | None = None
