@@ -13,7 +13,7 @@ _TIMES_LONGER = 3
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """Those of the known names that are spelled much like this one, the nearest first.
+    """The known names that are spelled much like this one, the nearest first.
 
     A name without its domain, as tables show the names of nodes, is nearest to the whole name, and so is the key of a
     label without its prefix. Upper and lower case count as the same. The order of the names does not matter.

@@ -83,7 +83,7 @@ class Trial:
         return [obstacle for verdict in verdicts for obstacle in _taken_apart(verdict)]
 
     def without(self, pods: Sequence[PodInfo]) -> Trial:
-        """The same without these pods."""
+        """The pod, and the cluster with these changes and without these pods."""
         self._scene.trials += 1
         state = self.state.fork()
         state.apply(*(Delete(Pod, pod.key) for pod in pods))
