@@ -21,6 +21,7 @@ from kwhatif._version import __version__
 
 if TYPE_CHECKING:
     from kwhatif.api.capacity import capacity
+    from kwhatif.api.compare import compare
     from kwhatif.api.deschedule import deschedule
     from kwhatif.api.gate import find_policy, gate
     from kwhatif.api.maintenance import drain, outage, upgrade
@@ -32,6 +33,13 @@ if TYPE_CHECKING:
     from kwhatif.errors import ClusterUnreadable, ExitCode, InputError, KwhatifError, PluginFailed, Problem
     from kwhatif.report import Report
     from kwhatif.report.advise import AdviceRow, AdvisedChangeRow, AdvisedRow, AdviseRow, LeftRow, PatchRow
+    from kwhatif.report.comparison import (
+        Comparison,
+        DifferenceRow,
+        EndDifferenceRow,
+        FateRow,
+        PodDifferenceRow,
+    )
     from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow
     from kwhatif.report.deschedule import (
         DescheduleRow,
@@ -62,14 +70,6 @@ if TYPE_CHECKING:
     from kwhatif.report.upgrade import LandingRow, UpgradedRow, UpgradeRow, UpgradeRuleRow
     from kwhatif.report.workload import QueuedRow, RolloutRow, WorkloadRow
     from kwhatif.sources.manifests.given import Source, text
-    from kwhatif.whatif.deciding.compare import (
-        Comparison,
-        DifferenceRow,
-        EndDifferenceRow,
-        FateRow,
-        PodDifferenceRow,
-        compare,
-    )
     from kwhatif.whatif.loaded.inventory import Inventory
     from kwhatif.whatif.loaded.session import Session
 
@@ -215,8 +215,8 @@ _HOMES = {
     "kwhatif.api.snapshots": ("describe", "save_snapshot"),
     "kwhatif.api.capacity": ("capacity",),
     "kwhatif.api.simulate": ("simulate",),
-    "kwhatif.whatif.deciding.compare": (
-        "compare",
+    "kwhatif.api.compare": ("compare",),
+    "kwhatif.report.comparison": (
         "Comparison",
         "DifferenceRow",
         "EndDifferenceRow",

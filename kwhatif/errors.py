@@ -55,15 +55,13 @@ class Problem(NamedTuple):
 
 
 class KwhatifError(Exception):
-    """Base of everything that kwhatif raises on purpose."""
+    """Base of everything that kwhatif raises on purpose; wrong input unless a class says otherwise."""
 
     exit_code = ExitCode.BAD_INPUT
 
 
 class InputError(KwhatifError):
     """The input cannot be used; carries every problem that was found, not just the first."""
-
-    exit_code = ExitCode.BAD_INPUT
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
@@ -79,10 +77,6 @@ class ClusterUnreadable(KwhatifError):
 class PluginFailed(KwhatifError):
     """A third-party plugin raised: names the plugin, the extension point, the pod and the node."""
 
-    exit_code = ExitCode.BAD_INPUT
-
 
 class WorkersLost(KwhatifError):
     """Processes of `--jobs`, or workers of `--dask`, have ended again and again: the message says at which scenario."""
-
-    exit_code = ExitCode.BAD_INPUT

@@ -27,6 +27,7 @@ _ON_SINCE = {
     "DynamicResourceAllocation": 34,
     "InPlacePodLevelResourcesVerticalScaling": 36,
     "InPlacePodVerticalScaling": 33,
+    "MaxUnavailableStatefulSet": 37,
     "NodeDeclaredFeatures": 36,
     "PodLevelResources": 34,
     "PodLevelResourcesFixDefaulting": 37,

@@ -19,9 +19,10 @@ from tempfile import TemporaryFile
 
 import kwhatif
 from kwhatif.errors import ExitCode
-from kwhatif.policy.schema import policy_schema_text
-from kwhatif.report import schema_text
-from kwhatif.whatif.deciding.compare import comparison_schema_text
+from kwhatif.policy.schema import Policy
+from kwhatif.report import Report
+from kwhatif.report.comparison import Comparison
+from kwhatif.report.row import schema_text
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"<!-- output: (?P<command>.+?) -->\n.*?<!-- end -->", re.DOTALL)
@@ -98,9 +99,8 @@ def generated() -> dict[Path, str]:
     """Every generated file with the content that it should have."""
     documents = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     files = {path: fresh(path.read_text()) for path in documents if BLOCK.search(path.read_text())}
-    files[ROOT / "kwhatif" / "schema" / "report.json"] = schema_text()
-    files[ROOT / "kwhatif" / "schema" / "comparison.json"] = comparison_schema_text()
-    files[ROOT / "kwhatif" / "schema" / "policy.json"] = policy_schema_text()
+    for kind in (Report, Comparison, Policy):
+        files[ROOT / "kwhatif" / "schema" / f"{kind.__name__.lower()}.json"] = schema_text(kind)
     return files
 
 

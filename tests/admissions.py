@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from kwhatif.admission.changes import changes_between
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.denied import Denied
 from kwhatif.admission.new_claim import admit_claim
 from kwhatif.admission.new_pod import admit_pod
 from kwhatif.admission.new_workload import check_workload
+from kwhatif.admission.outcome import Denied
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.container import ResourceRequirements

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.admission.denied import Denied
+from kwhatif.admission.outcome import Denied
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, SyncResult, Update, Write
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of, parse_time

@@ -61,7 +61,7 @@ def _check_nodes(state: State) -> None:
     nodes = state.cluster.all(Node)
     names = [node.name for node in state.nodes]
     assert sorted(names) == sorted(nodes)
-    assert names == state._nodes.names_in_order()
+    assert names == state._nodes._tree.names()
     assert [state.places[name] for name in names] == list(range(len(names)))
     assert len(state.places) == len(names)
     assert all(state.by_name[node.name] is node is state.node(node.name) for node in state.nodes)
@@ -86,8 +86,6 @@ def _check_node(node: NodeInfo, state: State) -> None:
     assert {name: amount for name, amount in node.scalars.items() if amount} == {
         name: amount for name, amount in fresh.scalars.items() if amount
     }
-    assert set(node.with_affinity) == set(fresh.with_affinity)
-    assert set(node.with_required_anti_affinity) == set(fresh.with_required_anti_affinity)
     # QUIRK: (types.go) an evicted pod frees its ports, whoever else has them.
     assert node.used_ports() <= fresh.used_ports()
     for pod in node.pods:
@@ -106,7 +104,7 @@ def _check_nominations(state: State) -> None:
 
 def _check_indexes(state: State) -> None:
     """What was kept up is what would be built now."""
-    assert index_contents(state.index) == index_contents(PodIndex(state.nodes, state.strays))
+    assert index_contents(state.index) == index_contents(PodIndex(state.pods))
     used = Counter(f"{pod.namespace}/{name}" for node in state.nodes for pod in node.pods for name in pod.claim_names)
     assert state.users_of("") == used[""]
     assert dict(state.index.claims.used or {}) == used
@@ -116,7 +114,7 @@ def index_contents(index: PodIndex) -> object:
     """What the index says, with everything built, in a form that can be compared."""
     index.build()
     groups = {
-        (namespace, frozenset(group.labels.items())): (group.pods, group.terminating)
+        (namespace, tuple(group.labels.items())): (group.pods, group.terminating)
         for namespace in index.labels.namespaces()
         for group in index.labels.groups(namespace)
         if group.pods

@@ -8,16 +8,13 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from kwhatif.admission.pod_defaults import default_claim_spec, default_pod, default_rbd
-from kwhatif.admission.same import each
+from kwhatif.admission.same import each, with_parts
 from kwhatif.model.cluster import NAMESPACE_LABEL
 from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import Model, ObjectMeta
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
-from kwhatif.model.policy import (
-    LimitRange,
-    LimitRangeItem,
-)
+from kwhatif.model.policy import LimitRange, LimitRangeItem
 from kwhatif.model.resource import (
     EXACT_COUNT,
     DeviceRequest,
@@ -27,18 +24,8 @@ from kwhatif.model.resource import (
     ResourceClaimSpec,
     ResourceClaimTemplate,
 )
-from kwhatif.model.storage import (
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-)
-from kwhatif.model.workload import (
-    Deployment,
-    Namespace,
-    ReplicaSet,
-    ReplicationController,
-    StatefulSet,
-)
+from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from kwhatif.model.workload import Deployment, Namespace, ReplicaSet, ReplicationController, StatefulSet
 
 DEFAULT_NAMESPACE = "default"
 
@@ -53,11 +40,7 @@ def default_object(obj: T) -> T:
     resource = RESOURCES.get(type(obj))
     if resource is None or resource.namespaced == bool(meta.namespace):
         return filled
-    return _moved(filled, meta, DEFAULT_NAMESPACE if resource.namespaced else "")
-
-
-def _moved(obj: T, meta: ObjectMeta, namespace: str) -> T:
-    return replace(obj, metadata=replace(meta, namespace=namespace))
+    return replace(filled, metadata=replace(meta, namespace=DEFAULT_NAMESPACE if resource.namespaced else ""))
 
 
 def _namespace(namespace: Namespace) -> Namespace:
@@ -75,23 +58,18 @@ def _node(node: Node) -> Node:
 
 
 def _claim(claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
-    spec = default_claim_spec(claim.spec)
-    status = claim.status if claim.status.phase else replace(claim.status, phase="Pending")
-    return claim if spec is claim.spec and status is claim.status else replace(claim, spec=spec, status=status)
+    status = with_parts(claim.status, phase=claim.status.phase or "Pending")
+    return with_parts(claim, spec=default_claim_spec(claim.spec), status=status)
 
 
 def _volume(volume: PersistentVolume) -> PersistentVolume:
-    spec = volume.spec if volume.spec.volume_mode else replace(volume.spec, volume_mode="Filesystem")
-    if spec.rbd is not None and not spec.rbd.pool:
-        spec = replace(spec, rbd=default_rbd(spec.rbd))
-    status = volume.status if volume.status.phase else replace(volume.status, phase="Pending")
-    return volume if spec is volume.spec and status is volume.status else replace(volume, spec=spec, status=status)
+    rbd = None if volume.spec.rbd is None else default_rbd(volume.spec.rbd)
+    spec = with_parts(volume.spec, volume_mode=volume.spec.volume_mode or "Filesystem", rbd=rbd)
+    return with_parts(volume, spec=spec, status=with_parts(volume.status, phase=volume.status.phase or "Pending"))
 
 
 def _storage_class(storage_class: StorageClass) -> StorageClass:
-    return (
-        storage_class if storage_class.volume_binding_mode else replace(storage_class, volume_binding_mode="Immediate")
-    )
+    return with_parts(storage_class, volume_binding_mode=storage_class.volume_binding_mode or "Immediate")
 
 
 Scaled = TypeVar("Scaled", Deployment, ReplicaSet, StatefulSet)
@@ -109,12 +87,11 @@ def _replication_controller(controller: ReplicationController) -> ReplicationCon
         spec = replace(spec, replicas=1)
     if not spec.selector and spec.template is not None and spec.template.metadata.labels:
         spec = replace(spec, selector=spec.template.metadata.labels)
-    return controller if spec is controller.spec else replace(controller, spec=spec)
+    return with_parts(controller, spec=spec)
 
 
 def _limit_range(limits: LimitRange) -> LimitRange:
-    items = each(_limit_range_item, limits.spec.limits)
-    return limits if items is limits.spec.limits else replace(limits, spec=replace(limits.spec, limits=items))
+    return with_parts(limits, spec=with_parts(limits.spec, limits=each(_limit_range_item, limits.spec.limits)))
 
 
 def _limit_range_item(item: LimitRangeItem) -> LimitRangeItem:
@@ -129,28 +106,21 @@ def _limit_range_item(item: LimitRangeItem) -> LimitRangeItem:
 
 
 def _resource_claim(claim: ResourceClaim) -> ResourceClaim:
-    spec = _claim_spec(claim.spec)
-    return claim if spec is claim.spec else replace(claim, spec=spec)
+    return with_parts(claim, spec=_claim_spec(claim.spec))
 
 
 def _resource_claim_template(template: ResourceClaimTemplate) -> ResourceClaimTemplate:
-    spec = _claim_spec(template.spec.spec)
-    return template if spec is template.spec.spec else replace(template, spec=replace(template.spec, spec=spec))
+    return with_parts(template, spec=with_parts(template.spec, spec=_claim_spec(template.spec.spec)))
 
 
 def _claim_spec(spec: ResourceClaimSpec) -> ResourceClaimSpec:
-    requests = each(_device_request, spec.devices.requests)
-    return (
-        spec if requests is spec.devices.requests else replace(spec, devices=replace(spec.devices, requests=requests))
-    )
+    devices = with_parts(spec.devices, requests=each(_device_request, spec.devices.requests))
+    return with_parts(spec, devices=devices)
 
 
 def _device_request(request: DeviceRequest) -> DeviceRequest:
     exactly = _device_count(request.exactly) if request.exactly is not None else None
-    first_available = each(_device_count, request.first_available)
-    if exactly is request.exactly and first_available is request.first_available:
-        return request
-    return replace(request, exactly=exactly, first_available=first_available)
+    return with_parts(request, exactly=exactly, first_available=each(_device_count, request.first_available))
 
 
 Counted = TypeVar("Counted", ExactDeviceRequest, DeviceSubRequest)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from kwhatif.admission.same import each
+from kwhatif.admission.same import each, with_parts
 from kwhatif.model.affinity import (
     Affinity,
     PodAffinity,
@@ -32,9 +32,7 @@ def merge_label_keys(pod: Pod) -> Pod:
     labels = pod.metadata.labels
     affinity = _affinity(spec.affinity, labels) if spec.affinity else None
     spread = each(lambda constraint: _constraint(constraint, labels), spec.topology_spread_constraints)
-    if affinity is spec.affinity and spread is spec.topology_spread_constraints:
-        return pod
-    return replace(pod, spec=replace(spec, affinity=affinity, topology_spread_constraints=spread))
+    return with_parts(pod, spec=with_parts(spec, affinity=affinity, topology_spread_constraints=spread))
 
 
 def _has_keys(spec: PodSpec) -> bool:
@@ -51,32 +49,27 @@ def _has_keys(spec: PodSpec) -> bool:
 def _affinity(affinity: Affinity, labels: Labels) -> Affinity:
     near = _terms(affinity.pod_affinity, labels) if affinity.pod_affinity else None
     far = _terms(affinity.pod_anti_affinity, labels) if affinity.pod_anti_affinity else None
-    if near is affinity.pod_affinity and far is affinity.pod_anti_affinity:
-        return affinity
-    return replace(affinity, pod_affinity=near, pod_anti_affinity=far)
+    return with_parts(affinity, pod_affinity=near, pod_anti_affinity=far)
 
 
 def _terms(terms: PodAffinity, labels: Labels) -> PodAffinity:
     required = each(lambda term: _term(term, labels), terms.required)
     preferred = each(lambda weighted: _weighted(weighted, labels), terms.preferred)
-    if required is terms.required and preferred is terms.preferred:
-        return terms
-    return replace(terms, required=required, preferred=preferred)
+    return with_parts(terms, required=required, preferred=preferred)
 
 
 def _weighted(weighted: WeightedPodAffinityTerm, labels: Labels) -> WeightedPodAffinityTerm:
-    term = _term(weighted.pod_affinity_term, labels)
-    return weighted if term is weighted.pod_affinity_term else replace(weighted, pod_affinity_term=term)
+    return with_parts(weighted, pod_affinity_term=_term(weighted.pod_affinity_term, labels))
 
 
 def _term(term: PodAffinityTerm, labels: Labels) -> PodAffinityTerm:
     selector = _merged(term.label_selector, term.match_label_keys, term.mismatch_label_keys, labels)
-    return term if selector is term.label_selector else replace(term, label_selector=selector)
+    return with_parts(term, label_selector=selector)
 
 
 def _constraint(constraint: TopologySpreadConstraint, labels: Labels) -> TopologySpreadConstraint:
     selector = _merged(constraint.label_selector, constraint.match_label_keys, (), labels)
-    return constraint if selector is constraint.label_selector else replace(constraint, label_selector=selector)
+    return with_parts(constraint, label_selector=selector)
 
 
 def _merged(

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.admission.same import each
+from kwhatif.admission.same import each, with_parts
 from kwhatif.model.container import Container
 from kwhatif.model.job import CronJobSpec
 from kwhatif.model.meta import controller_of
@@ -22,28 +22,27 @@ def with_pod_images(pod: Pod, known: Pod | None = None) -> Pod:
     """The pod with some image in each container that the cluster has without one, for validation only."""
     if known is None and controller_of(pod.metadata) is None:
         return pod
-    spec = _with_images(pod.spec, pod.spec if known is None else known.spec)
-    return pod if spec is pod.spec else replace(pod, spec=spec)
+    return with_parts(pod, spec=_with_images(pod.spec, pod.spec if known is None else known.spec))
 
 
 def with_template_images(workload: Any, known: Any) -> Any:
-    """The same for the template of a workload; `known` is None for one that the cluster does not have."""
+    """The workload with some image in each container of its template that the cluster has without one.
+
+    `known` is the workload as the cluster has it; None: there is none of that name.
+    """
     if known is None and controller_of(workload.metadata) is None:
         return workload
-    spec = _with_spec_images(workload.spec, workload.spec if known is None else known.spec)
-    return workload if spec is workload.spec else replace(workload, spec=spec)
+    return with_parts(workload, spec=_with_spec_images(workload.spec, workload.spec if known is None else known.spec))
 
 
 def _with_spec_images(spec: Any, known: Any) -> Any:
     if isinstance(spec, CronJobSpec):
         job = _with_spec_images(spec.job_template.spec, known.job_template.spec)
-        return (
-            spec if job is spec.job_template.spec else replace(spec, job_template=replace(spec.job_template, spec=job))
-        )
+        return with_parts(spec, job_template=with_parts(spec.job_template, spec=job))
     if spec.template is None or known.template is None:
         return spec
     filled = _with_images(spec.template.spec, known.template.spec)
-    return spec if filled is spec.template.spec else replace(spec, template=replace(spec.template, spec=filled))
+    return with_parts(spec, template=with_parts(spec.template, spec=filled))
 
 
 def _with_images(spec: PodSpec, known: PodSpec) -> PodSpec:

@@ -7,14 +7,16 @@ here it is that of their names. Constraints of one LimitRange that iterate over 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
-from kwhatif.admission.denied import Denied, forbidden
-from kwhatif.admission.same import each
+from kwhatif.admission.outcome import Denied, forbidden
+from kwhatif.admission.same import each, with_parts
 from kwhatif.matching.requests import CPU, MEMORY, limited, requested
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.container import Container, ResourceList, ResourceRequirements
+from kwhatif.model.int64 import MAX_INT64
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import LimitRange, LimitRangeItem
 from kwhatif.model.quantity import Quantity, amounts, milli_value, value
@@ -22,7 +24,7 @@ from kwhatif.model.storage import PersistentVolumeClaim
 
 _CONTAINER, _POD, _CLAIM = "Container", "Pod", "PersistentVolumeClaim"
 #: Above that, milli-units would not fit into 64 bits (`resource.MaxMilliValue`).
-_MAX_MILLI_VALUE = (2**63 - 1) // 1000
+_MAX_MILLI_VALUE = MAX_INT64 // 1000
 
 Amounts = Mapping[str, int]
 Constraint = Callable[[str, str, Quantity, Amounts, Amounts], str | None]
@@ -46,15 +48,9 @@ def limit_ranges(namespace: str, cluster: Cluster) -> Sequence[LimitRange]:
 def fill_in_limits(pod: Pod, cluster: Cluster) -> Pod:
     """The pod with the default requests and limits of its namespace."""
     for limits in limit_ranges(pod.metadata.namespace, cluster):
-        defaults = _defaults(limits)
-
-        def fill(container: Container, defaults: ResourceRequirements = defaults) -> Container:
-            return _fill(container, defaults)
-
-        spec = pod.spec
+        fill, spec = partial(_fill, _defaults(limits)), pod.spec
         containers, init_containers = each(fill, spec.containers), each(fill, spec.init_containers)
-        if containers is not spec.containers or init_containers is not spec.init_containers:
-            pod = replace(pod, spec=replace(spec, containers=containers, init_containers=init_containers))
+        pod = with_parts(pod, spec=with_parts(spec, containers=containers, init_containers=init_containers))
     return pod
 
 
@@ -68,7 +64,7 @@ def _defaults(limits: LimitRange) -> ResourceRequirements:
     return ResourceRequirements(requests=requests, limits=ceilings)
 
 
-def _fill(container: Container, defaults: ResourceRequirements) -> Container:
+def _fill(defaults: ResourceRequirements, container: Container) -> Container:
     own = container.resources
     if defaults.requests.keys() <= own.requests.keys() and defaults.limits.keys() <= own.limits.keys():
         return container
@@ -89,7 +85,7 @@ def check_limits(pod: Pod, cluster: Cluster) -> Denied | None:
 
 
 def check_claim_limits(claim: PersistentVolumeClaim, cluster: Cluster) -> Denied | None:
-    """The same for the storage that a claim requests."""
+    """The refusal of a claim that requests more storage, or less, than its namespace allows."""
     requests = amounts(claim.spec.resources.requests)
     for limits in limit_ranges(claim.metadata.namespace, cluster):
         items = [item for item in limits.spec.limits if item.type == _CLAIM]

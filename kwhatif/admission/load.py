@@ -11,7 +11,7 @@ from kwhatif.admission.defaults import default_object
 from kwhatif.admission.disruption import SyncFailed, budget_status
 from kwhatif.admission.label_keys import merge_label_keys
 from kwhatif.admission.pod_defaults import says_everything
-from kwhatif.admission.pod_level import complete_pod_level, without_disabled, without_pod_level
+from kwhatif.admission.pod_level import complete_pod_level, default_before_plugins
 from kwhatif.admission.priority import PriorityClasses, resolve_priority
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.lacking import UnknownPriorityClass
@@ -46,8 +46,7 @@ def admit(cluster: Cluster, pods: Iterable[str] | None = None) -> list[Caveat]:
     gates = cluster.gates
 
     def stored(pod: Pod) -> Pod:
-        pod = without_disabled(pod, gates)
-        pod = complete_pod_level(without_pod_level(pod, gates, default_object), gates)
+        pod = complete_pod_level(default_before_plugins(pod, gates, default_object), gates)
         pod = merge_label_keys(pod)
         if pod.spec.priority is not None and pod.spec.preemption_policy:
             return pod

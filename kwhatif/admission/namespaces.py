@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from kwhatif.admission.denied import Denied, forbidden
+from kwhatif.admission.outcome import Denied, forbidden
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.workload import Namespace
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.denied import Denied
 from kwhatif.admission.limit_ranger import check_claim_limits
 from kwhatif.admission.namespaces import check_namespace
-from kwhatif.admission.outcome import AdmissionStep, Admitted, run_steps
+from kwhatif.admission.outcome import AdmissionStep, Admitted, Denied, run_steps
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.matching.volumes import has_class
 from kwhatif.model.cluster import Cluster
@@ -34,16 +33,7 @@ def admit_claim(
 
 def complete_claim(claim: PersistentVolumeClaim, cluster: Cluster) -> PersistentVolumeClaim:
     """The claim with all that admission adds, whether or not it would be let in."""
-    return _classify(_default(claim, cluster), cluster)
-
-
-def _default(claim: PersistentVolumeClaim, cluster: Cluster) -> PersistentVolumeClaim:
-    del cluster
-    return default_object(claim)
-
-
-def _in_namespace(claim: PersistentVolumeClaim, cluster: Cluster) -> PersistentVolumeClaim | Denied:
-    return check_namespace(claim, cluster) or claim
+    return _classify(default_object(claim), cluster)
 
 
 def _classify(claim: PersistentVolumeClaim, cluster: Cluster) -> PersistentVolumeClaim:
@@ -64,7 +54,7 @@ def _default_class(cluster: Cluster) -> str | None:
 
 
 _STEPS: tuple[AdmissionStep[PersistentVolumeClaim], ...] = (
-    AdmissionStep("Defaults", _default),
-    AdmissionStep("NamespaceLifecycle", _in_namespace),
+    AdmissionStep("Defaults", lambda claim, _: default_object(claim)),
+    AdmissionStep("NamespaceLifecycle", lambda claim, cluster: check_namespace(claim, cluster) or claim),
     AdmissionStep("DefaultStorageClass", _classify),
 )

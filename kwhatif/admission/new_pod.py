@@ -15,13 +15,12 @@ from msgspec.structs import replace
 from kwhatif.admission.changes import changes_between
 from kwhatif.admission.default_tolerations import add_default_tolerations
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.denied import Denied, forbidden
 from kwhatif.admission.label_keys import merge_label_keys
 from kwhatif.admission.left_out import with_pod_images
 from kwhatif.admission.limit_ranger import check_limits, fill_in_limits
 from kwhatif.admission.namespaces import check_namespace
-from kwhatif.admission.outcome import AdmissionStep, Admitted, run_steps
-from kwhatif.admission.pod_level import complete_pod_level, without_disabled, without_pod_level
+from kwhatif.admission.outcome import AdmissionStep, Admitted, Denied, forbidden, run_steps
+from kwhatif.admission.pod_level import complete_pod_level, default_before_plugins
 from kwhatif.admission.priority import PriorityClasses, admit_priority, resolve_priority
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.admission.runtime_class import apply_runtime_class, check_overhead
@@ -40,9 +39,10 @@ def admit_pod(pod: Pod, cluster: Cluster, usage: QuotaUsage) -> Admitted[Pod] | 
 def admit_replicas(
     pod: Pod, names: Sequence[str], cluster: Cluster, usage: QuotaUsage
 ) -> Iterator[Admitted[Pod] | Denied]:
-    """The same for pods that differ in nothing but their names; it costs little more than admitting one.
+    """What the API server makes of pods that differ in nothing but their names, one after the other.
 
-    Where the API server makes the names (`generateName`), `pod` has none yet.
+    It costs little more than admitting one. Each is charged to `usage` when the caller asks for it. Where the API
+    server makes the names (`generateName`), `pod` has none yet.
     """
     prepared = run_steps(_STEPS, pod, cluster)
     if isinstance(prepared, Denied):
@@ -69,7 +69,7 @@ class ReplicaAdmission:
         self._last: tuple[PodSpec, tuple[object, ...], Admitted[Pod]] | None = None
 
     def admit(self, pod: Pod, cluster: Cluster, usage: QuotaUsage) -> Admitted[Pod] | Denied:
-        """See `admit_pod`."""
+        """What the API server makes of the pod, or why it refuses it; the pod is charged to `usage`."""
         meta, last = pod.metadata, self._last
         like = replace(meta, name="", uid=""), pod.status, *map(cluster.generation, _READ)
         if last is None or last[0] is not pod.spec or last[1] != like:
@@ -94,7 +94,7 @@ def stored_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:
     A number in `spec.priority` is taken as it stands. Only a class that is not there is refused: without a number the
     priority would not be known.
     """
-    classes = cluster.derived(_priority_classes, PriorityClass)
+    classes = _classes_of(cluster)
     pod = _complete(_default(pod, cluster), cluster)
     if classes.lacks(pod):
         return forbidden(pod, f"no PriorityClass with name {pod.spec.priority_class_name} was found")
@@ -102,38 +102,29 @@ def stored_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:
 
 
 def _default(pod: Pod, cluster: Cluster) -> Pod:
-    return without_pod_level(without_disabled(pod, cluster.gates), cluster.gates, default_object)
+    return default_before_plugins(pod, cluster.gates, default_object)
 
 
 def _complete(pod: Pod, cluster: Cluster) -> Pod:
     return complete_pod_level(pod, cluster.gates)
 
 
-def _in_namespace(pod: Pod, cluster: Cluster) -> Pod | Denied:
-    return check_namespace(pod, cluster) or pod
-
-
 def _priority_classes(cluster: Cluster) -> PriorityClasses:
     return PriorityClasses(cluster.all(PriorityClass).values())
 
 
-def _prioritize(pod: Pod, cluster: Cluster) -> Pod | Denied:
-    return admit_priority(pod, cluster.derived(_priority_classes, PriorityClass))
-
-
-def _tolerate(pod: Pod, cluster: Cluster) -> Pod:
-    del cluster
-    return add_default_tolerations(pod)
+def _classes_of(cluster: Cluster) -> PriorityClasses:
+    return cluster.derived(_priority_classes, PriorityClass)
 
 
 #: The kinds that the steps, and what follows them, look at; quotas aside.
 _READ = (LimitRange, Namespace, PriorityClass, RuntimeClass)
 _STEPS: tuple[AdmissionStep[Pod], ...] = (
     AdmissionStep("Defaults", _default),
-    AdmissionStep("NamespaceLifecycle", _in_namespace),
+    AdmissionStep("NamespaceLifecycle", lambda pod, cluster: check_namespace(pod, cluster) or pod),
     AdmissionStep("LimitRanger", fill_in_limits),
-    AdmissionStep("Priority", _prioritize),
-    AdmissionStep("DefaultTolerationSeconds", _tolerate),
+    AdmissionStep("Priority", lambda pod, cluster: admit_priority(pod, _classes_of(cluster))),
+    AdmissionStep("DefaultTolerationSeconds", lambda pod, _: add_default_tolerations(pod)),
     AdmissionStep("RuntimeClass", apply_runtime_class),
     AdmissionStep("PodLevelResources", _complete),
 )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.denied import Denied, kind_of
 from kwhatif.admission.left_out import with_template_images
 from kwhatif.admission.namespaces import check_namespace
+from kwhatif.admission.outcome import Denied
 from kwhatif.admission.validation.workload import validate_workload
 from kwhatif.admission.validation.workload_update import validate_workload_update
 from kwhatif.model.cluster import Cluster, key_of
@@ -18,5 +18,5 @@ def check_workload(workload: Workload, cluster: Cluster) -> Denied | None:
     known = cluster.get(type(workload), key_of(workload))
     workload = with_template_images(workload, known)
     if known is not None:
-        return validate_workload_update(workload, known, kind_of(workload))
-    return check_namespace(workload, cluster) or validate_workload(workload, kind_of(workload))
+        return validate_workload_update(workload, known)
+    return check_namespace(workload, cluster) or validate_workload(workload)

@@ -1,4 +1,4 @@
-"""What becomes of a new object: `Admitted`, or `Denied`."""
+"""What becomes of an object that somebody wants to create: `Admitted`, or `Denied` in the API server's exact words."""
 
 from __future__ import annotations
 
@@ -8,11 +8,35 @@ from typing import Generic, NamedTuple, TypeVar
 import msgspec
 
 from kwhatif.admission.changes import FieldChange, changes_between
-from kwhatif.admission.denied import Denied
-from kwhatif.model.cluster import Cluster
+from kwhatif.model.cluster import Cluster, KubernetesObject
+from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import Model
 
 T = TypeVar("T", bound=Model)
+
+
+class Denied(msgspec.Struct, frozen=True):
+    """The object would not be created; `message` is what the API server answers."""
+
+    message: str
+
+
+def forbidden(obj: KubernetesObject, reason: str) -> Denied:
+    """An admission plugin's refusal (`admission.NewForbidden`)."""
+    name = obj.metadata.name or obj.metadata.generate_name or "Unknown"
+    return Denied(f'{resource_of(obj)} "{name}" is forbidden: {reason}')
+
+
+def resource_of(obj: KubernetesObject) -> str:
+    """Plural and group, as refusals by admission name them: `deployments.apps`."""
+    known = RESOURCES[type(obj)]
+    return f"{known.plural}.{known.group}".rstrip(".")
+
+
+def kind_of(obj: KubernetesObject) -> str:
+    """Kind and group, as refusals by validation name them: `Deployment.apps`."""
+    known = RESOURCES[type(obj)]
+    return f"{known.kind}.{known.group}".rstrip(".")
 
 
 class Admitted(msgspec.Struct, Generic[T], frozen=True):

@@ -7,26 +7,22 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from kwhatif.admission.pod_level import default_pod_level
-from kwhatif.admission.same import each
+from kwhatif.admission.same import each, with_parts
+from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.container import Container, ContainerPort, ResourceRequirements
 from kwhatif.model.disks import RBD
 from kwhatif.model.pod import Pod, PodSpec, PodTemplateSpec
 from kwhatif.model.storage import PersistentVolumeClaimSpec
 from kwhatif.model.volume import Volume
 
-DEFAULT_SCHEDULER_NAME = "default-scheduler"
-
 
 def default_pod(pod: Pod) -> Pod:
     """The pod with what the API server fills in; the same object when nothing is missing."""
     before = pod.spec
-    spec = _default_parts(before)
+    spec = _each_container(before, _default_host_container if before.host_network else _default_container)
     if spec.resources is not None:
         spec = default_pod_level(spec, spec.resources)
-    if not spec.scheduler_name:
-        spec = replace(spec, scheduler_name=DEFAULT_SCHEDULER_NAME)
-    if not spec.restart_policy:
-        spec = replace(spec, restart_policy="Always")
+    spec = _default_names(spec)
     return pod if spec is before else replace(pod, spec=spec)
 
 
@@ -55,17 +51,14 @@ def says_everything(pod: Pod) -> bool:
 
 def default_template(template: PodTemplateSpec) -> PodTemplateSpec:
     """A template with its defaults: requests, and ports of the node, are filled in when pods are made of it."""
-    spec = _each_container(template.spec, _default_ports)
-    spec = replace(
-        spec,
-        scheduler_name=spec.scheduler_name or DEFAULT_SCHEDULER_NAME,
-        restart_policy=spec.restart_policy or "Always",
-    )
-    return replace(template, spec=spec)
+    return with_parts(template, spec=_default_names(_each_container(template.spec, _default_ports)))
 
 
-def _default_parts(spec: PodSpec) -> PodSpec:
-    return _each_container(spec, _default_host_container if spec.host_network else _default_container)
+def _default_names(spec: PodSpec) -> PodSpec:
+    if spec.scheduler_name and spec.restart_policy:
+        return spec
+    scheduler_name, restart_policy = spec.scheduler_name or DEFAULT_SCHEDULER, spec.restart_policy or "Always"
+    return replace(spec, scheduler_name=scheduler_name, restart_policy=restart_policy)
 
 
 def _each_container(spec: PodSpec, default: Callable[[Container], Container]) -> PodSpec:
@@ -81,20 +74,20 @@ def _each_container(spec: PodSpec, default: Callable[[Container], Container]) ->
 
 
 def _default_container(container: Container) -> Container:
-    container = _default_ports(container)
+    ports = each(_default_port, container.ports) if container.ports else container.ports
     resources = _default_requests(container.resources)
-    return container if resources is container.resources else replace(container, resources=resources)
+    if ports is container.ports and resources is container.resources:
+        return container
+    return replace(container, ports=ports, resources=resources)
 
 
 def _default_ports(container: Container) -> Container:
-    ports = each(_default_port, container.ports) if container.ports else container.ports
-    return container if ports is container.ports else replace(container, ports=ports)
+    return with_parts(container, ports=each(_default_port, container.ports))
 
 
 def _default_host_container(container: Container) -> Container:
     container = _default_container(container)
-    ports = each(_default_host_port, container.ports)
-    return container if ports is container.ports else replace(container, ports=ports)
+    return with_parts(container, ports=each(_default_host_port, container.ports))
 
 
 def _default_requests(resources: ResourceRequirements) -> ResourceRequirements:
@@ -119,16 +112,14 @@ def _default_host_port(port: ContainerPort) -> ContainerPort:
 
 
 def _default_volume(volume: Volume) -> Volume:
-    if volume.rbd is not None and not volume.rbd.pool:
-        return replace(volume, rbd=default_rbd(volume.rbd))
+    if volume.rbd is not None:
+        volume = with_parts(volume, rbd=default_rbd(volume.rbd))
     ephemeral = volume.ephemeral
     if ephemeral is None or ephemeral.volume_claim_template is None:
         return volume
     template = ephemeral.volume_claim_template
-    spec = default_claim_spec(template.spec)
-    if spec is template.spec:
-        return volume
-    return replace(volume, ephemeral=replace(ephemeral, volume_claim_template=replace(template, spec=spec)))
+    template = with_parts(template, spec=default_claim_spec(template.spec))
+    return with_parts(volume, ephemeral=with_parts(ephemeral, volume_claim_template=template))
 
 
 def default_rbd(rbd: RBD) -> RBD:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from kwhatif.admission.same import with_parts
 from kwhatif.gates import Gates
 from kwhatif.matching.requests import CPU, HUGEPAGES_PREFIX, MEMORY, is_pod_level_resource, limited, requested
 from kwhatif.model.container import ResourceRequirements
@@ -23,8 +24,13 @@ def without_disabled(pod: Pod, gates: Gates) -> Pod:
     return _with(pod, None)
 
 
-def without_pod_level(pod: Pod, gates: Gates, default: Callable[[Pod], Pod]) -> Pod:
-    """What `default` makes of the pod; its own resources stay as they are if they are filled in later."""
+def default_before_plugins(pod: Pod, gates: Gates, default: Callable[[Pod], Pod]) -> Pod:
+    """What `default` makes of the pod before any admission plugin has seen it.
+
+    Resources of the pod as a whole are dropped where they are disabled. Where they are filled in after the plugins,
+    they stay as they are.
+    """
+    pod = without_disabled(pod, gates)
     resources = pod.spec.resources
     if resources is None or _AFTER_PLUGINS not in gates:
         return default(pod)
@@ -45,9 +51,7 @@ def complete_pod_level(pod: Pod, gates: Gates) -> Pod:
         if everywhere and name not in limits and is_pod_level_resource(name):
             asked = amounts({name: requests[name]})[name]
             limits[name] = str(max(together[name], asked))
-    if limits == resources.limits and requests == resources.requests:
-        return pod
-    return _with(pod, replace(resources, limits=limits, requests=requests))
+    return with_parts(pod, spec=_with_amounts(pod.spec, resources, limits, requests))
 
 
 def default_pod_level(spec: PodSpec, resources: ResourceRequirements) -> PodSpec:
@@ -55,9 +59,15 @@ def default_pod_level(spec: PodSpec, resources: ResourceRequirements) -> PodSpec
     if not (resources.limits or resources.requests):
         return spec
     limits = _with_huge_pages(spec, resources)
-    if not limits:
-        return spec
-    requests = _with_requests(spec, resources, limits)
+    return _with_amounts(spec, resources, limits, _with_requests(spec, resources, limits)) if limits else spec
+
+
+def _with_amounts(
+    spec: PodSpec,
+    resources: ResourceRequirements,
+    limits: dict[str, QuantityText],
+    requests: dict[str, QuantityText],
+) -> PodSpec:
     if limits == resources.limits and requests == resources.requests:
         return spec
     return replace(spec, resources=replace(resources, limits=limits, requests=requests))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.admission.denied import Denied, forbidden
+from kwhatif.admission.outcome import Denied, forbidden
 from kwhatif.matching.requests import resource_nanos
 from kwhatif.matching.tolerations import NO_EXECUTE
 from kwhatif.model.affinity import Toleration

@@ -6,9 +6,14 @@ A cluster's pods are already as the API server stores them, so nearly always not
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from kwhatif.model.meta import Model
 
 T = TypeVar("T")
+Whole = TypeVar("Whole", bound=Model)
 
 
 def each(change: Callable[[T], T], items: tuple[T, ...]) -> tuple[T, ...]:
@@ -17,3 +22,14 @@ def each(change: Callable[[T], T], items: tuple[T, ...]) -> tuple[T, ...]:
         if change(item) is not item:
             return tuple(map(change, items))
     return items
+
+
+def with_parts(whole: Whole, **parts: Any) -> Whole:
+    """`whole` with these values in its fields; `whole` itself when it holds the very same objects already.
+
+    What every container of every pod passes through compares by hand instead: that takes half the time.
+    """
+    for field, part in parts.items():
+        if getattr(whole, field) is not part:
+            return replace(whole, **parts)
+    return whole

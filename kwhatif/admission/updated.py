@@ -12,7 +12,10 @@ from kwhatif.model.storage import PersistentVolume
 
 
 def updated(obj: Any, cluster: Cluster) -> Any:
-    """The object with that; a budget that says something else has no status until somebody works it out."""
+    """The object with its status in the cluster, and a volume with its claim.
+
+    A budget that asks for something else than before has no status until somebody works it out.
+    """
     known = cluster.get(type(obj), key_of(obj))
     if known is None:
         return obj

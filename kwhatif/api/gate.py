@@ -22,7 +22,7 @@ from kwhatif.whatif.loaded.session import Session
 from kwhatif.workloads.rolling.update import Rollout
 
 if TYPE_CHECKING:
-    from kwhatif.policy.rules import Fragile
+    from kwhatif.policy.aftermath import Fragile
 
 
 def find_policy(folder: PathLike | None = None) -> str | None:

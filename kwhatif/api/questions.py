@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Unpack
+from typing import Unpack
 
 from msgspec.structs import replace
 
@@ -17,15 +17,6 @@ from kwhatif.sources.manifests.named import require_namespace
 from kwhatif.whatif.judging.judge import judge
 from kwhatif.whatif.judging.question import Question
 from kwhatif.whatif.loaded.session import Session
-
-
-class _How(NamedTuple):
-    """How `schedule` and `preempt` judge."""
-
-    alone: bool
-    admission: bool
-    aftermath: bool
-    described: int | None
 
 
 def schedule(
@@ -54,8 +45,8 @@ def schedule(
         InputError: with every problem of the manifests.
         ValueError: a template path is malformed, or `validation` is none of those words.
     """
-    how = _How(alone=alone, admission=admission, aftermath=aftermath, described=described)
-    return _answer(session, "schedule", manifests, options, how)
+    question = Question(alone=alone, admission=admission, full=True, described=described)
+    return _answer(session, "schedule", manifests, options, question, aftermath=aftermath)
 
 
 def preempt(
@@ -75,16 +66,15 @@ def preempt(
         InputError: with every problem of the manifests; without them, if there is no such namespace.
         ValueError: a template path is malformed, or `validation` is none of those words.
     """
-    how = _How(alone=alone, admission=admission, aftermath=aftermath, described=described)
+    question = Question(alone=alone, admission=admission, full=True, described=described)
     if manifests:
-        return _answer(session, "preempt", manifests, options, how)
+        return _answer(session, "preempt", manifests, options, question, aftermath=aftermath)
     require_session(session, "preempt")
     require_known(options, ManifestOptions, "preempt")
     namespace = options.get("namespace") or ""
     require_namespace(namespace, session.cluster)
     with rare_garbage_collection():
-        question = Question(pending_in=namespace, alone=alone, admission=admission, full=True, described=described)
-        return _judged(session, "preempt", question, how)
+        return _judged(session, "preempt", replace(question, pending_in=namespace), aftermath=aftermath)
 
 
 def _answer(
@@ -92,31 +82,26 @@ def _answer(
     command: str,
     manifests: Sequence[Source],
     options: ManifestOptions,
-    how: _How,
+    question: Question,
+    *,
+    aftermath: bool,
 ) -> Report:
+    """The answer about these manifests; `question` is how they are judged."""
     require_asked(session, manifests, command)
     require_known(options, ManifestOptions, command)
     inputs = named_inputs(manifests, "manifest")
-    asked, paths = read_manifests(session, inputs, options, stored=not how.admission)
+    asked, paths = read_manifests(session, inputs, options, stored=not question.admission)
     asked.require_sound()
-    question = Question(
-        applied=asked.applied,
-        template_paths=paths,
-        alone=how.alone,
-        admission=how.admission,
-        full=True,
-        described=how.described,
-        caveats=asked.caveats,
-    )
+    question = replace(question, applied=asked.applied, template_paths=paths, caveats=asked.caveats)
     with rare_garbage_collection():
-        report = _judged(session, command, question, how)
+        report = _judged(session, command, question, aftermath=aftermath)
     require_no_problems(report)
     return report
 
 
-def _judged(session: Session, command: str, question: Question, how: _How) -> Report:
+def _judged(session: Session, command: str, question: Question, *, aftermath: bool) -> Report:
     answer = judge(session, question)
-    if not how.aftermath:
+    if not aftermath:
         return worded(answer.report(session, command))
     from kwhatif.whatif.story.aftermath import aftermath as aftermath_of
 

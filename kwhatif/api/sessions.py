@@ -190,7 +190,7 @@ def edited_by(
     namespace: str | None,
     option: str,
 ) -> Session:
-    """See `edited`; `option` is what an edit is called in errors."""
+    """The session after these edits, as `edited` returns it; `option` is what an edit is called in errors."""
     require_session(session, "edited")
     require_edits(edits, option)
     from kwhatif.sources.manifests.edits import read_edit_files, read_edits

@@ -23,9 +23,10 @@ from kwhatif.model.pod import Pod
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-#: Of so many nodes in all verdicts are kept: with more, signatures that were not asked for longest are forgotten.
+#: Verdicts of so many nodes in all are kept: with more, signatures that were asked for longest ago are forgotten.
 _KEPT_NODES = 500_000
-#: And of at least, and at most, so many signatures.
+#: At least so many signatures are kept, however large the cluster is: that of the workload whose pods are placed one
+#: after another, and that of one whose pods come in between. And at most so many, however small it is.
 _KEPT, _MOST = 2, 1000
 
 
@@ -76,7 +77,7 @@ def _unconditional(pod: Pod) -> Pod:
 
 
 class BatchCache:
-    """See the package."""
+    """What attempts on one state have found, by signature; the package says what of it holds for how long."""
 
     def __init__(
         self,

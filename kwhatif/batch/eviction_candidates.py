@@ -178,13 +178,9 @@ class EvictionCandidates:
         selector = self._budgets.selector(budget)
         if selector is None:
             return
-        namespace, index = budget.partition("/")[0], snapshot.index
-        pair = selector.pair
-        groups = index.labels.groups(namespace) if pair is None else index.labels.groups_with(namespace, pair)
         guarded = Counter[str]()
-        for group in groups:
-            if selector.matches(group.labels):
-                guarded.update(group.pods)
+        for group in snapshot.index.labels.matching(budget.partition("/")[0], selector):
+            guarded.update(group.pods)
         for name, number in guarded.items():
             if number <= allowed or name not in self._classes:
                 continue

@@ -13,7 +13,7 @@ from functools import partial
 from typing import NamedTuple
 
 from kwhatif.batch.ranked_nodes import RankedNodes, all_ties
-from kwhatif.framework.by_shape import Alike
+from kwhatif.framework.by_shape import ask_each
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.filters import NamedFilter
 from kwhatif.framework.incremental import Incremental, node_class
@@ -113,7 +113,7 @@ class FeasibleNodes:
         self._has_shared = bool(self._filters(local=False))
 
     def _filters(self, *, local: bool) -> list[NamedFilter]:
-        """Those that look at nothing beyond the node, or the others."""
+        """The filters that look at nothing beyond the node (`local`), or those that do."""
         return [named for named in self._cycle.filters if (named[1].reads < Reads.CLUSTER) is local]
 
     def fork(self, cycle: Cycle, scores: Scores) -> FeasibleNodes:
@@ -176,9 +176,8 @@ class FeasibleNodes:
 
     def _keys(self, nodes: Sequence[NodeInfo], raw: Mapping[str, list[int]]) -> Iterable[Hashable]:
         """The groups of nodes that pass the filters; `raw` are their scores that hang on no other node."""
-        alike = Alike[Hashable](nodes)
         classes: list[Iterable[Hashable]] = [
-            alike.ask(filter_, partial(node_class, filter_)) for _, filter_ in self._filters(local=False)
+            ask_each(nodes, filter_, partial(node_class, filter_)) for _, filter_ in self._filters(local=False)
         ]
         nominated = self._cycle.snapshot.nominated
         if nominated:
@@ -186,7 +185,7 @@ class FeasibleNodes:
             classes.append([node.name if node.name in nominated and on_node(node) else "" for node in nodes])
         for name, scorer, _ in self._graded:
             by_class = scorer.reads is Reads.CLUSTER
-            classes.append(alike.ask(scorer, partial(node_class, scorer)) if by_class else raw[name])
+            classes.append(ask_each(nodes, scorer, partial(node_class, scorer)) if by_class else raw[name])
         return zip(*classes, strict=True) if classes else [()] * len(nodes)
 
     # --- the best ------------------------------------------------------------------------------------

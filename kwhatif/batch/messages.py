@@ -45,7 +45,7 @@ def post_filter_message(cycle: Cycle, why: str) -> str | None:
 
 
 def not_helpful(current: Sequence[ClassVerdicts], total: int) -> str:
-    """As the evaluator says it."""
+    """Why evicting pods helps on none of so many nodes, in the evaluator's words."""
     refusals: Counter[str] = Counter()
     tried = sum(verdicts.count_refusals(refusals) for verdicts in current)
     for reason in NOT_HELPFUL.reasons:

@@ -34,11 +34,11 @@ class ClassVerdicts:
         #: What keeps the pod out.
         self.objections: Overlay[str, Verdict] = Overlay()
         #: Of how many nodes a plugin says so.
-        self._counts: dict[tuple[str, Reasons], int] = {}
+        self._counts = Counter[tuple[str, Reasons]]()
         #: Why evicting pods does not help, where that was tried.
         self._refusals: Overlay[str, Reasons] = Overlay()
         #: On how many nodes it does not help for these reasons.
-        self._refused: dict[Reasons, int] = {}
+        self._refused = Counter[Reasons]()
 
     def copy(self) -> ClassVerdicts:
         """An independent copy."""
@@ -70,14 +70,13 @@ class ClassVerdicts:
             self.feasible.add(name)
         else:
             self.objections.put(name, objection)
-            said = _said(objection)
-            self._counts[said] = self._counts.get(said, 0) + 1
+            self._counts[_said(objection)] += 1
         if isinstance(found, Candidate):
             self.candidates.put(name, found)
         elif found is not None:
             reasons = found.status.reasons
             self._refusals.put(name, reasons)
-            self._refused[reasons] = self._refused.get(reasons, 0) + 1
+            self._refused[reasons] += 1
         self.order.put(name, found.rank if isinstance(found, Candidate) else None)
 
     def count_reasons(self, counts: Counter[str]) -> None:
@@ -95,7 +94,7 @@ class ClassVerdicts:
 
     @property
     def plugins(self) -> Iterator[str]:
-        """Those that object to any of the nodes."""
+        """The plugins that object to any of the nodes."""
         return (plugin for (plugin, _), number in self._counts.items() if number and plugin)
 
     def forget(self, name: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable
 from copy import copy
 from functools import partial
 from heapq import heapify, heappop, heappush, merge
@@ -32,6 +33,8 @@ class RankedNodes(Generic[AnyRank]):
         self._front: list[tuple[AnyRank, str, int]] = [(rank, name, 0) for rank, name in self._heap[:1]]
         #: Ranks that came later. Here, too, what is out of date is dropped when it comes up.
         self._later: list[tuple[AnyRank, str]] = []
+        #: How many nodes have each rank; none that no node has.
+        self._numbers: Overlay[AnyRank, int] = Overlay(Counter(ranks.values()))
         self._begin(Overlay(ranks))
 
     def _begin(self, ranks: Overlay[str, AnyRank]) -> None:
@@ -48,6 +51,7 @@ class RankedNodes(Generic[AnyRank]):
         """An independent copy; earlier moments stay with this one."""
         other: RankedNodes[AnyRank] = copy(self)
         other._front, other._later = self._front.copy(), self._later.copy()
+        other._numbers = self._numbers.fork()
         other._begin(self._ranks.fork())
         return other
 
@@ -57,14 +61,25 @@ class RankedNodes(Generic[AnyRank]):
 
     def put(self, name: str, rank: AnyRank | None) -> None:
         """From now on the node has this rank; None: none."""
-        if rank == self._ranks.get(name):
+        before = self._ranks.get(name)
+        if rank == before:
             return
         self._changes.append((name, rank))
+        if before is not None:
+            self._count(before, -1)
         if rank is None:
             self._ranks.pop(name)
         else:
+            self._count(rank, 1)
             self._ranks.put(name, rank)
             heappush(self._later, (rank, name))
+
+    def _count(self, rank: AnyRank, amount: int) -> None:
+        number = self._numbers.get(rank, 0) + amount
+        if number:
+            self._numbers.put(rank, number)
+        else:
+            self._numbers.pop(rank)
 
     def best(self) -> tuple[AnyRank, str] | None:
         """The best rank, and the first node that has it."""
@@ -84,33 +99,7 @@ class RankedNodes(Generic[AnyRank]):
     def is_tied(self) -> bool:
         """Whether more than one node has the best rank."""
         best = self.best()
-        if best is None:
-            return False
-        front, ranks = self._front, self._ranks
-        places = [0]
-        while places:  # those in front are a heap themselves, and each is the best of a part of the heap at the start
-            place = places.pop()
-            if place >= len(front) or front[place][0] != best[0]:
-                continue
-            rank, name, part = front[place]
-            if name != best[1] and ranks.get(name) == rank:
-                return True
-            if self._has_equal(best, self._heap, [2 * part + 1, 2 * part + 2]):
-                return True
-            places += (2 * place + 1, 2 * place + 2)
-        return self._has_equal(best, self._later, [0])
-
-    def _has_equal(self, best: tuple[AnyRank, str], heap: Sequence[tuple[AnyRank, str]], places: list[int]) -> bool:
-        """Whether another node of the heap, from these places on, has the rank."""
-        while places:
-            place = places.pop()
-            if place >= len(heap) or heap[place][0] != best[0]:
-                continue
-            name = heap[place][1]
-            if name != best[1] and self._ranks.get(name) == best[0]:
-                return True
-            places += (2 * place + 1, 2 * place + 2)
-        return False
+        return best is not None and self._numbers[best[0]] > 1
 
     # --- ties ----------------------------------------------------------------------------------------
 

@@ -73,7 +73,7 @@ class EngineProgram(NamedTuple):
     """An expression that can be evaluated."""
 
     expression: Any
-    #: See `rewrite`.
+    #: The overloads that have become operators, by operator: errors name the overload (`rewrite`).
     operators: Mapping[str, str]
 
     def evaluate(self, variables: dict[str, Any]) -> Value:

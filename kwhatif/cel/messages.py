@@ -31,7 +31,8 @@ _REGEX_ERRORS = {
 
 _NUMBERS = {"int64", "uint64", "double"}
 _RECEIVERS = {"google.protobuf.Timestamp", "google.protobuf.Duration", "timestamp", "duration", "string"}
-#: Operator -> types of the left operand that have it, for whatever is on the right, or that receive every message.
+#: Operator -> types of the left operand with which cel-go's message does not name the operator: those that have it for
+#: some right operand, and those to which every function may be sent.
 _OPERANDS = {
     "_+_": _NUMBERS | _RECEIVERS | {"list"},
     "_-_": _NUMBERS | _RECEIVERS,

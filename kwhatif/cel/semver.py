@@ -7,9 +7,12 @@ import struct
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from kwhatif.model.int64 import MAX_UINT64
+
 _DIGITS = re.compile(r"[0-9]*")
 _IDENTIFIER = re.compile(r"[-0-9A-Za-z]+")
-_MAX_NUMBER = 2**64 - 1
+#: No larger number fits into 64 bits; Python does not even read thousands of digits.
+_MOST_DIGITS = 20
 _NUMBERS = struct.Struct(">QQQ")
 
 # The key orders bytewise as the versions do, which lets the CEL engine compare versions without calling Python.
@@ -35,7 +38,13 @@ class Semver:
 
     @staticmethod
     def parse_normalized(text: str) -> Semver:
-        """Like `parse`, but forgives a leading "v", leading zeroes, and missing minor and patch numbers."""
+        """The version that `text` denotes where a leading "v", leading zeroes, and missing numbers are forgiven.
+
+        Missing may be the patch number, or that and the minor one: they are 0.
+
+        Raises:
+            ValueError: in upstream's words, when it denotes none.
+        """
         parts = [_without_leading_zeroes(part) for part in text.removeprefix("v").split(".", 2)]
         if len(parts) < 3 and re.search(r"[+-]", parts[-1]):
             raise ValueError("short version cannot contain PreRelease/Build meta data")
@@ -78,7 +87,7 @@ def _number(name: str, text: str) -> int:
 def _uint64(text: str) -> int:
     if not text:
         raise ValueError('strconv.ParseUint: parsing "": invalid syntax')
-    if int(text) > _MAX_NUMBER:
+    if len(text) > _MOST_DIGITS or int(text) > MAX_UINT64:
         raise ValueError(f'strconv.ParseUint: parsing "{text}": value out of range')
     return int(text)
 

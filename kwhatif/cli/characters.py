@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from kwhatif.render.safe import json_escape
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
@@ -77,7 +79,7 @@ def plain(text: str, encoding: str) -> str:
 
 def escaped(text: str) -> str:
     r"""JSON with `\uXXXX` for everything that is not ASCII: the same data in every encoding."""
-    return "".join(character if character.isascii() else _escape(character) for character in text)
+    return "".join(character if character.isascii() else json_escape(character) for character in text)
 
 
 def referenced(text: str) -> str:
@@ -105,7 +107,7 @@ NOTATIONS: dict[str, Callable[[str], str]] = {
 
 
 def spelled(part: RenderableType, encoding: str) -> RenderableType:
-    """The same to print, before it is laid out: replacements may be wider."""
+    """What is to be printed, in characters of the encoding; before it is laid out, as replacements may be wider."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
@@ -137,13 +139,7 @@ def _spelled_text(text: Text, encoding: str) -> Text:
 def _replace(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    return "".join(_PLAIN.get(one, _escape(one)) for one in error.object[error.start : error.end]), error.end
-
-
-def _escape(character: str) -> str:
-    r"""As JSON and YAML write it: `\u20ac`, and two of these beyond the first 65,536 characters."""
-    units = character.encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[index : index + 4]}" for index in range(0, len(units), 4))
+    return "".join(_PLAIN.get(one, json_escape(one)) for one in error.object[error.start : error.end]), error.end
 
 
 codecs.register_error(HANDLER, _replace)

@@ -28,6 +28,7 @@ from kwhatif.cli.cluster_options import (
     Verbose,
 )
 from kwhatif.cli.edits import Compare, Edits, If
+from kwhatif.cli.progress import reading_progress
 from kwhatif.cli.run import now
 from kwhatif.cli.stages import Stages
 from kwhatif.cli.usage import check_not_swapped
@@ -86,9 +87,7 @@ class ClusterSource:
         if self.stages.verbose:
             yield self.stages.advance
             return
-        from kwhatif.cli.progress import progress
-
-        with progress() as advance:
+        with reading_progress() as advance:
             yield advance
 
     def live(self) -> LiveArguments:

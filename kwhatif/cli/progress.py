@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from kwhatif.render.safe import safe
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
-    from rich.progress import TaskID
+    from rich.progress import ProgressColumn, TaskID
 
     from kwhatif.sources.dumps.progress import Progress, ReadingStep
 
@@ -24,74 +24,105 @@ PATIENCE = 0.5
 
 
 @contextmanager
-def progress() -> Iterator[Progress | None]:
-    """Who hears how far the reading is; None where nobody watches."""
+def reading_progress() -> Iterator[Progress | None]:
+    """Who hears how far the reading is, a bar per list or file; None where nobody watches."""
+    with _bars(_columns_of_reading) as bars:
+        yield None if bars is None else lambda step: bars.show(step.name, **_fields(step))
+
+
+@contextmanager
+def counting_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Who hears how many of them are done, of how many: a bar with an estimate; None where nobody watches."""
+    with _bars(_columns_of_counting) as bars:
+        yield None if bars is None else lambda done, total: bars.show(what, completed=done, total=total)
+
+
+@contextmanager
+def _bars(columns: Callable[[], Sequence[ProgressColumn]]) -> Iterator[_Bars | None]:
     if not sys.stderr.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
         yield None
         return
-    bars = _Bars()
+    bars = _Bars(columns)
     try:
-        yield bars.advance
+        yield bars
     finally:
         bars.remove()
 
 
 class _Bars:
-    """One bar per list or file, shown when it is clear that there is something to wait for."""
+    """A bar for each name, shown when it is clear that there is something to wait for."""
 
-    def __init__(self) -> None:
+    def __init__(self, columns: Callable[[], Sequence[ProgressColumn]]) -> None:
+        self._columns = columns
         self._started = time.monotonic()
-        self._latest: dict[str, ReadingStep] = {}
+        self._latest: dict[str, dict[str, Any]] = {}
         self._bars: RichProgress | None = None
         self._tasks: dict[str, TaskID] = {}
 
-    def advance(self, step: ReadingStep) -> None:
-        """Show how far it is."""
-        self._latest[step.name] = step
+    def show(self, name: str, **fields: Any) -> None:
+        """Show how far it is, once that is worth while."""
+        self._latest[name] = fields
         if self._bars is not None:
-            self._show(self._bars, step)
+            self._update(self._bars, name, fields)
         elif time.monotonic() - self._started >= PATIENCE:
-            self._bars = _make_bars()
+            self._bars = _make_bars(self._columns())
             self._bars.start()
-            for each in self._latest.values():
-                self._show(self._bars, each)
+            for each, latest in self._latest.items():
+                self._update(self._bars, each, latest)
 
     def remove(self) -> None:
         """Leave nothing behind."""
         if self._bars is not None:
             self._bars.stop()
 
-    def _show(self, bars: RichProgress, step: ReadingStep) -> None:
-        completed, total = (step.read, step.size) if step.size else (step.objects, step.total)
-        fields: dict[str, Any] = {
-            "completed": step.objects if step.done else completed,
-            "total": step.objects if step.done else total,
-            "objects": f"{step.objects:,} objects",
-            "bytes": f"{mebibytes(step.read)} of {mebibytes(step.size)}" if step.size else "",
-            "seconds": f"{step.seconds:.1f} s",
-            # Two dozen lists are short: what is done and was quick makes room.
-            "visible": not step.done or step.objects > 0,
-        }
-        if step.name in self._tasks:
-            bars.update(self._tasks[step.name], **fields)
+    def _update(self, bars: RichProgress, name: str, fields: dict[str, Any]) -> None:
+        if name in self._tasks:
+            bars.update(self._tasks[name], **fields)
         else:
-            self._tasks[step.name] = bars.add_task(safe(Path(step.name).name), **fields)
+            self._tasks[name] = bars.add_task(safe(Path(name).name), **fields)
 
 
-def _make_bars() -> RichProgress:
+def _fields(step: ReadingStep) -> dict[str, Any]:
+    completed, total = (step.read, step.size) if step.size else (step.objects, step.total)
+    return {
+        "completed": step.objects if step.done else completed,
+        "total": step.objects if step.done else total,
+        "objects": f"{step.objects:,} objects",
+        "bytes": f"{mebibytes(step.read)} of {mebibytes(step.size)}" if step.size else "",
+        "seconds": f"{step.seconds:.1f} s",
+        # Two dozen lists are short: what is done and was quick makes room.
+        "visible": not step.done or step.objects > 0,
+    }
+
+
+def _make_bars(columns: Sequence[ProgressColumn]) -> RichProgress:
     from rich.console import Console
-    from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as RichProgress
+
+    return RichProgress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=4)
+
+
+def _columns_of_reading() -> Sequence[ProgressColumn]:
+    from rich.progress import BarColumn, TextColumn
     from rich.table import Column
 
-    return RichProgress(
+    return (
         TextColumn("{task.description}", markup=False, table_column=Column(overflow="ellipsis", no_wrap=True)),
         BarColumn(bar_width=24),
         *(
             TextColumn(f"{{task.fields[{name}]}}", markup=False, justify="right")
             for name in ("objects", "bytes", "seconds")
         ),
-        console=Console(stderr=True),
-        transient=True,
-        refresh_per_second=4,
+    )
+
+
+def _columns_of_counting() -> Sequence[ProgressColumn]:
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+
+    return (
+        MofNCompleteColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TimeRemainingColumn(elapsed_when_finished=True),
+        TextColumn("left"),
     )

@@ -95,8 +95,8 @@ def print_answers(answers: Answers, style: Style) -> None:
     if answers.before is None:
         print_report(answers.report, style)
         return
+    from kwhatif.api.compare import compare
     from kwhatif.render.comparison import FORMATS, comparison_tables
-    from kwhatif.whatif.deciding.compare import compare
 
     comparison = compare(answers.before, answers.report)
     if style.output in ("table", "wide"):
@@ -118,7 +118,7 @@ def print_report(report: Report, style: Style) -> None:
     from kwhatif.render.tables import tables
 
     wide = style.output == "wide"
-    detail = Detail(now=_moment(report), wide=wide, explain=style.explain, quiet=style.printing.quiet)
+    detail = Detail(now=now(), wide=wide, explain=style.explain, quiet=style.printing.quiet)
     print_parts(tables(report, detail), style.printing.color)
 
 
@@ -126,14 +126,6 @@ def print_data(text: str, output: str) -> None:
     """Text of a format on standard output: where that is not UTF-8, in the format's own notation if it has one."""
     notation = NOTATIONS.get(output)
     sys.stdout.write(text if notation is None or is_unicode(encoding_of_output()) else notation(text))
-
-
-def _moment(report: Report) -> int:
-    """What ages are counted to: when the dump was taken, else now."""
-    from kwhatif.model.meta import parse_time
-
-    taken = report.snapshot.taken_at
-    return parse_time(taken) // 1_000_000_000 if taken else now()
 
 
 def now() -> int:

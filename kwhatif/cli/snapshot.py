@@ -87,7 +87,8 @@ def info(
       kwhatif snapshot info must-gather.tar.gz -o json
     """
     import kwhatif
-    from kwhatif.render.inventory import inventory_tables, to_json
+    from kwhatif.render.data import to_json
+    from kwhatif.render.inventory import inventory_tables
 
     with where.progress() as advance:
         dumps = [*(paths or ()), *(where.from_ or ())]

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
@@ -14,11 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.options import one_of
-from kwhatif.cli.progress import PATIENCE
+from kwhatif.cli.progress import counting_progress
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
     from kwhatif.api.maintenance import MaintenanceOptions
     from kwhatif.cli.cluster import Answers, SchedulerSource
     from kwhatif.cli.simulate import TimesOptions
@@ -78,7 +72,7 @@ class Sweep:
         """Read the cluster, and ask the library's question with these arguments; a bar shows how far it is."""
 
         def ask(session: Session, _: Sequence[str]) -> Report:
-            with sweep_progress() as advance:
+            with counting_progress("scenarios") as advance:
                 who: MaintenanceOptions = {
                     "jobs": self.jobs,
                     "dask": self.dask,
@@ -106,57 +100,3 @@ def check_output(output: SweepOutput, *, each: bool) -> None:
     """
     if output is SweepOutput.JUNIT and not each:
         raise typer.BadParameter("a test case is a scenario: give --each, too", param_hint="--output")
-
-
-@contextmanager
-def sweep_progress(what: str = "scenarios") -> Iterator[Callable[[int, int], None] | None]:
-    """Whom to show how many of them are done: a bar with an estimate on a terminal; None where nobody watches."""
-    if not sys.stderr.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
-        yield None
-        return
-    bar = _Bar(what)
-    try:
-        yield bar.advance
-    finally:
-        bar.remove()
-
-
-class _Bar:
-    """Shown when it is clear that there is something to wait for."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._started = time.monotonic()
-        self._bar: Progress | None = None
-        self._task: TaskID | None = None
-
-    def advance(self, done: int, total: int) -> None:
-        """So many are done."""
-        if self._bar is None or self._task is None:
-            if time.monotonic() - self._started < PATIENCE:
-                return
-            self._bar = _make_bar()
-            self._task = self._bar.add_task(self._what, total=total, completed=done)
-            self._bar.start()
-        self._bar.update(self._task, completed=done)
-
-    def remove(self) -> None:
-        """Leave nothing behind."""
-        if self._bar is not None:
-            self._bar.stop()
-
-
-def _make_bar() -> Progress:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    return Progress(
-        MofNCompleteColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        TimeRemainingColumn(elapsed_when_finished=True),
-        TextColumn("left"),
-        console=Console(stderr=True),
-        transient=True,
-        refresh_per_second=4,
-    )

@@ -10,8 +10,8 @@ from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.cluster_options import complete_version
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import Output, OutputOption, Printing, fail_on
+from kwhatif.cli.progress import counting_progress
 from kwhatif.cli.run import Style, answer, parse_conditions
-from kwhatif.cli.sweeps import sweep_progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,7 @@ def upgrade(
 
     def ask(session: Session, names: Sequence[str]) -> Report:
         del names
-        with sweep_progress("workloads") as advance:
+        with counting_progress("workloads") as advance:
             return kwhatif.upgrade(session, to=to, progress=advance)
 
     answer(cluster.ask(ask), Style(output.value, printing), conditions)

@@ -40,7 +40,7 @@ class Command(TyperCommand):
     """A command whose help lists options by group, and whose first sentence is never cut."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """The same, with more to say about an unknown option."""
+        """Parse, and say more about an unknown option than Click does."""
         with _unknown_options(ctx, args):
             return super().parse_args(ctx, args)
 
@@ -49,7 +49,7 @@ class Command(TyperCommand):
         return _first_sentence(self.help)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """The same, with required arguments as they are named everywhere else."""
+        """The usage line, with required arguments as they are named everywhere else: Click puts braces around them."""
         return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -71,7 +71,7 @@ class CommandGroup(TyperGroup):
     """A command of commands."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """The same, with more to say about an unknown option."""
+        """Parse, and say more about an unknown option than Click does."""
         with _unknown_options(ctx, args):
             return super().parse_args(ctx, args)
 
@@ -84,12 +84,12 @@ class Root(CommandGroup):
     """The whole command line."""
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
-        """The same; help that nobody reads to its end is not a failure of ours."""
+        """Parse, and print help if that is asked for: who does not read it to its end is no failure of ours."""
         with _pipe_may_close():
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: Any) -> Any:
-        """The same, for answers."""
+        """Run the command: an answer that nobody reads to its end is no failure of ours."""
         with _pipe_may_close():
             return super().invoke(ctx)
 

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from kwhatif.catalog import Entry, make_profile
 from kwhatif.configuration import validate
 from kwhatif.configuration.decode import decode
-from kwhatif.configuration.field_errors import duplicate, invalid
 from kwhatif.configuration.merge import (
     PluginSets,
     can_overflow,
@@ -34,11 +33,12 @@ from kwhatif.configuration.schema import (
     PluginRef,
     ProfileConfig,
 )
-from kwhatif.configuration.strict import Issue, convert, problems
+from kwhatif.configuration.strict import problems
 from kwhatif.errors import InputError, Problem
 from kwhatif.framework.plugin import Plugin
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Point, Profile
 from kwhatif.gates import BASE_GATES, Gates
+from kwhatif.matching.field_errors import Issue, duplicate, invalid
 
 #: Plugins that once existed; kube-scheduler still knows their names and refuses them.
 REMOVED_PLUGINS = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
@@ -219,7 +219,7 @@ class _Builder:
             percentage = self._config.percentage_of_nodes_to_score
         made: dict[str, Plugin] = {}
         for entry in self._used:
-            args = (convert(self._arguments(entry), entry.args),) if entry.args else ()
+            args = (msgspec.convert(self._arguments(entry), entry.args),) if entry.args else ()
             plugin = entry.make(self._gates, *args)
             if plugin is not None:
                 made[entry.name] = plugin
@@ -239,7 +239,7 @@ def _beyond_problems(args: Mapping[str, Any], entry: Entry, path: str) -> Iterat
     """What the type of a plugin of your own may say beyond what `problems` looks at."""
     assert entry.args is not None
     try:
-        convert(args, entry.args)
+        msgspec.convert(args, entry.args)
     except msgspec.ValidationError as wrong:
         yield path, str(wrong)
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from kwhatif.catalog import Entry
-from kwhatif.configuration.schema import (
-    API_VERSION,
-    KIND,
-    KubeSchedulerConfiguration,
-)
-from kwhatif.configuration.strict import Issue, convert, problems, without_nulls
+from kwhatif.configuration.schema import API_VERSION, KIND, KubeSchedulerConfiguration
+from kwhatif.configuration.strict import problems, without_nulls
 from kwhatif.errors import InputError, Problem
 from kwhatif.framework.profile import GROUP_POINTS
+from kwhatif.matching.field_errors import Issue
 
 
 def decode(data: Mapping[str, Any], where: str, entries: Sequence[Entry]) -> KubeSchedulerConfiguration:
@@ -26,13 +25,10 @@ def decode(data: Mapping[str, Any], where: str, entries: Sequence[Entry]) -> Kub
         found = f"{data.get('apiVersion') or ''} {data.get('kind') or ''}".strip() or "neither"
         raise InputError([Problem(where, f"expected apiVersion {API_VERSION} and kind {KIND}, got {found}")])
     data = without_nulls(data)
-    issues = list(problems(data, KubeSchedulerConfiguration))
-    config = None if issues else convert(data, KubeSchedulerConfiguration)
-    if config is not None:
-        issues = list(_unknown_points(data, entries))
-    if issues or config is None:
+    issues = list(problems(data, KubeSchedulerConfiguration)) or list(_unknown_points(data, entries))
+    if issues:
         raise InputError([Problem(where, message, path) for path, message in issues])
-    return config
+    return msgspec.convert(data, KubeSchedulerConfiguration)
 
 
 def _unknown_points(data: Mapping[str, Any], entries: Sequence[Entry]) -> Iterator[Issue]:

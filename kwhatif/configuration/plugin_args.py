@@ -8,7 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from kwhatif.configuration.field_errors import (
+import msgspec
+
+from kwhatif.configuration.resource_args import (
+    balanced_allocation,
+    node_resources_fit,
+    node_resources_fit_until_135,
+    shape_issues,
+    within_100,
+)
+from kwhatif.dra.devices import BINDING_GATES
+from kwhatif.gates import BASE_GATES, Gates
+from kwhatif.matching.field_errors import (
+    Issue,
     duplicate,
     duration,
     forbidden,
@@ -17,16 +29,6 @@ from kwhatif.configuration.field_errors import (
     required,
     unsupported,
 )
-from kwhatif.configuration.resource_args import (
-    balanced_allocation,
-    node_resources_fit,
-    node_resources_fit_until_135,
-    shape_issues,
-    within_100,
-)
-from kwhatif.configuration.strict import Issue, convert
-from kwhatif.dra.devices import BINDING_GATES
-from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_affinity import PreferredTerms
 from kwhatif.matching.node_selector import Term, TermError
 from kwhatif.model.affinity import NodeSelectorTerm, PreferredSchedulingTerm
@@ -136,7 +138,7 @@ def _node_affinity(path: str, args: Args) -> Iterator[Issue]:
     here = f"{path}.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution"
     terms = affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms", [])
     for index, data in enumerate(terms):
-        term = convert(data, NodeSelectorTerm)
+        term = msgspec.convert(data, NodeSelectorTerm)
         try:
             Term(term.match_expressions, term.match_fields, f"nodeSelectorTerms[{index}].")
         except TermError as wrong:
@@ -144,7 +146,7 @@ def _node_affinity(path: str, args: Args) -> Iterator[Issue]:
     here = f"{path}.addedAffinity.preferredDuringSchedulingIgnoredDuringExecution"
     preferred = affinity.get("preferredDuringSchedulingIgnoredDuringExecution", [])
     try:
-        PreferredTerms([convert(data, PreferredSchedulingTerm) for data in preferred])
+        PreferredTerms([msgspec.convert(data, PreferredSchedulingTerm) for data in preferred])
     except TermError as wrong:
         yield from (_term_issue(here, problem) for problem in wrong.problems)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kwhatif.configuration.field_errors import duplicate, forbidden, invalid, label_name, required, unsupported
-from kwhatif.configuration.strict import Issue
+from kwhatif.matching.field_errors import Issue, duplicate, forbidden, invalid, label_name, required, unsupported
 
 Args = Mapping[str, Any]
 _NO_RATIO = "must be specified when type is RequestedToCapacityRatio"

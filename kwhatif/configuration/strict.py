@@ -8,17 +8,13 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
-import msgspec
 from msgspec import inspect
 
-from kwhatif.matching.names import nearest
-
-T = TypeVar("T")
-
-#: Path and message.
-Issue = tuple[str, str]
+from kwhatif.matching.field_errors import Issue
+from kwhatif.matching.names import did_you_mean, nearest
+from kwhatif.model.int64 import MAX_INT64, MIN_INT64
 
 _SCALARS: dict[type[inspect.Type], tuple[str, type | tuple[type, ...]]] = {
     inspect.StrType: ("a string", str),
@@ -27,8 +23,6 @@ _SCALARS: dict[type[inspect.Type], tuple[str, type | tuple[type, ...]]] = {
     inspect.IntType: ("an integer", int),
     inspect.FloatType: ("a number", (int, float)),
 }
-#: Integers of a type without limits of its own; YAML has larger ones as other numbers.
-_INT64 = (-(2**63), 2**63 - 1)
 _JSON_NAMES: dict[type, str] = {
     bool: "a boolean",
     dict: "an object",
@@ -43,6 +37,12 @@ _JSON_NAMES: dict[type, str] = {
 def json_name(value: object) -> str:
     """What a value is, in words."""
     return _JSON_NAMES.get(type(value), type(value).__name__)
+
+
+def range_of(integer: inspect.IntType) -> tuple[int, int]:
+    """The smallest and the largest number of the type: those of int64 where it says nothing else."""
+    low, high = integer.ge, integer.le
+    return MIN_INT64 if low is None else low, MAX_INT64 if high is None else high
 
 
 def without_nulls(data: Any) -> Any:
@@ -101,8 +101,8 @@ def _of_struct(data: object, info: inspect.StructType, path: str) -> Iterator[Is
         if name in fields:
             yield from _problems(value, fields[name].type, here)
         else:
-            near = nearest(str(name), fields)
-            yield here, "unknown field" + (f"; did you mean {near[0]}?" if near else "")
+            meant = did_you_mean(nearest(str(name), fields)[:1])
+            yield here, f"unknown field; {meant}" if meant else "unknown field"
     for name, field in fields.items():
         if field.required and name not in data:
             yield f"{path}.{name}" if path else name, "Required value"
@@ -113,8 +113,8 @@ def _of_scalar(data: object, info: inspect.Type, path: str) -> Iterator[Issue]:
     if not isinstance(data, python) or (isinstance(data, bool) and python is not bool):
         yield path, _mismatch(wanted, data)
     elif isinstance(info, inspect.IntType) and isinstance(data, int):
-        low, high = info.ge, info.le
-        if not (_INT64[0] if low is None else low) <= data <= (_INT64[1] if high is None else high):
+        low, high = range_of(info)
+        if not low <= data <= high:
             yield path, f"Invalid value: {data}: out of range"
     elif isinstance(info, inspect.BytesType) and isinstance(data, str):
         try:
@@ -129,12 +129,3 @@ def _shown(data: object) -> str:
 
 def _mismatch(wanted: str, data: object) -> str:
     return f"expected {wanted}, got {json_name(data)}"
-
-
-def convert(data: object, type_: type[T]) -> T:
-    """Decode plain data in which there are no `problems`.
-
-    Raises:
-        msgspec.ValidationError: the type says more than `problems` looks at.
-    """
-    return msgspec.convert(data, type_)

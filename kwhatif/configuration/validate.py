@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kwhatif.configuration.field_errors import duplicate, duration, invalid, label_name, required
 from kwhatif.configuration.schema import ExtenderConfig, KubeSchedulerConfiguration, LeaderElection, ProfileConfig
-from kwhatif.configuration.strict import Issue
+from kwhatif.matching.field_errors import Issue, duplicate, duration, invalid, label_name, required
 from kwhatif.matching.requests import is_extended_resource
 from kwhatif.model.duration import parse_duration
 

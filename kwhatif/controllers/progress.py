@@ -19,7 +19,7 @@ from kwhatif.workloads.controllers.daemon_set import bounds_of
 from kwhatif.workloads.controllers.deployment import bounds_for
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.removal import active
-from kwhatif.workloads.stateful_set import first_to_roll, ordinals_of
+from kwhatif.workloads.stateful_set import first_to_roll, most_unavailable, ordinals_of
 
 Rolling = Deployment | StatefulSet | DaemonSet
 
@@ -81,12 +81,13 @@ def _of_stateful_set(stateful_set: StatefulSet, view: View) -> RolloutProgress:
     new = [pod for pod in pods if revision_label(pod) == newest]
     late = _late(new, stateful_set.spec.min_ready_seconds, view)
     waits_for = moves_of(stateful_set, view).waits_for
+    most = most_unavailable(stateful_set, len(ordinals), view.state.cluster.gates)
     return RolloutProgress(
         wanted=len(updating),
         updated=len(new) - len(late),
         old=len(pods) - len(new),
         waits_for="" if waits_for is None else f"{key_of(stateful_set)}-{waits_for}",
-        limit="one pod at a time",
+        limit="one pod at a time" if most in (None, 1) else f"maxUnavailable {most}",
         done=waits_for is None and len(new) == len(updating) and not late,
     )
 

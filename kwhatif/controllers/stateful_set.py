@@ -24,7 +24,15 @@ from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.numbers import ordinal_of
 from kwhatif.workloads.owners import reference
-from kwhatif.workloads.stateful_set import claims_of, first_to_roll, is_ordered, numbered_pod, ordinals_of, revision_of
+from kwhatif.workloads.stateful_set import (
+    claims_of,
+    first_to_roll,
+    is_ordered,
+    most_unavailable,
+    numbered_pod,
+    ordinals_of,
+    revision_of,
+)
 from kwhatif.workloads.template import pod_of
 
 _CURRENT, _COUNT, _MADE = "current", "current replicas", "made"
@@ -111,7 +119,9 @@ class _Sync:
     def moves(self) -> Moves:
         """One step of the walk over the pods."""
         replicas = {ordinal: self._replica(pod) for ordinal, pod in self._pods.items()}
-        return sync(replicas, self._ordinals, ordered=is_ordered(self._set), lowest=first_to_roll(self._set))
+        most = most_unavailable(self._set, len(self._ordinals), self._view.state.cluster.gates)
+        lowest = first_to_roll(self._set)
+        return sync(replicas, self._ordinals, ordered=is_ordered(self._set), lowest=lowest, most=most)
 
     def _replica(self, pod: Pod) -> Replica:
         return Replica(

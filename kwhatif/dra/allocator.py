@@ -13,7 +13,7 @@ from kwhatif.dra.partial_allocation import PartialAllocation, PooledDevice
 from kwhatif.dra.pools import Pool, inventory
 from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request, RequestKey
 from kwhatif.dra.results import allocation_result
-from kwhatif.dra.rules import AllocatorRules
+from kwhatif.dra.rules import BASE_RULES, AllocatorRules
 from kwhatif.dra.search import DeviceSearch
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import SelectedNode
@@ -48,7 +48,7 @@ class Allocator:
         cluster: Cluster,
         tries: int | None = None,
         gates: Gates = BASE_GATES,
-        rules: AllocatorRules = AllocatorRules(),  # noqa: B008 - it never changes
+        rules: AllocatorRules = BASE_RULES,
     ) -> None:
         """`tries` bounds the effort for one node; None: until all possibilities are exhausted."""
         self._inventory = inventory(cluster, gates, rules)

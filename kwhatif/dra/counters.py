@@ -56,7 +56,7 @@ class AvailableCounters:
 
 
 class ConsumedCounters:
-    """What the devices consume that one attempt has taken so far; by owner, as above."""
+    """What the devices consume that one attempt has taken so far, by the owner of the counters."""
 
     def __init__(self, available: AvailableCounters) -> None:
         self._available = available

@@ -12,7 +12,7 @@ from kwhatif.dra.counters import AvailableCounters, ConsumedCounters
 from kwhatif.dra.devices import DeviceId, PoolDevice
 from kwhatif.dra.pools import Pool
 from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request
-from kwhatif.dra.rules import AllocatorRules
+from kwhatif.dra.rules import BASE_RULES, AllocatorRules
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.tolerations import first_untolerated
 
@@ -33,7 +33,10 @@ class Taken(NamedTuple):
 
 
 class PartialAllocation:
-    """Devices taken for claims so far: a search takes more, and gives some back. A claim is its place in the pod."""
+    """Devices taken for claims so far: a search takes more, and gives some back.
+
+    Claims are known by their index among the claims of the pod.
+    """
 
     def __init__(
         self,
@@ -41,7 +44,7 @@ class PartialAllocation:
         allocated: AllocatedDevices,
         available: AvailableCounters,
         gates: Gates = BASE_GATES,
-        rules: AllocatorRules = AllocatorRules(),  # noqa: B008 - it never changes
+        rules: AllocatorRules = BASE_RULES,
     ) -> None:
         self._counts_capacity = "DRAConsumableCapacity" in gates
         self._rules = rules

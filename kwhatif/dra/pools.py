@@ -9,7 +9,7 @@ from itertools import chain
 import msgspec
 
 from kwhatif.dra.devices import CounterSets, PoolDevice, Slice
-from kwhatif.dra.rules import AllocatorRules
+from kwhatif.dra.rules import BASE_RULES, AllocatorRules
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import SelectedNode
 from kwhatif.model.cluster import Cluster
@@ -97,7 +97,7 @@ class DeviceInventory:
 def inventory(
     cluster: Cluster,
     gates: Gates = BASE_GATES,
-    rules: AllocatorRules = AllocatorRules(),  # noqa: B008 - it never changes
+    rules: AllocatorRules = BASE_RULES,
 ) -> DeviceInventory:
     """The cluster's devices; remembered as long as neither slices nor nodes change."""
     return cluster.derived(_inventory_under(frozenset(gates), rules), ResourceSlice, Node)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kwhatif.cel import CelCompileError, CelRuntimeError, compile_device_selector
 from kwhatif.dra.devices import PoolDevice
-from kwhatif.dra.rules import AllocatorRules
+from kwhatif.dra.rules import BASE_RULES, AllocatorRules
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import SelectedNode
 from kwhatif.model.affinity import Toleration
@@ -129,7 +129,7 @@ def compile_claim(
     claim: ResourceClaim,
     cluster: Cluster,
     gates: Gates = BASE_GATES,
-    rules: AllocatorRules = AllocatorRules(),  # noqa: B008 - it never changes
+    rules: AllocatorRules = BASE_RULES,
 ) -> ClaimToAllocate:
     """The claim, ready for allocation."""
     key = key_of(claim)
@@ -184,7 +184,7 @@ def _selectors(owner: str, selectors: Sequence[DeviceSelector], rules: Allocator
 
 
 def _without_gate(claim: str, request: DeviceRequest, context: _Context) -> str:
-    """That capacity is asked for, which only `DRAConsumableCapacity` allows."""
+    """Why a request for capacity is refused, which only `DRAConsumableCapacity` allows; "" for any other request."""
     if "DRAConsumableCapacity" in context.gates or not context.rules.refuses_capacity:
         return ""
     asking = next((sub.name for sub in request.first_available if sub.capacity is not None), "")
@@ -192,12 +192,9 @@ def _without_gate(claim: str, request: DeviceRequest, context: _Context) -> str:
         asking = request.name
     if not asking:
         return ""
-    name = (
-        f"subrequest {asking}"
-        if asking != request.name and context.rules.names_alternative
-        else f"request {request.name}"
-    )
-    return f"claim {claim}, {name}: has capacity requests, but the DRAConsumableCapacity feature is disabled"
+    is_named = asking != request.name and context.rules.names_alternative
+    where = f"subrequest {asking}" if is_named else f"request {request.name}"
+    return f"claim {claim}, {where}: has capacity requests, but the DRAConsumableCapacity feature is disabled"
 
 
 def _problem(where: str, asked: ExactDeviceRequest | DeviceSubRequest, gates: Gates) -> str:

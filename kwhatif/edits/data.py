@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kwhatif.edits.edit import Wrong
-from kwhatif.matching.names import nearest
+from kwhatif.matching.names import did_you_mean, nearest
 
 #: A word of an edit; in YAML also an object, or a field with its typed value.
 Word = Any
@@ -33,8 +33,8 @@ def _map(content: Any, *fields: str) -> Mapping[str, Any]:
         raise Wrong(f"expected a map of {', '.join(fields)}, got {json.dumps(content, default=str)}")
     for name in content:
         if name not in fields:
-            near = nearest(str(name), fields)
-            raise Wrong(f"unknown field {str(name)!r}", f"did you mean {near[0]}?" if near else f"it takes {fields}")
+            hint = did_you_mean(nearest(str(name), fields)[:1])
+            raise Wrong(f"unknown field {str(name)!r}", hint or f"it takes {fields}")
     return content
 
 

@@ -9,7 +9,7 @@ from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.edits.edit import Drain, Wrong
 from kwhatif.edits.selection import selector_of
 from kwhatif.matching.labels import Selector
-from kwhatif.matching.names import nearest
+from kwhatif.matching.names import did_you_mean, nearest
 
 
 def drain_options(edit: Drain) -> DrainOptions:
@@ -22,8 +22,7 @@ def drain_options(edit: Drain) -> DrainOptions:
     for flag in edit.args:
         name, given, value = flag.partition("=")
         if name not in _FLAGS:
-            near = nearest(name, _FLAGS)
-            raise Wrong(f"unknown flag: {name}", f"did you mean {' or '.join(near)}?" if near else "")
+            raise Wrong(f"unknown flag: {name}", did_you_mean(nearest(name, _FLAGS)))
         field, read = _FLAGS[name]
         try:
             options[field] = read(value if given else "")

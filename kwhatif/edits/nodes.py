@@ -12,7 +12,7 @@ from kwhatif.model.node import Node, NodeCondition, NodeStatus, Taint
 from kwhatif.model.resource_slice import ResourceSlice
 from kwhatif.model.storage import CSINode
 from kwhatif.model.workload import DaemonSet
-from kwhatif.state.change import Change, Upsert
+from kwhatif.state.change import Upsert
 from kwhatif.workloads.daemon_set import eligible_nodes
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -100,11 +100,8 @@ def add(edit: AddNodes, lookup: Lookup) -> Resolved:
     nodes = [_like(model, name, edit) for name in names]
     csi_node = lookup.cluster.get(CSINode, edit.like)
     drivers = [] if csi_node is None else [_named(csi_node, name) for name in names]
-    return Resolved(_interleaved(nodes, drivers), notes=tuple(_notes(edit, model, names, lookup)))
-
-
-def _interleaved(nodes: list[Node], drivers: list[CSINode]) -> tuple[Change, ...]:
-    return (*map(Upsert, nodes), *map(Upsert, drivers))
+    made: list[Node | CSINode] = [*nodes, *drivers]
+    return Resolved(tuple(map(Upsert, made)), notes=tuple(_notes(edit, model, names, lookup)))
 
 
 def _free_names(edit: AddNodes, lookup: Lookup) -> Iterator[str]:

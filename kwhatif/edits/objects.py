@@ -9,16 +9,16 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.denied import Denied
 from kwhatif.admission.left_out import with_pod_images
 from kwhatif.admission.new_pod import stored_pod
 from kwhatif.admission.new_workload import check_workload
+from kwhatif.admission.outcome import Denied
 from kwhatif.admission.updated import updated
 from kwhatif.admission.validation.pod import validate_pod
 from kwhatif.edits.edit import Apply, Assignment, Label, Patch, Reference, Resolved, SetFields, Wrong
 from kwhatif.edits.policies import counted
 from kwhatif.edits.selection import Lookup
-from kwhatif.matching.names import nearest
+from kwhatif.matching.names import did_you_mean, nearest
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
@@ -39,8 +39,7 @@ def label(edit: Label, lookup: Lookup) -> Resolved:
     for key in edit.removed if objects else ():
         if not any(key in obj.metadata.labels for obj in objects):
             near = nearest(key, {known for obj in objects for known in obj.metadata.labels})
-            hint = f"did you mean {' or '.join(near)}?" if near else ""
-            lookup.mistakes.append(Wrong(f"no object of these has the label {key}", hint))
+            lookup.mistakes.append(Wrong(f"no object of these has the label {key}", did_you_mean(near)))
     changed = [(obj, _labelled(obj, edit)) for obj in objects]
     if all(obj == new for obj, new in changed):
         return Resolved((), notes=("nothing changes: the labels are so already",))
@@ -143,8 +142,8 @@ def _assign(data: dict[str, Any], assignment: Assignment) -> None:
         here[last : last + 1] = [] if assignment.value is None else [assignment.value]
     elif assignment.value is None:
         if last not in here:
-            near = nearest(str(last), map(str, here))
-            raise Wrong(f"{shown} is not set: there is nothing to remove", f"did you mean {near[0]}?" if near else "")
+            hint = did_you_mean(nearest(str(last), map(str, here))[:1])
+            raise Wrong(f"{shown} is not set: there is nothing to remove", hint)
         del here[last]
     else:
         here[last] = assignment.value

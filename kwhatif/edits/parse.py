@@ -14,7 +14,7 @@ from typing import Any
 from kwhatif.edits.data import WORDS, Word
 from kwhatif.edits.edit import Edit, Wrong
 from kwhatif.edits.verbs import PARSERS, Reader, shown
-from kwhatif.matching.names import nearest
+from kwhatif.matching.names import did_you_mean, nearest
 
 #: No command line takes a longer word.
 _MAX_TEXT = 128 * 1024
@@ -80,12 +80,9 @@ def _parser(verb: object) -> Callable[[str, list[Word], Reader], Edit]:
     parse = PARSERS.get(verb) if isinstance(verb, str) else None
     if parse is not None:
         return parse
-    if not verb:
-        raise Wrong("is empty", f"the verbs are {', '.join(PARSERS)}")
-    near = nearest(str(verb), PARSERS)
-    raise Wrong(
-        f"{str(verb)!r} is not a verb", f"did you mean {near[0]}?" if near else f"the verbs are {', '.join(PARSERS)}"
-    )
+    hint = did_you_mean(nearest(str(verb), PARSERS)[:1]) if verb else ""
+    wrong = f"{str(verb)!r} is not a verb" if verb else "is empty"
+    raise Wrong(wrong, hint or f"the verbs are {', '.join(PARSERS)}")
 
 
 def _text(verb: str, words: Sequence[Word]) -> str:

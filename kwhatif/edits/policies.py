@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kwhatif.admission.load import with_status
 from kwhatif.edits.edit import Budget, Priority, Resolved, Wrong
 from kwhatif.edits.selection import Lookup
-from kwhatif.matching.names import nearest
+from kwhatif.matching.names import did_you_mean, nearest
 from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
 from kwhatif.model.kinds import BY_WORD
 from kwhatif.model.meta import LabelSelector, ObjectMeta
@@ -28,8 +28,7 @@ def priority(edit: Priority, lookup: Lookup) -> Resolved:
     classes = lookup.cluster.all(PriorityClass)
     known = classes.get(edit.name)
     if known is None:
-        near = nearest(edit.name, classes)
-        hint = f"did you mean {' or '.join(near)}?" if near else ""
+        hint = did_you_mean(nearest(edit.name, classes))
         raise Wrong(f'priorityclasses.scheduling.k8s.io "{edit.name}" not found', hint)
     if edit.name in SYSTEM_PRIORITY_CLASSES:
         raise Wrong(f"{edit.name} is built into the API server: its value does not change")
@@ -86,7 +85,7 @@ def _selector_of(name: str, namespace: str, lookup: Lookup) -> tuple[LabelSelect
             for word in ("pdb", "deployment", "statefulset")
             for other in lookup.near(BY_WORD[word], namespace, name)
         ]
-        hint = f"did you mean {' or '.join(dict.fromkeys(near[:3]))}?" if near else ""
+        hint = did_you_mean(list(dict.fromkeys(near[:3])))
         raise Wrong(
             f"there is neither a PodDisruptionBudget nor a workload {namespace}/{name}",
             hint or "for a new budget, say which pods: add key=value of their labels",

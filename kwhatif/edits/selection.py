@@ -8,7 +8,7 @@ from typing import Any
 
 from kwhatif.edits.edit import Reference, Wrong
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.matching.names import is_like, nearest
+from kwhatif.matching.names import did_you_mean, is_like, nearest
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.kinds import Resource
 from kwhatif.model.meta import LabelSelector, Requirement
@@ -16,9 +16,11 @@ from kwhatif.model.node import Node
 
 _SEPARATOR = re.compile(r"[(),]")
 _IN = re.compile(r"(?P<key>\S+)\s+(?P<operator>in|notin)\s+\((?P<values>[^()]*)\)")
-#: The same within a text; it starts at the operator, as looking for a key at every place takes for ever in a long text.
+#: Such a requirement within a text. It starts at the operator: to look for a key at every place takes for ever.
 _HAS_IN = re.compile(r"(?<=\s)(?:in|notin)\s+\([^()]*\)")
+#: So many names are proposed, or listed of those that are meant: one line holds no more.
 _MOST = 3
+#: Of so many names or fewer all are listed where none is near: nobody has to look them up then.
 _FEW = 6
 
 
@@ -98,7 +100,7 @@ class Lookup:
         message = f'{resource.plural} "{reference.name}" not found{where}'
         unread = self._unread(resource.kind, resource.plural)
         return Wrong(
-            message, unread or _did_you_mean(self.near(resource, self._namespace_of(reference), reference.name))
+            message, unread or did_you_mean(self.near(resource, self._namespace_of(reference), reference.name))
         )
 
     def near(self, resource: Resource, namespace: str, name: str) -> list[str]:
@@ -122,15 +124,11 @@ def _some(keys: Sequence[str]) -> str:
     return ", ".join(keys[:_MOST]) + more
 
 
-def _did_you_mean(names: Sequence[str]) -> str:
-    return f"did you mean {' or '.join(names)}?" if names else ""
-
-
 def _near(word: str, known: Collection[str]) -> str:
     """Names that are spelled much like it; where there are only a few at all, these."""
     near = nearest(word, known)
     if near or len(known) > _FEW:
-        return _did_you_mean(near)
+        return did_you_mean(near)
     return f"there {'is' if len(known) == 1 else 'are'} {', '.join(sorted(known)) or 'none'}"
 
 
@@ -203,5 +201,5 @@ def _near_labels(word: str, nodes: Mapping[str, Node]) -> str:
             known.setdefault(name, set()).add(content)
     if key in known:
         values = nearest(value, known[key]) or sorted(known[key])[:_MOST]
-        return _did_you_mean([f"{key}={found}" for found in values])
-    return _did_you_mean(nearest(key, known))
+        return did_you_mean([f"{key}={found}" for found in values])
+    return did_you_mean(nearest(key, known))

@@ -43,7 +43,7 @@ class Reader(Protocol):
         """
 
     def patch(self, resource: Resource, merge: Any) -> Mapping[str, Any]:
-        """The same for a merge patch of such objects.
+        """A merge patch of such objects; text is brought into the fields' types.
 
         Raises:
             Wrong: it names a field that there is not, or a value that the field does not take.

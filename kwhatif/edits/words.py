@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kwhatif.edits.edit import Reference, TaintRemoval, Wrong
 from kwhatif.matching.label_syntax import label_key_errors, label_value_errors
-from kwhatif.matching.names import nearest
+from kwhatif.matching.names import did_you_mean, nearest
 from kwhatif.model.kinds import BY_WORD
 from kwhatif.model.node import Taint
 
@@ -80,12 +80,12 @@ def _no_kind(text: str, word: str, *, has_name: bool) -> Wrong:
         return Wrong(
             f"{text!r} does not say of which kind it is", "write KIND/NAMESPACE/NAME, such as deployment/shop/web"
         )
-    near = nearest(word, BY_WORD)
-    return Wrong(f"there is no kind {word!r} that scheduling reads", f"did you mean {near[0]}?" if near else "")
+    hint = did_you_mean(nearest(word, BY_WORD)[:1])
+    return Wrong(f"there is no kind {word!r} that scheduling reads", hint)
 
 
 def object_references(names: Sequence[str], kind: str = "") -> tuple[Reference, ...]:
-    """The references; see `reference`."""
+    """Each of the names as `reference` reads it."""
     return tuple(reference(name, kind) for name in names)
 
 
@@ -185,6 +185,6 @@ def _taint(word: str) -> tuple[str, str | None, str | None]:
     key, value, effect = match["key"], match["value"], match["effect"]
     _check_label(key, value or "")
     if effect is not None and effect not in EFFECTS:
-        near = nearest(effect, EFFECTS)
-        raise Wrong(f"{effect!r} is not an effect", f"did you mean {near[0]}?" if near else f"use {', '.join(EFFECTS)}")
+        hint = did_you_mean(nearest(effect, EFFECTS)[:1])
+        raise Wrong(f"{effect!r} is not an effect", hint or f"use {', '.join(EFFECTS)}")
     return key, value, effect

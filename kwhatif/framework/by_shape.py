@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
-from typing import Generic, TypeVar, cast
+from typing import TypeVar, cast
 
 from kwhatif.framework.plugin import NodeFilter, NodeScorer
 from kwhatif.framework.reference import is_reference
@@ -24,7 +24,7 @@ class ByShape:
 
 
 class ByShapeBut(ByShape):
-    """... except on some nodes, which are asked one by one."""
+    """A scorer or filter that is asked once per shape, except on some nodes, which are asked one by one."""
 
     def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
         """The names of those that may be otherwise than others of their shape."""
@@ -32,30 +32,23 @@ class ByShapeBut(ByShape):
 
 
 def is_by_shape(plugin: NodeFilter | NodeScorer) -> bool:
-    """See `ByShape`."""
+    """Whether it is enough to ask the plugin once per shape."""
     return isinstance(plugin, ByShape) and plugin.by_shape and not is_reference()
 
 
-class Alike(Generic[T]):
-    """Nodes that one plugin after another is asked about: nodes of one shape share an answer that hangs on it."""
-
-    def __init__(self, nodes: Sequence[NodeInfo]) -> None:
-        self._nodes = nodes
-
-    def ask(self, plugin: NodeFilter | NodeScorer, ask: Callable[[NodeInfo], T]) -> list[T]:
-        """What `ask` says of each node: its score or its class."""
-        nodes = self._nodes
-        if not isinstance(nodes, NodeRow) or not is_by_shape(plugin):
-            return [ask(node) for node in nodes]
-        alone = plugin.exceptions(nodes) if isinstance(plugin, ByShapeBut) else _NOBODY
-        exceptions = [place for place in map(nodes.place_of, alone) if place is not None]
-        answers = {shape: ask(node) for shape, node in _samples(nodes, exceptions).items()}
-        if not exceptions:
-            return list(map(answers.__getitem__, nodes.shapes))
-        found = list(map(answers.get, nodes.shapes))
-        for place in exceptions:
-            found[place] = ask(nodes[place])
-        return cast("list[T]", found)
+def ask_each(nodes: Sequence[NodeInfo], plugin: NodeFilter | NodeScorer, ask: Callable[[NodeInfo], T]) -> list[T]:
+    """What `ask`, a question to the plugin, says of each node: nodes of one shape share an answer that hangs on it."""
+    if not isinstance(nodes, NodeRow) or not is_by_shape(plugin):
+        return [ask(node) for node in nodes]
+    alone = plugin.exceptions(nodes) if isinstance(plugin, ByShapeBut) else _NOBODY
+    exceptions = [place for place in map(nodes.place_of, alone) if place is not None]
+    answers = {shape: ask(node) for shape, node in _samples(nodes, exceptions).items()}
+    if not exceptions:
+        return list(map(answers.__getitem__, nodes.shapes))
+    found = list(map(answers.get, nodes.shapes))
+    for place in exceptions:
+        found[place] = ask(nodes[place])
+    return cast("list[T]", found)
 
 
 def _samples(nodes: NodeRow, exceptions: Sequence[int]) -> Mapping[int, NodeInfo]:

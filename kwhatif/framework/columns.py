@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple, cast
+from typing import Generic, NamedTuple, TypeVar, cast
 
 from kwhatif.framework.incremental import Reprieving, SignedScorer
 from kwhatif.framework.plugin import NodeFilter, NodeScorer
@@ -18,24 +18,22 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.node_row import NodeRow
 from kwhatif.state.state import State
 
+T = TypeVar("T")
+
 #: So many columns are kept; those asked for longest ago go first. For 5,000 nodes that is a megabyte.
 _KEPT = 24
 
 
-class _Column(NamedTuple):
+class _Kept(NamedTuple, Generic[T]):
     #: Whose it is: others copy it before they change it.
     owner: object
-    #: The state's generation for which the scores hold.
+    #: The state's generation for which it holds.
     generation: int
-    #: Raw scores of the nodes, in the state's order; None of those that were never feasible.
-    scores: list[int | None]
+    found: T
 
 
-class _Objections(NamedTuple):
-    owner: object
-    generation: int
-    #: By node name, what a filter says that objects.
-    verdicts: dict[str, Verdict]
+#: By plugin and signature; what was asked for last at the end.
+_Store = dict[tuple[str, Hashable], _Kept[T]]
 
 
 class Columns:
@@ -43,15 +41,16 @@ class Columns:
 
     def __init__(self) -> None:
         self._mark = object()
-        #: By plugin and signature.
-        self._columns: dict[tuple[str, Hashable], _Column] = {}
-        self._objections: dict[tuple[str, Hashable], _Objections] = {}
+        #: Raw scores of the nodes, in the state's order; None of those that were never feasible.
+        self._scores: _Store[list[int | None]] = {}
+        #: By node name, what a filter says that objects.
+        self._objections: _Store[dict[str, Verdict]] = {}
 
     def fork(self) -> Columns:
         """An independent copy, for a fork of the state."""
         other = Columns()
         self._mark = object()
-        other._columns, other._objections = self._columns.copy(), self._objections.copy()
+        other._scores, other._objections = self._scores.copy(), self._objections.copy()
         return other
 
     def objections(self, name: str, filter_: NodeFilter, state: State) -> Mapping[str, Verdict] | None:
@@ -64,7 +63,7 @@ class Columns:
         if known is None or touched is None:
             verdicts, nodes = {}, state.nodes
         else:
-            verdicts = known.verdicts if known.owner is self._mark else known.verdicts.copy()
+            verdicts = known.found if known.owner is self._mark else known.found.copy()
             for node_name in touched.nodes:
                 verdicts.pop(node_name, None)
             nodes = [node for node_name in touched.nodes if (node := state.node(node_name)) is not None]
@@ -72,9 +71,7 @@ class Columns:
             status = filter_.filter(node)
             if status.code is not Code.SUCCESS:
                 verdicts[node.name] = Verdict(status, name)
-        self._objections[key] = _Objections(self._mark, state.generation, verdicts)
-        while len(self._objections) > _KEPT:
-            del self._objections[next(iter(self._objections))]
+        self._keep(self._objections, key, state, verdicts)
         return verdicts
 
     def raw(self, name: str, scorer: NodeScorer, nodes: Sequence[NodeInfo], state: State) -> list[int] | None:
@@ -82,22 +79,25 @@ class Columns:
         if not isinstance(scorer, SignedScorer) or scorer.signature is None or is_reference():
             return None
         key = name, scorer.signature
-        known = self._columns.pop(key, None)
+        known = self._scores.pop(key, None)
         touched = None if known is None else state.since(known.generation)
         if known is None or touched is None or touched.reordered:
             scores: list[int | None] = [None] * len(state.nodes)
         else:
-            scores = known.scores if known.owner is self._mark else known.scores.copy()
+            scores = known.found if known.owner is self._mark else known.found.copy()
             for node_name in touched.nodes & state.places.keys():
                 scores[state.places[node_name]] = None
-        self._columns[key] = _Column(self._mark, state.generation, scores)
-        while len(self._columns) > _KEPT:
-            del self._columns[next(iter(self._columns))]
+        self._keep(self._scores, key, state, scores)
         places = nodes.places if isinstance(nodes, NodeRow) else [state.places[node.name] for node in nodes]
         found = list(map(scores.__getitem__, places))
         for at in _gaps(found):
             scores[places[at]] = found[at] = scorer.score(nodes[at])
         return cast("list[int]", found)
+
+    def _keep(self, store: _Store[T], key: tuple[str, Hashable], state: State, found: T) -> None:
+        store[key] = _Kept(self._mark, state.generation, found)
+        while len(store) > _KEPT:
+            del store[next(iter(store))]
 
 
 def _gaps(found: Sequence[object]) -> Iterator[int]:

@@ -109,7 +109,7 @@ class Cycle:
             self.skipped_until.append(status.concerns)
 
     def fork(self, snapshot: State, kept: Mapping[str, NodeFilter]) -> Cycle:
-        """The same cycle on a fork of the state, with these filters in place of those of the same plugins."""
+        """A copy of the cycle for a fork of the state, with these filters in place of those of the same plugins."""
         other = copy(self)
         other.snapshot = snapshot
         other.replace_filters(kept)

@@ -50,7 +50,7 @@ class ConstantFilter(NodeFilter):
         self._status = status
 
     def filter(self, node: NodeInfo) -> Status:
-        """The same answer for all."""
+        """The one answer."""
         return self._status
 
 
@@ -64,11 +64,14 @@ def run_filters(filters: Iterable[NamedFilter], node: NodeInfo) -> Verdict | Non
 
 
 def split_by_shape(filters: Sequence[NamedFilter]) -> tuple[Sequence[NamedFilter], Sequence[NamedFilter]]:
-    """Those in front that read the node's shape alone, and the others: what the first object to, no other is asked."""
-    number = next(
-        (place for place, (_, each) in enumerate(filters) if not isinstance(each, OncePerShape)), len(filters)
-    )
+    """The filters in front that read the node's shape alone, and all behind them."""
+    number = leading(filters, OncePerShape)
     return filters[:number], filters[number:]
+
+
+def leading(filters: Sequence[NamedFilter], kind: type[NodeFilter]) -> int:
+    """How many of the filters, from the first one on, are of that type."""
+    return next((place for place, (_, each) in enumerate(filters) if not isinstance(each, kind)), len(filters))
 
 
 def once_per_shape(compiled: NodeFilter) -> NodeFilter:

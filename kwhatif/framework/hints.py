@@ -21,6 +21,7 @@ from kwhatif.framework.shown_objects import shown_cluster, shown_object
 from kwhatif.matching.volumes import claim_names
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Pod
+from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.state.pod_info import PodInfo
 
 
@@ -176,7 +177,7 @@ def is_same_pod(waiting: PodInfo, pod: Pod) -> bool:
     return waiting.uid == (pod.metadata.uid or key_of(pod))
 
 
-def _claims(pod: Pod) -> Keys:
+def _claims(pod: Pod) -> list[str]:
     return [f"{pod.metadata.namespace}/{claim.name}" for claim in claim_names(pod)]
 
 
@@ -184,6 +185,20 @@ def _claims(pod: Pod) -> Keys:
 BY_CLAIM = HintIndex(_claims, lambda old, new, _cluster: (key_of(old if new is None else new),))
 #: For deletions of pods that concern nobody if the pod has no volumes.
 BY_VOLUMES = HintIndex(lambda _pod: (), lambda old, _new, _cluster: None if old.spec.volumes else ())
+
+
+def after_own_claim(
+    pod: PodInfo, _old: PersistentVolumeClaim | None, new: PersistentVolumeClaim, _cluster: Cluster
+) -> QueueingHint:
+    """A hint: the claim is one of the pod's, be it made for an ephemeral volume."""
+    return queue_if(key_of(new) in _claims(pod.pod))
+
+
+def after_named_claim(
+    pod: PodInfo, _old: PersistentVolumeClaim | None, new: PersistentVolumeClaim, _cluster: Cluster
+) -> QueueingHint:
+    """A hint: the claim is one that the pod names; those that are made for ephemeral volumes do not count."""
+    return queue_if(new.metadata.namespace == pod.namespace and new.metadata.name in pod.claim_names)
 
 
 def changed_keys(old: Mapping[str, str], new: Mapping[str, str]) -> set[str]:

@@ -152,7 +152,7 @@ class Incremental:
         return object()
 
     def update_feasible_count(self, node: NodeInfo, number: int) -> None:
-        """That many more nodes of this one's class, or of one that it was in, are feasible; a negative number: fewer.
+        """So many more nodes of this one's class, or of one that it was in, are feasible; a negative number: fewer.
 
         Only scorers are asked. Classes are then to be made so that it does not matter which of their nodes these are.
         """
@@ -178,7 +178,7 @@ class NormalizesByRange(NodeScorer):
 
 
 def is_relaxing(plugin: NodeFilter) -> bool:
-    """See `Relaxing`."""
+    """Whether the filter never objects because a pod is gone (`Relaxing`)."""
     return isinstance(plugin, Relaxing) and plugin.relaxing and not is_reference()
 
 
@@ -209,24 +209,24 @@ def tracks_pods(plugin: NodeFilter) -> bool:
 def apply_pod_change(
     plugin: NodeFilter | NodeScorer, pod: PodInfo, node: NodeInfo, amount: int
 ) -> TopologyDomains | None:
-    """See `Incremental`."""
+    """Tell any filter or scorer that a pod came or went (`Incremental.apply_pod_change`)."""
     if plugin.reads < Reads.CLUSTER:
         return NO_DOMAINS
     return plugin.apply_pod_change(pod, node, amount) if isinstance(plugin, Incremental) else None
 
 
 def apply_node_change(plugin: NodeFilter | NodeScorer, before: Node, after: Node) -> bool:
-    """See `Incremental`."""
+    """Tell any filter or scorer that a node has changed (`Incremental.apply_node_change`)."""
     if plugin.reads < Reads.CLUSTER:
         return True
     return isinstance(plugin, Incremental) and plugin.apply_node_change(before, after)
 
 
 def node_class(plugin: NodeFilter | NodeScorer, node: NodeInfo) -> Hashable:
-    """See `Incremental`."""
+    """The class of the node (`Incremental.node_class`); to a plugin that knows no classes each node is one."""
     return plugin.node_class(node) if isinstance(plugin, Incremental) else node.name
 
 
 def class_state(plugin: NodeFilter, node: NodeInfo) -> Hashable:
-    """See `Incremental`."""
+    """The state as seen from the node (`Incremental.class_state`); of a plugin that knows none, none lasts."""
     return plugin.class_state(node) if isinstance(plugin, Incremental) else object()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kwhatif.framework.columns import Columns
-from kwhatif.framework.filters import KnownAnswers, NamedFilter, run_filters, split_by_shape
+from kwhatif.framework.filters import KnownAnswers, NamedFilter, leading, run_filters, split_by_shape
 from kwhatif.framework.incremental import suspects_of
 from kwhatif.framework.plugin import NodeFilter
 from kwhatif.framework.status import Verdict
@@ -95,9 +95,7 @@ class NodeSearch:
 def _split(found: Iterable[NamedFilter]) -> tuple[Mapping[str, Verdict], Sequence[NamedFilter]]:
     """The first objection to each node of those filters, in front, whose answers are known; and the others."""
     filters = list(found)
-    number = next(
-        (place for place, (_, each) in enumerate(filters) if not isinstance(each, KnownAnswers)), len(filters)
-    )
+    number = leading(filters, KnownAnswers)
     known = [each.objections for _, each in filters[:number] if isinstance(each, KnownAnswers)]
     if len(known) == 1:
         return known[0], filters[number:]

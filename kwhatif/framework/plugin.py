@@ -157,7 +157,7 @@ def always(status: Status) -> Callable[..., Status]:
 
 
 def by_claims(plugins: Iterable[FilterPlugin]) -> dict[str, FilterPlugin]:
-    """Those of the plugins that read a pod's PersistentVolumeClaims, by name."""
+    """The plugins, of these, that read a pod's PersistentVolumeClaims; by name."""
     return {plugin.name: plugin for plugin in plugins if getattr(plugin, "reads_claims", False)}
 
 

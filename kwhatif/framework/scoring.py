@@ -7,12 +7,13 @@ from operator import add
 
 import msgspec
 
-from kwhatif.framework.by_shape import Alike
+from kwhatif.framework.by_shape import ask_each
 from kwhatif.framework.columns import Columns
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, ScorePlugin
 from kwhatif.framework.status import SKIP, Code, Status, error
 from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.state import State
 
 
 class InvalidScore(CycleError):
@@ -77,8 +78,7 @@ def score_nodes(cycle: Cycle) -> Scores:
     scorers = {plugin.name: scorers[plugin.name] for plugin in profile.score if plugin.name in scorers}
     # Extenders may bring NodeInfos of their own, with other pods on them.
     columns = None if cycle.extenders.interested else cycle.columns
-    alike = Alike[int](nodes)
-    raw = {name: _raw(name, scorer, cycle, nodes, columns, alike) for name, scorer in scorers.items()}
+    raw = {name: _raw(name, scorer, cycle.snapshot, nodes, columns) for name, scorer in scorers.items()}
     by_plugin = _by_plugin(scorers, raw, nodes, profile.weights)
     is_scored = profile.score or profile.extenders
     total = add_columns(by_plugin.values(), len(nodes)) if is_scored else [1] * len(nodes)
@@ -169,14 +169,7 @@ def weighted(name: str, scorer: NodeScorer, raw: list[int], nodes: Sequence[Node
 
 
 def _raw(
-    name: str,
-    scorer: NodeScorer,
-    cycle: Cycle,
-    nodes: Sequence[NodeInfo],
-    columns: Columns | None,
-    alike: Alike[int],
+    name: str, scorer: NodeScorer, snapshot: State, nodes: Sequence[NodeInfo], columns: Columns | None
 ) -> list[int]:
-    known = None if columns is None else columns.raw(name, scorer, nodes, cycle.snapshot)
-    if known is not None:
-        return known
-    return alike.ask(scorer, scorer.score)
+    known = None if columns is None else columns.raw(name, scorer, nodes, snapshot)
+    return ask_each(nodes, scorer, scorer.score) if known is None else known

@@ -56,8 +56,6 @@ def shown_node(node: NodeInfo) -> NodeInfo:
     view = node.clone()
     view.node, view.labels = shown_object(node.node), dict(node.labels)
     view.pods = list(map(shown_pod, view.pods))
-    view.with_affinity = list(map(shown_pod, view.with_affinity))
-    view.with_required_anti_affinity = list(map(shown_pod, view.with_required_anti_affinity))
     return view
 
 

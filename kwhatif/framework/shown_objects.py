@@ -14,7 +14,7 @@ from kwhatif.state.objects import StateObjects
 T = TypeVar("T", bound=KubernetesObject)
 K = TypeVar("K")
 V = TypeVar("V")
-#: Of so many objects the copies are kept.
+#: The copies of so many objects are kept, as many as a large cluster has pods; with more, all are made anew.
 _KEPT = 100_000
 #: By id, objects and their copies: who has the object keeps its id from being another's.
 _SHOWN_OBJECTS: dict[int, tuple[KubernetesObject, KubernetesObject]] = {}

@@ -167,11 +167,11 @@ def translated_affinity(volume: PersistentVolume, disk: Disk) -> VolumeNodeAffin
         return affinity
     terms = affinity.required.node_selector_terms if affinity and affinity.required else ()
     zone_key, region_key = _topology_keys(volume, terms)
-    if _values(terms, zone_key):
+    if _has_values(terms, zone_key):
         terms = _rename(terms, zone_key, key)
     else:
         terms = _add_zones(terms, key, volume.metadata.labels.get(zone_key, ""))
-    if region_key == _BETA_REGION and _values(terms, region_key):
+    if region_key == _BETA_REGION and _has_values(terms, region_key):
         terms = _rename(terms, region_key, _REGION)
     if not terms:
         return affinity
@@ -192,14 +192,8 @@ def _topology_keys(volume: PersistentVolume, terms: Terms) -> tuple[str, str]:
     return _ZONE, _REGION
 
 
-def _values(terms: Terms, key: str) -> list[str]:
-    return [
-        value
-        for term in terms
-        for expression in term.match_expressions
-        if expression.key == key
-        for value in expression.values
-    ]
+def _has_values(terms: Terms, key: str) -> bool:
+    return any(each.key == key and each.values for term in terms for each in term.match_expressions)
 
 
 def _rename(terms: Terms, key: str, new_key: str) -> Terms:

@@ -37,7 +37,7 @@ def default_selector(pod: Pod, cluster: Cluster) -> Selector:
 
 
 def _and_set(selector: Selector, owner: ReplicaSet | StatefulSet | None) -> Selector:
-    """Also the owner's requirements; it adds none when its selector is missing or not valid."""
+    """The selector with the owner's requirements; of one that is missing or not valid there are none."""
     if owner is None:
         return selector
     try:

@@ -47,73 +47,55 @@ _WRONG_SUBDOMAIN = (
 )
 
 
-def _too_long(text: str, limit: int) -> list[str]:
-    return [f"must be no more than {limit} bytes"] if len(text.encode()) > limit else []
+def _errors(text: str, limit: int, unit: str, syntax: re.Pattern[str], wrong: str) -> list[str]:
+    """What is wrong with a text of at most so many bytes, which messages may call characters; `wrong` is its syntax."""
+    too_long = [f"must be no more than {limit} {unit}"] if len(text.encode()) > limit else []
+    return too_long if syntax.fullmatch(text) else [*too_long, wrong]
 
 
 @lru_cache(maxsize=65536)
 def label_value_errors(value: str) -> tuple[str, ...]:
     """What is wrong with a label value; nothing, for a valid one."""
-    errors = _too_long(value, _MAX_NAME)
-    if not _value_syntax.fullmatch(value):
-        errors.append(_WRONG_VALUE)
-    return tuple(errors)
+    return tuple(_errors(value, _MAX_NAME, "bytes", _value_syntax, _WRONG_VALUE))
 
 
 @lru_cache(maxsize=65536)
 def label_key_errors(key: str) -> tuple[str, ...]:
     """What is wrong with a label key, `name` or `prefix/name`; nothing, for a valid one."""
     prefix, slash, name = key.rpartition("/")
+    wrong = f"must {_CHARACTERS} {_KEY_EXAMPLES}"
     if "/" in prefix:
-        wrong = f"a valid label key must {_CHARACTERS} {_KEY_EXAMPLES}"
-        return (f"{wrong} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",)
+        return (f"a valid label key {wrong} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",)
     errors = [f"prefix part {error}" for error in _prefix_errors(prefix)] if slash else []
     if not name:
         errors.append("name part must be non-empty")
-    errors += [f"name part {error}" for error in _too_long(name, _MAX_NAME)]
-    if not _name_syntax.fullmatch(name):
-        errors.append(f"name part must {_CHARACTERS} {_KEY_EXAMPLES}")
+    errors += [f"name part {error}" for error in _errors(name, _MAX_NAME, "bytes", _name_syntax, wrong)]
     return tuple(errors)
 
 
 def _prefix_errors(prefix: str) -> list[str]:
     if not prefix:
         return ["must be non-empty"]
-    errors = _too_long(prefix, _MAX_SUBDOMAIN)
-    if not _subdomain_syntax.fullmatch(prefix):
-        errors.append(_WRONG_SUBDOMAIN)
-    return errors
+    return _errors(prefix, _MAX_SUBDOMAIN, "bytes", _subdomain_syntax, _WRONG_SUBDOMAIN)
 
 
 # --- names of objects (`apimachinery/pkg/util/validation/validation.go`) -------------------------------
 
 
-def _too_long_a_name(name: str, limit: int) -> list[str]:
-    return [f"must be no more than {limit} characters"] if len(name.encode()) > limit else []
-
-
 @lru_cache(maxsize=65536)
 def dns_subdomain_errors(name: str) -> tuple[str, ...]:
     """What is wrong with the name of most objects (`IsDNS1123Subdomain`); nothing, for a valid one."""
-    errors = _too_long_a_name(name, _MAX_SUBDOMAIN)
-    if not _subdomain_syntax.fullmatch(name):
-        errors.append(_WRONG_SUBDOMAIN)
-    return tuple(errors)
+    return tuple(_errors(name, _MAX_SUBDOMAIN, "characters", _subdomain_syntax, _WRONG_SUBDOMAIN))
 
 
 @lru_cache(maxsize=65536)
 def dns_label_errors(name: str) -> tuple[str, ...]:
     """What is wrong with the name of a container, volume or namespace (`IsDNS1123Label`); nothing, for a valid one."""
-    errors = _too_long_a_name(name, _MAX_NAME)
-    if not _dns_label_syntax.fullmatch(name):
-        errors.append("must not contain dots" if _subdomain_syntax.fullmatch(name) else _WRONG_LABEL)
-    return tuple(errors)
+    wrong = "must not contain dots" if "." in name and _subdomain_syntax.fullmatch(name) else _WRONG_LABEL
+    return tuple(_errors(name, _MAX_NAME, "characters", _dns_label_syntax, wrong))
 
 
 @lru_cache(maxsize=65536)
 def dns_1035_label_errors(name: str) -> tuple[str, ...]:
     """What is wrong with the name of a service (`IsDNS1035Label`); nothing, for a valid one."""
-    errors = _too_long_a_name(name, _MAX_NAME)
-    if not _dns_1035_label_syntax.fullmatch(name):
-        errors.append(_WRONG_1035_LABEL)
-    return tuple(errors)
+    return tuple(_errors(name, _MAX_NAME, "characters", _dns_1035_label_syntax, _WRONG_1035_LABEL))

@@ -36,7 +36,8 @@ class Selector:
         nothing: bool = False,
     ) -> None:
         self._equals = tuple(equals)
-        self._tests = tuple(test for _, test in tests)
+        #: By the label that each one reads.
+        self._tests = tuple(tests)
         #: Matches no labels at all: made from a selector that is missing.
         self.nothing = nothing
         #: Has no requirements (upstream's `Selector.Empty()`; `labels.Nothing()` is not empty).
@@ -52,7 +53,7 @@ class Selector:
         for key, value in self._equals:
             if get(key) != value:
                 return False
-        return not self._tests or all(test(labels) for test in self._tests)
+        return not self._tests or all(test(labels) for _, test in self._tests)
 
     @property
     def pair(self) -> tuple[str, str] | None:
@@ -61,25 +62,11 @@ class Selector:
 
     def and_equals(self, pairs: Sequence[tuple[str, str]]) -> Selector:
         """This selector with more `key = value` requirements; nothing stays nothing."""
-        if not pairs:
-            return self
-        both = Selector.__new__(Selector)
-        both._equals = self._equals + tuple(pairs)
-        both._tests = self._tests
-        both.nothing = self.nothing
-        both.empty = False
-        both.keys = self.keys | {key for key, _ in pairs}
-        return both
+        return self.and_selector(Selector(pairs)) if pairs else self
 
     def and_selector(self, other: Selector) -> Selector:
         """Both selectors' requirements."""
-        both = Selector.__new__(Selector)
-        both._equals = self._equals + other._equals
-        both._tests = self._tests + other._tests
-        both.nothing = self.nothing or other.nothing
-        both.empty = self.empty and other.empty
-        both.keys = self.keys | other.keys
-        return both
+        return Selector(self._equals + other._equals, self._tests + other._tests, nothing=self.nothing or other.nothing)
 
 
 NOTHING = Selector(nothing=True)

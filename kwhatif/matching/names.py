@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
@@ -13,7 +13,7 @@ _TIMES_LONGER = 3
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """Those of the known names that are spelled much like this one, the nearest first.
+    """The known names that are spelled much like this one, the nearest first.
 
     A name without its domain, as tables show the names of nodes, is nearest to the whole name, and so is the key of a
     label without its prefix. Upper and lower case count as the same. The order of the names does not matter.
@@ -26,6 +26,11 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
     if len(part) > _TIMES_LONGER * max(map(len, by_lower), default=0):
         return whole[:_MOST]
     return whole[:_MOST] or [by_lower[found] for found in get_close_matches(part, by_lower, _MOST)]
+
+
+def did_you_mean(near: Sequence[str], otherwise: str = "") -> str:
+    """The hint for a name that there is not, from those that are near to it; `otherwise` where none is."""
+    return f"did you mean {' or '.join(near)}?" if near else otherwise
 
 
 def is_like(name: str, pattern: str) -> bool:

@@ -14,7 +14,7 @@ from kwhatif.matching.node_selector import (
     mismatch,
 )
 from kwhatif.model.affinity import PreferredSchedulingTerm
-from kwhatif.model.pod import PodSpec
+from kwhatif.model.pod import PodSpec, node_affinity_of
 
 
 class RequiredNodeAffinity:
@@ -24,8 +24,7 @@ class RequiredNodeAffinity:
 
     def __init__(self, spec: PodSpec) -> None:
         self._selector = tuple((spec.node_selector or {}).items())
-        node_affinity = spec.affinity.node_affinity if spec.affinity else None
-        required = node_affinity.required if node_affinity else None
+        required = node_affinity_of(spec).required
         #: None: no required affinity at all; an empty tuple matches nothing.
         self.terms = None if required is None else compile_terms(required.node_selector_terms)
         terms = self.terms or ()

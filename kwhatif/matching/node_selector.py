@@ -104,7 +104,7 @@ class Term:
         return bool(self._expressions or self._fields)
 
     def matches_labels(self, labels: Mapping[str, str]) -> bool:
-        """The same with every field taken to hold: a volume's node affinity is judged on a node without a name."""
+        """Whether the expressions hold; fields are taken to: volumes are judged without the node's name."""
         for _, holds in self._expressions:
             if not holds(labels):
                 return False

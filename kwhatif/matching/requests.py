@@ -148,7 +148,7 @@ def requested(spec: PodSpec) -> dict[str, Quantity]:
 
 
 def limited(spec: PodSpec) -> dict[str, Quantity]:
-    """`AggregateContainerLimits`, likewise."""
+    """`AggregateContainerLimits`, for the API server's messages: without pod-level resources."""
     return cast("dict[str, Quantity]", aggregate(spec, lambda container: {**amounts(container.resources.limits)}))
 
 

@@ -72,7 +72,7 @@ class Cluster:
         self._generations: dict[type | tuple[type, str], int] = {}
         #: What `derived` remembers, by how it was made.
         self._derived: dict[Callable[[Cluster], Any], _Derived] = {}
-        #: The same for what all forks started from, up to this generation: whichever makes it, makes it for all.
+        #: What was made of the objects that all forks started from, up to this generation: made once for all.
         self._of_origin: dict[Callable[[Cluster], Any], _Derived] = {}
         self._origin = 0
         #: What was ever asked of `derived`, here or in a fork.

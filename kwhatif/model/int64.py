@@ -4,6 +4,7 @@ from __future__ import annotations
 
 MAX_INT64 = 2**63 - 1
 MIN_INT64 = -(2**63)
+MAX_UINT64 = 2**64 - 1
 _RANGE = 2**64
 
 

@@ -27,6 +27,7 @@ class Model(
     kw_only=True,
     rename="camel",
     omit_defaults=True,
+    repr_omit_defaults=True,  # hashes of templates are made of this: a new field does not change them
     gc=False,
 ):
     """Base of all model types.
@@ -142,7 +143,7 @@ def _day(text: str) -> int:
 
 
 def _parse_any_time(text: str) -> int:
-    """The same with fractions of seconds, and an offset."""
+    """Nanoseconds since the epoch of a time that may have fractions of seconds and an offset."""
     match = _RFC3339.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not an RFC 3339 time")

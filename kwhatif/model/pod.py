@@ -6,7 +6,14 @@ from typing import Literal
 
 from msgspec import field
 
-from kwhatif.model.affinity import Affinity, PodAffinityTerm, Toleration, TopologySpreadConstraint
+from kwhatif.model.affinity import (
+    Affinity,
+    NodeAffinity,
+    PodAffinity,
+    PodAffinityTerm,
+    Toleration,
+    TopologySpreadConstraint,
+)
 from kwhatif.model.container import Container, ResourceList, ResourceRequirements
 from kwhatif.model.meta import ApiObject, Int32, Int64, Model, ObjectMeta
 from kwhatif.model.pod_status import PodCondition, PodStatus
@@ -17,6 +24,12 @@ class PodSchedulingGate(Model):
     """`spec.schedulingGates[]`."""
 
     name: str = ""
+
+
+class PodReadinessGate(Model):
+    """`spec.readinessGates[]`: the pod is ready only once somebody sets this condition to True."""
+
+    condition_type: str = ""
 
 
 class PodResourceClaim(Model):
@@ -42,6 +55,7 @@ class PodSpec(Model):
     preemption_policy: str = ""
     scheduler_name: str = ""
     scheduling_gates: tuple[PodSchedulingGate, ...] = ()
+    readiness_gates: tuple[PodReadinessGate, ...] = ()
     overhead: ResourceList | None = None
     resources: ResourceRequirements | None = None
     runtime_class_name: str | None = None
@@ -142,17 +156,28 @@ def pod_condition(pod: Pod, type_: str) -> PodCondition | None:
     return None
 
 
+_NO_NODE_AFFINITY = NodeAffinity()
+
+
+def node_affinity_of(spec: PodSpec) -> NodeAffinity:
+    """The pod's node affinity; one that says nothing where it has none."""
+    affinity = spec.affinity
+    return (affinity and affinity.node_affinity) or _NO_NODE_AFFINITY
+
+
+def pod_affinities(spec: PodSpec) -> list[PodAffinity]:
+    """The pod's inter-pod affinity and anti-affinity, as far as it has them."""
+    affinity = spec.affinity
+    parts = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
+    return [part for part in parts if part is not None]
+
+
 def pod_affinity_terms(spec: PodSpec) -> list[PodAffinityTerm]:
     """The terms of all kinds about other pods."""
-    affinity = spec.affinity
-    if affinity is None:
-        return []
     terms: list[PodAffinityTerm] = []
-    for part in (affinity.pod_affinity, affinity.pod_anti_affinity):
-        if part is not None:
-            terms += part.required
-            for weighted in part.preferred:
-                terms.append(weighted.pod_affinity_term)
+    for part in pod_affinities(spec):
+        terms += part.required
+        terms += [weighted.pod_affinity_term for weighted in part.preferred]
     return terms
 
 

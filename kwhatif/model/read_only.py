@@ -26,7 +26,7 @@ class ReadOnlyDict(dict[Any, Any]):
 
 
 def read_only(value: T) -> T:
-    """The same, with read-only dictionaries all the way down."""
+    """A copy with read-only dictionaries all the way down; what has none is shared."""
     return _read_only(value)  # type: ignore[no-any-return] # of the same type, or of a subclass
 
 

@@ -44,7 +44,7 @@ class DefaultPreemption(EvictsByPolicy):
         self.args = args or DefaultPreemptionArgs()
 
     def sufficient_candidates(self, tried: int) -> int:
-        """As the arguments say (`calculateNumCandidates`)."""
+        """A share of the nodes tried, but at least a fixed number (`calculateNumCandidates`)."""
         args = self.args
         return max(tried * args.min_candidate_nodes_percentage // 100, args.min_candidate_nodes_absolute)
 

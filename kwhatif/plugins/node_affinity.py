@@ -20,7 +20,7 @@ from kwhatif.model.affinity import NodeAffinity as NodeAffinitySpec
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, PodSpec
+from kwhatif.model.pod import Pod, PodSpec, node_affinity_of
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -78,11 +78,6 @@ def _of_the_shape(readers: Collection[Term | RequiredNodeAffinity | PreferredTer
     return all(not reader.reads_name and unfixed.isdisjoint(reader.keys) for reader in readers)
 
 
-def _affinity_of(spec: PodSpec) -> NodeAffinitySpec:
-    affinity = spec.affinity
-    return (affinity and affinity.node_affinity) or NodeAffinitySpec()
-
-
 def _required(pod: Pod) -> RequiredNodeAffinity:
     return RequiredNodeAffinity(pod.spec)
 
@@ -110,7 +105,7 @@ class NodeAffinity:
     def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """SKIP without anything required; a pod whose terms name nodes is looked at on those only."""
         spec = pod.pod.spec
-        own = _affinity_of(spec).required
+        own = node_affinity_of(spec).required
         added = self._added_required
         if own is None and added is None and not spec.node_selector:
             return SKIP
@@ -132,7 +127,7 @@ class NodeAffinity:
 
     def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """SKIP without preferred terms, though not for an empty list of the pod's own; an error if one is invalid."""
-        own = _affinity_of(pod.pod.spec).preferred
+        own = node_affinity_of(pod.pod.spec).preferred
         added = self._added_preferred
         try:
             terms = [] if own is None else [PreferredTerms(own)]
@@ -163,8 +158,7 @@ class NodeAffinity:
 
 def _wanted_labels(pod: Pod) -> Keys:
     """A node that matches now and did not before has a label now which some requirement wants, or lost one."""
-    affinity = pod.spec.affinity
-    required = affinity.node_affinity.required if affinity and affinity.node_affinity else None
+    required = node_affinity_of(pod.spec).required
     keys: set[Hashable] = set((pod.spec.node_selector or {}).items())
     for term in required.node_selector_terms if required else ():
         for requirement in term.match_expressions:

@@ -71,7 +71,7 @@ class _BalanceItself(_Balance):
 
 
 class NodeResourcesBalancedAllocation:
-    """See the module."""
+    """Scores nodes by how evenly their resources are used with the pod."""
 
     name: ClassVar[str] = "NodeResourcesBalancedAllocation"
 

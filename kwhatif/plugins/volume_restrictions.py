@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, Self
 
 from kwhatif.framework import signers
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import VolumeConflict
-from kwhatif.framework.hints import BY_CLAIM, BY_VOLUMES, ClusterEventWithHint, QueueingHint, builtin, queue_if
+from kwhatif.framework.hints import (
+    BY_CLAIM,
+    BY_VOLUMES,
+    ClusterEventWithHint,
+    QueueingHint,
+    after_named_claim,
+    builtin,
+    queue_if,
+)
 from kwhatif.framework.incremental import Selective, Signed
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
@@ -29,67 +37,40 @@ CLAIM_IN_USE = (
 )
 
 
-class _Disk(NamedTuple):
-    """An inline disk of the pod."""
-
-    name: str
-    #: Whether another pod's volume is the same disk, and the two cannot share it.
-    clashes: Callable[[Volume], bool]
+_Disk = GCEPersistentDisk | AWSElasticBlockStore | ISCSI | RBD
 
 
-def _gce_persistent_disk(mine: GCEPersistentDisk) -> _Disk:
-    def clashes(volume: Volume) -> bool:
-        other = volume.gce_persistent_disk
-        return other is not None and other.pd_name == mine.pd_name and not (mine.read_only and other.read_only)
-
-    return _Disk(f"gcePersistentDisk {mine.pd_name}", clashes)
+def _disks(volume: Volume) -> Sequence[_Disk]:
+    """The volume as a disk of the four kinds that are checked; the API server accepts one at most."""
+    sources = volume.gce_persistent_disk, volume.aws_elastic_block_store, volume.iscsi, volume.rbd
+    return [source for source in sources if source is not None]
 
 
-def _aws_elastic_block_store(mine: AWSElasticBlockStore) -> _Disk:
-    def clashes(volume: Volume) -> bool:
-        other = volume.aws_elastic_block_store
-        return other is not None and other.volume_id == mine.volume_id
-
-    return _Disk(f"awsElasticBlockStore {mine.volume_id}", clashes)
+def _disks_of(pod: PodInfo) -> tuple[_Disk, ...]:
+    """The pod's disks, of each volume the first."""
+    return tuple(disk for volume in pod.pod.spec.volumes for disk in _disks(volume)[:1])
 
 
-def _iscsi(mine: ISCSI) -> _Disk:
-    def clashes(volume: Volume) -> bool:
-        other = volume.iscsi
-        return other is not None and other.iqn == mine.iqn and not (mine.read_only and other.read_only)
-
-    return _Disk(f"iscsi {mine.iqn}", clashes)
-
-
-def _rbd(mine: RBD) -> _Disk:
-    monitors = frozenset(mine.monitors)
-
-    def clashes(volume: Volume) -> bool:
-        other = volume.rbd
-        return (
-            other is not None
-            and other.image == mine.image
-            and other.pool == mine.pool
-            and not monitors.isdisjoint(other.monitors)
-            and not (mine.read_only and other.read_only)
-        )
-
-    return _Disk(f"rbd {mine.pool}/{mine.image}", clashes)
+def _identity(disk: _Disk) -> tuple[str, ...]:
+    """The kind of the disk, and what distinguishes it from others of the kind."""
+    match disk:
+        case GCEPersistentDisk():
+            return "gcePersistentDisk", disk.pd_name
+        case AWSElasticBlockStore():
+            return "awsElasticBlockStore", disk.volume_id
+        case ISCSI():
+            return "iscsi", disk.iqn
+        case RBD():
+            return "rbd", disk.pool, disk.image
 
 
-def _disk(volume: Volume) -> _Disk | None:
-    """The volume as a disk of one of the four kinds that are checked."""
-    if volume.gce_persistent_disk is not None:
-        return _gce_persistent_disk(volume.gce_persistent_disk)
-    if volume.aws_elastic_block_store is not None:
-        return _aws_elastic_block_store(volume.aws_elastic_block_store)
-    if volume.iscsi is not None:
-        return _iscsi(volume.iscsi)
-    return _rbd(volume.rbd) if volume.rbd is not None else None
-
-
-def _disks(pod: PodInfo) -> tuple[_Disk, ...]:
-    return tuple(disk for volume in pod.pod.spec.volumes if (disk := _disk(volume)) is not None)
+def _clash(one: _Disk, other: _Disk) -> bool:
+    """Whether two volumes are the same disk, and cannot share it (`isVolumeConflict`)."""
+    if _identity(one) != _identity(other):
+        return False
+    if isinstance(one, RBD) and isinstance(other, RBD) and set(one.monitors).isdisjoint(other.monitors):
+        return False
+    return isinstance(one, AWSElasticBlockStore) or not (one.read_only and other.read_only)
 
 
 class VolumeRestrictions:
@@ -110,7 +91,7 @@ class VolumeRestrictions:
                 return unresolvable(claim_not_found(name))
             if READ_WRITE_ONCE_POD in claim.spec.access_modes:
                 exclusive.add(name)
-        disks = _disks(pod)
+        disks = _disks_of(pod)
         claims = _ExclusiveClaims(pod.namespace, frozenset(exclusive), snapshot, self._claim_in_use)
         users = claims.in_use()
         if not disks and not users:
@@ -119,7 +100,7 @@ class VolumeRestrictions:
 
     def without_pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter:
         """Filter looks at the disks, and then fails: it relies on what PreFilter left behind."""
-        return _RestrictionsFilter(_disks(pod), _NotLookedAt(), 1)
+        return _RestrictionsFilter(_disks_of(pod), _NotLookedAt(), 1)
 
     sign = staticmethod(signers.volumes)
 
@@ -128,7 +109,7 @@ class VolumeRestrictions:
         return (
             builtin(EventResource.POD, ActionType.DELETE, _after_pod_deleted, BY_VOLUMES),
             builtin(EventResource.NODE, ActionType.ADD),
-            builtin(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _after_claim_added, BY_CLAIM),
+            builtin(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, after_named_claim, BY_CLAIM),
         )
 
 
@@ -142,12 +123,9 @@ def _after_pod_deleted(pod: PodInfo, old: Pod, _new: None, _cluster: Cluster) ->
     """It had a disk or a claim that the pod wants, wherever it was."""
     if old.metadata.namespace != pod.namespace:
         return QueueingHint.QUEUE_SKIP
-    clashes = any(disk.clashes(volume) for disk in _disks(pod) for volume in old.spec.volumes)
+    theirs = [disk for volume in old.spec.volumes for disk in _disks(volume)]
+    clashes = any(_clash(disk, other) for disk in _disks_of(pod) for other in theirs)
     return queue_if(clashes or not set(PodInfo(old).claim_names).isdisjoint(pod.claim_names))
-
-
-def _after_claim_added(pod: PodInfo, _old: None, new: PersistentVolumeClaim, _cluster: Cluster) -> QueueingHint:
-    return queue_if(new.metadata.namespace == pod.namespace and new.metadata.name in pod.claim_names)
 
 
 class _ExclusiveClaims:
@@ -208,8 +186,9 @@ class _RestrictionsFilter(Selective, Signed, NodeFilter):
         for disk in self._disks:
             for pod in node.pods:
                 for volume in pod.pod.spec.volumes:
-                    if disk.clashes(volume):
-                        return VolumeConflict(claim=disk.name, detail=f"in use by {pod.key}")
+                    if any(_clash(disk, other) for other in _disks(volume)):
+                        kind, *name = _identity(disk)
+                        return VolumeConflict(claim=f"{kind} {'/'.join(name)}", detail=f"in use by {pod.key}")
         return None
 
     def fork(self) -> Self:

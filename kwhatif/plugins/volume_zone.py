@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 from kwhatif.framework import signers
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import VolumeConflict
-from kwhatif.framework.hints import BY_CLAIM, ClusterEventWithHint, QueueingHint, builtin, queue_if
+from kwhatif.framework.hints import BY_CLAIM, ClusterEventWithHint, QueueingHint, after_named_claim, builtin, queue_if
 from kwhatif.framework.incremental import Signed
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Status, unresolvable
@@ -36,7 +36,7 @@ class _Topology(NamedTuple):
     claim: str
     volume: str
     key: str
-    #: The same in current words, for nodes without the beta label.
+    #: The current key for the same topology: it counts on nodes without the beta label.
     stable_key: str
     values: frozenset[str]
 
@@ -68,20 +68,13 @@ class VolumeZone:
         return (
             builtin(EventResource.STORAGE_CLASS, add, _after_class_added),
             builtin(EventResource.NODE, add | ActionType.UPDATE_NODE_LABEL),
-            builtin(EventResource.PERSISTENT_VOLUME_CLAIM, add | update, _after_claim_change, BY_CLAIM),
+            builtin(EventResource.PERSISTENT_VOLUME_CLAIM, add | update, after_named_claim, BY_CLAIM),
             builtin(EventResource.PERSISTENT_VOLUME, add | update, _after_volume_change),
         )
 
 
 def _after_class_added(_pod: PodInfo, _old: None, new: StorageClass, _cluster: Cluster) -> QueueingHint:
     return queue_if(new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER)
-
-
-def _after_claim_change(
-    pod: PodInfo, _old: PersistentVolumeClaim | None, new: PersistentVolumeClaim, _cluster: Cluster
-) -> QueueingHint:
-    """It is one of the pod's; ephemeral volumes do not count."""
-    return queue_if(new.metadata.namespace == pod.namespace and new.metadata.name in pod.claim_names)
 
 
 def _after_volume_change(

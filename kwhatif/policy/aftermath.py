@@ -1,4 +1,4 @@
-"""Rules about what follows: what is so once everybody has reacted."""
+"""Rules about what follows: what is so once everybody has reacted, and once a node or a zone fails."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kwhatif.policy.schema import AftermathRule, Level
+from kwhatif.report.maintenance import VerdictRow
 from kwhatif.report.story import PendingRow, Story
 from kwhatif.words.amounts import some
+from kwhatif.words.maintenance import why_harmful
 
 PENDING, LOOP, OVERRUN = NAMES = ("aftermath/pending", "aftermath/loop", "aftermath/budgetOverrun")
 
@@ -20,6 +22,20 @@ class Consequence(NamedTuple):
     message: str
     workload: str = ""
     pods: tuple[str, ...] = ()
+
+
+class Fragile(NamedTuple):
+    """What the rule `survives` found: nodes or zones that may not fail once the manifests are applied.
+
+    `kind` is node or zone, `name` the worst of them, `verdict` what becomes of it, and so it is with `more` others.
+    `unjudged` says why none of them could be judged.
+    """
+
+    kind: str
+    name: str = ""
+    verdict: VerdictRow | None = None
+    more: int = 0
+    unjudged: str = ""
 
 
 def consequences(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
@@ -58,3 +74,13 @@ def _overrun(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
         if row.overrun:
             pods = "a healthy pod" if row.overrun == 1 else f"{row.overrun} healthy pods"
             yield Consequence(OVERRUN, rule.budget_overrun, f"budget {row.budget} falls short of {pods} on the way")
+
+
+def consequence_of(fragile: Fragile) -> Consequence:
+    """What the rule `survives` says of nodes or zones that may not fail any more."""
+    rule, verdict = f"survives/{fragile.kind}", fragile.verdict
+    if verdict is None:
+        return Consequence(rule, "fail", f"cannot be judged: {fragile.unjudged}")
+    more = f"; so it is with {fragile.more} more" if fragile.more else ""
+    message = f"{fragile.kind} {fragile.name} may not fail any more: {why_harmful(verdict)}{more}"
+    return Consequence(rule, "fail", message, pods=verdict.pending)

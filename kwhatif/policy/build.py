@@ -8,13 +8,15 @@ from typing import Any
 import msgspec
 
 from kwhatif.cel import CelCompileError, Program, compile_expression
-from kwhatif.configuration.strict import Issue, convert, problems, without_nulls
+from kwhatif.configuration.strict import problems, without_nulls
 from kwhatif.errors import InputError, Problem
+from kwhatif.matching.field_errors import Issue
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.policy import aftermath, caveats, fields, rules
 from kwhatif.policy.names import all_names, unknown_rule
 from kwhatif.policy.rules import Find, Labels, Rule
-from kwhatif.policy.schema import API_VERSION, KIND, Level, Policy
+from kwhatif.policy.schema import KIND, Level, Policy
+from kwhatif.report.row import API_VERSION
 
 _VARIABLES = {"decision": "dyn", "workload": "dyn", "node": "dyn"}
 
@@ -67,11 +69,10 @@ class Rulebook:
         policy = self.policy
         for field, named in _named(policy).items():
             for rule in named:
-                name = f"{field}/{rule.name}" if rule.name else field
-                yield name, "namespace", rule.namespaces
+                yield _name(field, rule.name), "namespace", rule.namespaces
         for classes in policy.priority_classes:
-            name = f"priorityClasses/{classes.name}" if classes.name else "priorityClasses"
-            yield name, "priority class", (*classes.forbidden, *(classes.allowed or ()))
+            named = (*classes.forbidden, *(classes.allowed or ()))
+            yield _name("priorityClasses", classes.name), "priority class", named
 
     def _all(self, labels: Mapping[str, Labels]) -> Iterator[Rule]:
         policy = self.policy
@@ -91,7 +92,12 @@ class Rulebook:
 
 
 def _rule(kind: str, name: str, level: Level, find: Find) -> Rule:
-    return Rule(f"{kind}/{name}" if name else kind, level, find)
+    return Rule(_name(kind, name), level, find)
+
+
+def _name(kind: str, name: str) -> str:
+    """What a rule of this kind is called: by its name, if the policy gives it one."""
+    return f"{kind}/{name}" if name else kind
 
 
 def _outcomes(policy: Policy) -> Iterator[tuple[str, Level, Find]]:
@@ -132,7 +138,7 @@ def _decode(data: object) -> tuple[Policy | None, list[Issue]]:
     if issues:
         return None, issues
     try:
-        return convert(data, Policy), []
+        return msgspec.convert(data, Policy), []
     except msgspec.ValidationError as wrong:
         message, _, path = str(wrong).partition(" - at `$")
         return None, [(path.rstrip("`").lstrip("."), message)]

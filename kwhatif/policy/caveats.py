@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kwhatif.configuration.strict import Issue
+from kwhatif.matching.field_errors import Issue
 from kwhatif.matching.names import is_like
 from kwhatif.model.caveat import CODES, Caveat
 from kwhatif.model.caveat.reading import StaleSnapshot

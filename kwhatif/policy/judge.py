@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
+from functools import partial
 
 import msgspec
-from msgspec.structs import replace
 
 from kwhatif.model.caveat import Caveat
-from kwhatif.policy.aftermath import consequences
+from kwhatif.policy.aftermath import Fragile, consequence_of, consequences
 from kwhatif.policy.build import Rulebook
-from kwhatif.policy.caveats import Doubt, doubts
+from kwhatif.policy.caveats import doubts
 from kwhatif.policy.judged import ANNOTATION, JudgedWorkload
 from kwhatif.policy.names import did_you_mean
-from kwhatif.policy.rules import Fragile, Hit, Labels, Rule
+from kwhatif.policy.rules import Hit, Labels, Rule
+from kwhatif.policy.schema import Level
 from kwhatif.policy.suppression import (
     complaints,
     excused_by_annotation,
@@ -24,9 +25,8 @@ from kwhatif.policy.suppression import (
     wants_excuse,
 )
 from kwhatif.report.inputs import SourceRow
-from kwhatif.report.policy import FindingLevel, FindingRow, PolicyRow, PolicyVerdict
+from kwhatif.report.policy import FindingRow, PolicyRow, PolicyVerdict
 from kwhatif.report.story import Story
-from kwhatif.words.maintenance import why_harmful
 
 
 class KnownNames(msgspec.Struct, frozen=True):
@@ -63,19 +63,32 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
         story: what follows, where the policy has rules about that.
         fragile: what the rule `survives` found.
     """
-    found = [_finding(book, rule, hit, today) for rule in book.rules(labels) for hit in _hits(rule, workloads, reacted)]
-    doubtful = [_doubtful(book, doubt, today) for doubt in doubts(caveats, workloads, book.policy, strict=strict)]
-    found += _after(book, story, workloads, today)
+    finding = partial(_finding, book, today)
+    aftermath, by_name = book.policy.aftermath, {workload.row.name: workload for workload in workloads}
+    after = () if story is None or aftermath is None else consequences(aftermath, story)
+    found = [
+        *(
+            finding(rule.name, rule.level, hit.message, hit.workload, hit.pods)
+            for rule in book.rules(labels)
+            for hit in _hits(rule, workloads, reacted)
+        ),
+        *(
+            finding(each.rule, each.level, each.message, by_name.get(each.workload), each.pods)
+            for each in (*after, *map(consequence_of, fragile))
+        ),
+        *(  # `render` gives them their words
+            finding(doubt.rule, doubt.level, "", doubt.workload, doubt.pods, doubt.caveat)
+            for doubt in doubts(caveats, workloads, book.policy, strict=strict)
+        ),
+    ]
     findings = [
         *found,
-        *(_excused(book, _broken(each), None, today) for each in fragile),
-        *doubtful,
-        *_annotations(book, workloads, [*found, *doubtful], today),
+        *_annotations(book, workloads, found, today),
         *_expired(book, today),
         *_unknown_names(book, known),
     ]
     order = {workload.row.name: number for number, workload in enumerate(workloads)}
-    findings.sort(key=lambda finding: (finding.level != "fail", order.get(finding.workload, len(order))))
+    findings.sort(key=lambda row: (row.level != "fail", order.get(row.workload, len(order))))
     return PolicyRow(verdict=_verdict(findings), source=book.source, findings=tuple(findings))
 
 
@@ -99,57 +112,30 @@ def _verdict(findings: Sequence[FindingRow]) -> PolicyVerdict:
     return "fail" if "fail" in levels else "warn" if levels else "pass"
 
 
-def _finding(book: Rulebook, rule: Rule, hit: Hit, today: date) -> FindingRow:
-    finding = FindingRow(
-        rule=rule.name,
-        level="fail" if rule.level == "fail" else "warn",
-        message=hit.message,
-        pods=hit.pods,
-    )
-    return _excused(book, finding, hit.workload, today)
-
-
-def _after(
-    book: Rulebook, story: Story | None, workloads: Sequence[JudgedWorkload], today: date
-) -> Iterator[FindingRow]:
-    """Findings about what follows, at the workloads of the manifests where they are about one of these."""
-    rule = book.policy.aftermath
-    if story is None or rule is None:
-        return
-    by_name = {workload.row.name: workload for workload in workloads}
-    for each in consequences(rule, story):
-        level: FindingLevel = "fail" if each.level == "fail" else "warn"
-        finding = FindingRow(rule=each.rule, level=level, message=each.message, pods=each.pods)
-        yield _excused(book, finding, by_name.get(each.workload), today)
-
-
-def _broken(fragile: Fragile) -> FindingRow:
-    verdict, rule = fragile.verdict, f"survives/{fragile.kind}"
-    if verdict is None:
-        return FindingRow(rule=rule, level="fail", message=f"cannot be judged: {fragile.unjudged}")
-    more = f"; so it is with {fragile.more} more" if fragile.more else ""
-    message = f"{fragile.kind} {fragile.name} may not fail any more: {why_harmful(verdict)}{more}"
-    return FindingRow(rule=rule, level="fail", message=message, pods=verdict.pending)
-
-
-def _doubtful(book: Rulebook, doubt: Doubt, today: date) -> FindingRow:
-    """A finding about a caveat; `render` gives it its words."""
-    level: FindingLevel = "fail" if doubt.level == "fail" else "warn"
-    finding = FindingRow(rule=doubt.rule, level=level, message="", pods=doubt.pods, caveat=doubt.caveat)
-    return _excused(book, finding, doubt.workload, today)
-
-
-def _excused(book: Rulebook, finding: FindingRow, workload: JudgedWorkload | None, today: date) -> FindingRow:
-    """The finding, suppressed where its workload or the policy says so; one about all by exceptions of `*`."""
+def _finding(  # noqa: PLR0913, PLR0917 - what a finding says
+    book: Rulebook,
+    today: date,
+    rule: str,
+    level: Level,
+    message: str,
+    workload: JudgedWorkload | None = None,
+    pods: tuple[str, ...] = (),
+    caveat: Caveat | None = None,
+) -> FindingRow:
+    """A finding, suppressed where its workload or the policy says so; one about all by exceptions of `*`."""
     name, ignore = (workload.row.name, workload.ignore) if workload else ("", "")
-    annotation = excused_by_annotation(finding.rule, ignore, today, book.policy.annotations.allow)
-    exception = excused_by_policy(finding.rule, name, book.policy.exceptions, today)
-    return replace(
-        finding,
+    annotation = excused_by_annotation(rule, ignore, today, book.policy.annotations.allow)
+    exception = excused_by_policy(rule, name, book.policy.exceptions, today)
+    return FindingRow(
+        rule=rule,
+        level="fail" if level == "fail" else "warn",
+        message=message,
         workload=name,
+        pods=pods,
         source=workload.row.source if workload else None,
         suppressed=annotation if annotation is not None else exception,
         suppressed_by="annotation" if annotation is not None else "exception" if exception is not None else None,
+        caveat=caveat,
     )
 
 

@@ -14,7 +14,6 @@ from kwhatif.matching.names import is_like
 from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.policy.schema import ClassRule, ExpressionRule, Level, PlacementRule, Protection, VictimLimit
 from kwhatif.report.decision import Decision, Outcome
-from kwhatif.report.maintenance import VerdictRow
 from kwhatif.report.preemption import VictimRow
 from kwhatif.words.amounts import some
 from kwhatif.words.victims import after, victims_by_owner
@@ -29,20 +28,6 @@ class Hit(NamedTuple):
     workload: JudgedWorkload
     pods: tuple[str, ...]
     message: str
-
-
-class Fragile(NamedTuple):
-    """What the rule `survives` found: nodes or zones that may not fail once the manifests are applied.
-
-    `kind` is node or zone, `name` the worst of them, `verdict` what becomes of it, and so it is with `more` others.
-    `unjudged` says why none of them could be judged.
-    """
-
-    kind: str
-    name: str = ""
-    verdict: VerdictRow | None = None
-    more: int = 0
-    unjudged: str = ""
 
 
 Find = Callable[[Sequence[JudgedWorkload]], Iterator[Hit]]
@@ -64,14 +49,9 @@ def outcome_rule(outcome: Outcome, verb: str, verbs: str) -> Find:
             row = workload.row
             counted = {"Unschedulable": row.unschedulable, "Denied": row.denied, "Gated": row.gated}.get(outcome, 0)
             said = subject(row, hits, verb, verbs, counted)
-            yield _hit(workload, hits, f"{said}{_held_up(workload, hits)}{after(hits)}: {_reason(hits[0])}")
+            yield _hit(workload, hits, f"{said}{_held_up(workload, hits)}{after(hits)}: {hits[0].said}")
 
     return find
-
-
-def _reason(decision: Decision) -> str:
-    """The scheduler's words; of a pod that is not queued, those of the plugin that holds it back: which gates."""
-    return decision.pre_enqueue.message if decision.pre_enqueue and not decision.message else decision.message
 
 
 def unschedulable(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:

@@ -13,7 +13,6 @@ import msgspec
 
 from kwhatif.model.meta import FrozenMeta, LabelSelector
 
-API_VERSION = "kwhatif.dev/v1"
 KIND = "Policy"
 
 #: `pass` and `ignore` are the same: there is no finding.
@@ -149,15 +148,3 @@ class Policy(_Part):
     caveats: dict[str, Level] = {}
     annotations: AnnotationRule = AnnotationRule()
     snapshot: SnapshotRule | None = None
-
-
-def policy_schema() -> dict[str, object]:
-    """The JSON Schema of a policy file."""
-    schema = msgspec.json.schema(Policy)
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"https://{API_VERSION}/policy.json"}
-    return head | schema
-
-
-def policy_schema_text() -> str:
-    """`schema/policy.json`, as it is shipped."""
-    return msgspec.json.format(msgspec.json.encode(policy_schema()), indent=2).decode() + "\n"

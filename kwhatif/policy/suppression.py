@@ -33,7 +33,7 @@ class Excuse(NamedTuple):
 
 
 def excuses(annotation: str) -> Iterator[Excuse]:
-    """What the annotation suppresses; see `complaints` about the rest of it."""
+    """What the annotation suppresses: the entries that can be understood; `complaints` are about the others."""
     for text in _entries(annotation):
         excuse = _excuse(text)
         if isinstance(excuse, Excuse):

@@ -15,7 +15,7 @@ from kwhatif.model.generation import next_generation
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.state.pod_info import PodInfo
 
-#: More label values than the pods of a namespace have at a time; forks come and go with others.
+#: So many answers are kept: more than the pods of a namespace have label values at a time, but forks bring others.
 _MANY = 65_536
 
 #: Budgets by `namespace/name`.
@@ -117,7 +117,7 @@ class _BudgetIndex:
                 self.namespaces.setdefault(pdb.metadata.namespace, _NamespaceBudgets(self.generation)).add(budget)
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _BudgetIndex | None:
-        """The same as long as only what a budget allows is another."""
+        """Itself as long as only what a budget allows is another."""
         if not isinstance(before, PodDisruptionBudget) or not isinstance(after, PodDisruptionBudget):
             return None
         return self if before.spec == after.spec and _disrupted(before).keys() == _disrupted(after).keys() else None
@@ -131,7 +131,7 @@ class _Allowances:
 
     @classmethod
     def of(cls, cluster: Cluster) -> _Allowances:
-        """Those of the cluster."""
+        """What the budgets of the cluster allow."""
         return cls({name: _allowed(pdb) for name, pdb in cluster.all(PodDisruptionBudget).items()})
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Allowances | None:

@@ -1,4 +1,4 @@
-"""What preemption found out: candidates, their victims, and the whole story as data."""
+"""What preemption found out: candidates with their victims, or why there are none, as data."""
 
 from __future__ import annotations
 

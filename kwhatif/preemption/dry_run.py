@@ -24,7 +24,7 @@ def as_node_status(objection: Verdict) -> Verdict:
 
 
 class DryRun:
-    """See the module. Copies, of the node and of the filters that follow pods, are thrown away, never undone."""
+    """Tries out who can stay, on copies of the node and of the filters that follow pods: nothing is ever undone."""
 
     def __init__(self, cycle: Cycle, emptied: EmptiedNode) -> None:
         self._cycle = cycle

@@ -25,7 +25,7 @@ _LOWEST = "lowest priority"
 
 
 class EmptiedNode:
-    """See the module."""
+    """A node that its evictable pods have left, and what was found for pods that would go there."""
 
     __slots__ = ("answers", "generation", "node", "ordered", "removed", "scopes", "split", "tried", "whole")
 
@@ -50,7 +50,7 @@ class EmptiedNode:
         self.scopes: Sequence[tuple[object, Candidate]] = ()
 
     def judged_by(self, budgets: Budgets) -> EmptiedNode:
-        """The same under these budgets: itself, if those that count its pods allow as much as before."""
+        """The emptied node under these budgets: itself, if those that count its pods allow as much as before."""
         if self.generation != budgets.generation:
             if not self.split.allowed.items() <= budgets.allowed.items():
                 return EmptiedNode(self.node, self.whole, self.removed, self.ordered, budgets)

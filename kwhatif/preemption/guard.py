@@ -24,18 +24,18 @@ class GuardedPolicy(Policy):
         self.rungs = inner.rungs
 
     def why_not_eligible(self, cycle: Cycle) -> str:
-        """See `Policy`."""
+        """Ask the policy whether the cycle's pod may evict anybody."""
         self._site = self._site._replace(pod=cycle.pod.key, node="")
         return self._site.call(self._inner.why_not_eligible, shown_cycle(cycle), returns=str)
 
     def potential_victims(self, pod: PodInfo, node: NodeInfo) -> list[PodInfo]:
-        """See `Policy`."""
+        """Ask the policy which pods of the node may be evicted."""
         self._site = self._site._replace(pod=pod.key, node=node.name)
         found = self._site.call(self._inner.potential_victims, shown_pod(pod), shown_node(node), returns=list)
         return self._real(found, node.pods)
 
     def by_importance(self, pods: Sequence[PodInfo]) -> list[PodInfo]:
-        """See `Policy`."""
+        """Ask the policy which pods should rather stay."""
         shown = list(map(shown_pod, pods))
         return self._real(self._site.call(self._inner.by_importance, shown, returns=list), pods)
 
@@ -48,7 +48,7 @@ class GuardedPolicy(Policy):
         return real
 
     def rank(self, node: NodeInfo, victims: Sequence[PodInfo], pdb_violations: int) -> Rank:
-        """See `Policy`."""
+        """Ask the policy for the standing of the node; it must have a number for each of `rungs`."""
         self._site = self._site._replace(node=node.name)
         rank: Rank = self._site.call(
             self._inner.rank, shown_node(node), tuple(map(shown_pod, victims)), pdb_violations, returns=tuple

@@ -36,7 +36,7 @@ class Policy:
 
     #: What the numbers of `rank` mean, in their order.
     rungs: tuple[str, ...] = ranking.RUNGS
-    #: See `ranking.by_importance`.
+    #: Whether pods that have not started come out in reverse order (`ranking.by_importance` says why).
     unstarted_reversed: bool = True
 
     def why_not_eligible(self, cycle: Cycle) -> str:

@@ -23,7 +23,8 @@ from kwhatif.preemption.emptied_node import EmptiedNode
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
-#: For so many different signatures the answer is kept with each node, for the same reason as in `emptied_node`.
+#: For so many signatures the answer is kept with each node: that of the workload whose pods are placed one after
+#: another, and that of one whose pods come in between.
 _KEPT = 2
 
 AfterReprieves = Callable[[EmptiedNode, Reprieval], Candidate | Verdict]

@@ -20,7 +20,7 @@ def _every(_pod: Pod) -> bool:
 
 
 def _none(_pod: Pod) -> bool:
-    """It is about refusals, and what follows from them."""
+    """The change is about refusals and what follows from them: never about a pod that fits somewhere."""
     return False
 
 
@@ -92,6 +92,7 @@ _RULES = (
 #: Gate -> which pods it is about; of those that begin with DRA it is those with devices, of others every one.
 _GATES: dict[str, Concerns] = {
     "DynamicResourceAllocation": _with_devices,
+    "MaxUnavailableStatefulSet": _none,
     "PodLevelResources": _with_resources,
     "PodLevelResourcesFixDefaulting": _with_resources,
     "StorageCapacityScoring": _with_volumes,

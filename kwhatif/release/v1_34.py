@@ -45,7 +45,7 @@ class DynamicResourcesArgsUntil134(Model):
 
 
 class DynamicResourcesUntil134(DynamicResources):
-    """With the allocators of 1.34."""
+    """The plugin with the allocators of 1.34, and without a time for bindings."""
 
     rules: ClassVar[ClaimRules] = ClaimRules(NOT_OWNER, timeout_is_error=False, allocator=_allocator_rules)
 

@@ -23,7 +23,7 @@ from kwhatif.release.release import find_release
 _NEXT = find_release(36)
 
 
-#: Until 1.35.
+#: What 1.35 and older releases say, after the name of a claim, where it was made for another pod.
 NOT_OWNER = "was not created for pod {pod} (pod is not owner)"
 #: With any of these sets of gates "experimental" is chosen, else "incubating".
 _EXPERIMENTAL = ({"DRAConsumableCapacity"}, BINDING_GATES)

@@ -20,7 +20,7 @@ from kwhatif.render.advice import (
 )
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import SIGNS
-from kwhatif.render.text import FAINT, STRONG, indented, table, text, whole
+from kwhatif.render.text import FAINT, STRONG, indented, signed, table, text, whole
 from kwhatif.report import Report
 from kwhatif.report.advise import AdvisedRow, AdviseRow
 from kwhatif.words.amounts import plural
@@ -31,17 +31,11 @@ def advise(report: Report, row: AdviseRow, detail: Detail) -> Iterator[Renderabl
     if not row.workloads:
         found = counted(report)
         for outcome, said in found:
-            sign, style = SIGNS[outcome]
-            yield Text.assemble((sign, style), " ", text(said, STRONG))
+            yield signed(SIGNS[outcome], said, STRONG)
         if found:
             return
-        sign, style = SIGNS["Placed"]
         said = f"{plural(len(report.decisions), 'pod')}: nothing to advise, all fit"
-        yield (
-            Text.assemble((sign, style), " ", text(said, style))
-            if report.decisions
-            else text("No pod to advise.", FAINT)
-        )
+        yield signed(SIGNS["Placed"], said) if report.decisions else text("No pod to advise.", FAINT)
         return
     for number, each in enumerate(row.workloads):
         if number and not detail.quiet:
@@ -52,8 +46,7 @@ def advise(report: Report, row: AdviseRow, detail: Detail) -> Iterator[Renderabl
 
 
 def _workload(row: AdvisedRow, report: Report, detail: Detail) -> Iterator[RenderableType]:
-    sign, style = SIGNS[row.outcome]
-    yield Text.assemble((sign, style), " ", text(detail.names.cut(headline(row, report)), STRONG))
+    yield signed(SIGNS[row.outcome], detail.names.cut(headline(row, report)), STRONG)
     if detail.quiet:
         yield from (indented(text(detail.names.cut(advice_sentence(each)))) for each in row.advice[:1])
         return

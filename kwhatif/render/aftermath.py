@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kwhatif.render.outcomes import QUALITIES
 from kwhatif.render.story import first_line
 from kwhatif.render.story_rows import gone_rows, pending_rows
 from kwhatif.report.story import Story
@@ -12,9 +13,9 @@ from kwhatif.words.amounts import plural, some
 
 def aftermath_lines(story: Story) -> tuple[str, str, str]:
     """How it ends; who goes and who waits in the end; how budgets fare."""
-    mark, _, said = first_line(story)
+    quality, said = first_line(story)
     budgets = "; ".join(_budgets(story)) or "no budget allows less than before"
-    return f"{mark} What follows: {said}", f"{_people(story)}", f"Budgets: {budgets}"
+    return f"{QUALITIES[quality][0]} What follows: {said}", _people(story), f"Budgets: {budgets}"
 
 
 def _people(story: Story) -> str:

@@ -11,6 +11,7 @@ from kwhatif.render.capacity_words import (
     amounts,
     closest,
     evictions,
+    fit_number,
     headline,
     lacking,
     nodes,
@@ -20,24 +21,21 @@ from kwhatif.render.capacity_words import (
     zones,
 )
 from kwhatif.render.detail import Detail
+from kwhatif.render.outcomes import QUALITIES
 from kwhatif.render.qualifiers import qualifier
-from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, table, text
+from kwhatif.render.text import FAINT, STRONG, WARN, signed, table, text
 from kwhatif.report import Report
 from kwhatif.report.capacity import CapacityRow, FitRow, ShapeRow, StopRow
-from kwhatif.words.amounts import but, plural, some
+from kwhatif.words.amounts import plural, some
 
 #: So many nodes are shown, unless it is wide.
 _MOST_NODES = 20
-_SIGNS = {"good": ("✔", GOOD), "doubtful": ("!", WARN), "bad": ("✘", BAD)}
 
 
 def capacity(report: Report, row: CapacityRow, detail: Detail) -> Iterator[RenderableType]:
     """The verdict, then the tables that back it."""
-    quality, said = headline(row)
-    doubt = qualifier(report)
-    sign, style = _SIGNS["doubtful" if quality == "good" and doubt else quality]
-    said = but(said, doubt)
-    yield Text.assemble((sign, style), " ", text(detail.names.cut(said), style))
+    quality, said = headline(row, qualifier(report))
+    yield signed(QUALITIES[quality], detail.names.cut(said))
     if detail.quiet:
         yield from _shapes(row.shapes) if row.shapes else ()
         return
@@ -123,7 +121,7 @@ def _shapes(shapes: Sequence[ShapeRow]) -> Iterator[RenderableType]:
     for shape in shapes:
         (counted,) = shape.fit.counted
         made.add_row(
-            text(f"{shape.fit.sets:,}{'' if shape.fit.stop else ' or more'}", STRONG),
+            text(fit_number(shape.fit), STRONG),
             text(f"{shape.running:,}"),
             text(some(shape.workloads, 1)),
             text(amounts(counted.requests) or "nothing"),

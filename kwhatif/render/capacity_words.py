@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 from kwhatif.framework.evidence import InsufficientResource
+from kwhatif.render.outcomes import Quality, doubted
 from kwhatif.render.sentences import free_on, sentence
 from kwhatif.render.why import did_you_mean, why
 from kwhatif.report import Report
 from kwhatif.report.capacity import AddedNodesRow, CapacityRow, CountedRow, FitRow, ReasonRow, StopRow, TightestRow
 from kwhatif.report.decision import Decision
-from kwhatif.words.amounts import amount, plural, some
-
-Quality = Literal["good", "doubtful", "bad"]
+from kwhatif.words.amounts import amount, but, plural, some
 
 
-def headline(row: CapacityRow) -> tuple[Quality, str]:
-    """How many fit, in one line."""
+def headline(row: CapacityRow, doubt: str = "") -> tuple[Quality, str]:
+    """How many fit, in one line, and what that depends on."""
+    quality, said = _headline(row)
+    return doubted(quality, doubt), but(said, doubt)
+
+
+def _headline(row: CapacityRow) -> tuple[Quality, str]:
     best = row.best
     if best is None and not row.shapes:
         return "doubtful", "no pod runs that could be counted: name a manifest"
@@ -76,6 +79,11 @@ def _with_nodes(added: AddedNodesRow, wanted: int, row: CapacityRow) -> tuple[Qu
     return "good", f"{wanted:,} more {what} fit with {nodes}; {fewer}"
 
 
+def fit_number(fit: FitRow) -> str:
+    """How many sets fit: `7`, or `1,000 or more` where the limit was reached first."""
+    return f"{fit.sets:,}{'' if fit.stop else ' or more'}"
+
+
 def lacking(row: CapacityRow) -> str:
     """What the missing ones ask for in all; "" if none are missing."""
     target = row.target
@@ -89,7 +97,7 @@ def amounts(requests: Mapping[str, int]) -> str:
     return ", ".join(f"{amount(name, number)} {name}" for name, number in requests.items())
 
 
-def stop_sentence(stop: StopRow, fit: FitRow, report: Report, *, last: bool = False) -> str:
+def stop_sentence(stop: StopRow, fit: FitRow, report: Report, *, last: bool) -> str:
     """Why the next pod does not fit; `last`: with eviction."""
     is_single = len(fit.counted) == 1 and fit.counted[0].times == 1
     which = f"{'pod' if is_single else 'set'} {fit.sets + 1:,}"

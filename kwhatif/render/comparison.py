@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
+from kwhatif.render.capacity_words import fit_number
 from kwhatif.render.capacity_words import headline as capacity_headline
 from kwhatif.render.data import to_json, to_yaml
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.markdown_text import cell, limited, prose, rows_of
 from kwhatif.render.outcomes import SIGNS, verb
-from kwhatif.render.text import FAINT, GOOD, STRONG, WARN, indented, lines, table, text
+from kwhatif.render.text import FAINT, GOOD, STRONG, WARN, indented, lines, signed, table, text
 from kwhatif.report.capacity import CapacityRow
+from kwhatif.report.comparison import Comparison, Difference, FateRow
 from kwhatif.report.policy import FindingRow
-from kwhatif.whatif.deciding.compare import Comparison, Difference, FateRow, fit_number
 from kwhatif.words.amounts import plural, some
 
 #: So many rows are shown.
@@ -154,10 +155,7 @@ def fate(row: FateRow | None) -> str:
 
 
 def _cell(row: FateRow | None) -> Text:
-    if row is None:
-        return text("-", FAINT)
-    sign, style = SIGNS[row.outcome]
-    return Text.assemble((sign, style), " ", text(fate(row)))
+    return text("-", FAINT) if row is None else signed(SIGNS[row.outcome], fate(row), "")
 
 
 def to_markdown(comparison: Comparison) -> str:

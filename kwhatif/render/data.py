@@ -1,29 +1,22 @@
-"""The report as JSON or YAML."""
+"""Documents as JSON or YAML."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from kwhatif.render.safe import is_safe, safe_json, safe_yaml
+from kwhatif.report.row import Document
 
 if TYPE_CHECKING:
     import yaml
 
 
-class Data(Protocol):
-    """A report, or a comparison of two."""
-
-    def to_json(self, indent: int = 0) -> str: ...  # noqa: D102
-
-    def to_dict(self) -> dict[str, Any]: ...  # noqa: D102
-
-
-def to_json(report: Data) -> str:
+def to_json(report: Document) -> str:
     """Indented JSON, in the order of the schema."""
     return safe_json(report.to_json(indent=2)) + "\n"
 
 
-def to_yaml(report: Data) -> str:
+def to_yaml(report: Document) -> str:
     """YAML with the same content."""
     import yaml
 

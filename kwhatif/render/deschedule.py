@@ -18,12 +18,14 @@ from kwhatif.render.descheduling import (
     why,
 )
 from kwhatif.render.detail import Detail
-from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, table, text
+from kwhatif.render.outcomes import QUALITIES
+from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, hidden, signed, table, text
 from kwhatif.report.deschedule import DescheduleRow, EvictedRow, EvictionRefusedRow, Landing, NodeUseRow, StrategyRow
 from kwhatif.words.amounts import plural, some
 
 #: So many rows are shown of each table, unless it is wide.
 _MOST_ROWS = 20
+#: Cells of a bar: an eighth of a node is as much as one sees at a glance.
 _BAR = 8
 _STYLES: Mapping[Landing, str] = {
     "Elsewhere": GOOD,
@@ -32,14 +34,12 @@ _STYLES: Mapping[Landing, str] = {
     "Pending": BAD,
     "None": FAINT,
 }
-_SIGNS = {"good": ("✔", GOOD), "doubtful": ("!", WARN), "bad": ("✘", BAD)}
 
 
 def deschedule(row: DescheduleRow, detail: Detail, doubt: str) -> Iterator[RenderableType]:
     """The verdict, with what it depends on, then a table for each strategy."""
     quality, said = headline(row, doubt)
-    sign, style = _SIGNS[quality]
-    yield Text.assemble((sign, style), " ", text(said, style))
+    yield signed(QUALITIES[quality], said)
     if detail.quiet or row.skipped:
         return
     later = rounds_sentence(row)
@@ -95,7 +95,7 @@ def _attempts(rows: Sequence[EvictedRow | EvictionRefusedRow], detail: Detail) -
         )
     yield made
     if len(shown) < len(rows):
-        yield text(f"{len(rows) - len(shown):,} more (-o wide)", FAINT)
+        yield from hidden(shown, rows)
         yield ""
 
 
@@ -131,9 +131,8 @@ def _nodes(row: DescheduleRow, detail: Detail) -> Iterator[RenderableType]:
     for node in shown:
         made.add_row(text(detail.names.cut(node.node)), *(_use(node, name) for name in resources))
     yield made
-    hidden = len(changed) - len(shown)
-    if hidden:
-        yield text(f"{hidden:,} more nodes change (-o wide)", FAINT)
+    if len(shown) < len(changed):
+        yield text(f"{len(changed) - len(shown):,} more nodes change (-o wide)", FAINT)
 
 
 def _use(node: NodeUseRow, name: str) -> Text:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Literal, assert_never
+from collections.abc import Mapping
+from typing import assert_never
+
+from msgspec.structs import replace
 
 from kwhatif.descheduler.attempt import (
     BetterNode,
@@ -19,10 +21,9 @@ from kwhatif.descheduler.attempt import (
     UntoleratedTaint,
     Why,
 )
-from kwhatif.report.deschedule import DescheduleRow, ReplacementRow, StrategyRow
+from kwhatif.render.outcomes import Quality, doubted
+from kwhatif.report.deschedule import DescheduleRow, EvictedRow, ReplacementCause, ReplacementRow, StrategyRow
 from kwhatif.words.amounts import but, duration, plural, some
-
-Quality = Literal["good", "doubtful", "bad"]
 
 REFUSALS: Mapping[RefusedBy, str] = {
     "total-limit": "maxNoOfPodsToEvictTotal is reached",
@@ -34,11 +35,42 @@ REFUSALS: Mapping[RefusedBy, str] = {
     "not-found": "it is gone already",
 }
 
+_CAUSES: Mapping[ReplacementCause, str] = {
+    "static": "it is a static pod, which its kubelet keeps running",
+    "bare": "no controller makes it anew",
+    "controller-not-modelled": "what makes pods of a {about} is not modelled",
+    "counted-out": "its {about} has counted it out before",
+    "gone-anyway": "it goes without the descheduler, too",
+    "refused": "{about}",
+    "owner-gone": "its {about} is not there any more",
+    "owner-not-read": "its {about} is not in the input",
+    "enough": "its {about} wants no more than {wanted}",
+    "no-other": "its {about} makes no other",
+    "unschedulable": "{about}",
+    "gated": "its scheduling gates are closed",
+    "scheduler-not-modelled": "the scheduler {about} is not modelled",
+    "not-tried": "it was not tried",
+    "preempted": "evicted in turn for {about}",
+}
+
+
+def worded_cycle(row: DescheduleRow) -> DescheduleRow:
+    """The row with what becomes of replacements in words."""
+    return replace(row, evicted=tuple(map(_worded, row.evicted)))
+
+
+def _worded(row: EvictedRow) -> EvictedRow:
+    made = row.replacement
+    if made is None or made.cause is None:
+        return row
+    wanted = f"{made.wanted} {'pod' if made.wanted == 1 else 'pods'}"
+    return replace(row, replacement=replace(made, message=_CAUSES[made.cause].format(about=made.about, wanted=wanted)))
+
 
 def headline(row: DescheduleRow, doubt: str) -> tuple[Quality, str]:
     """Whether the policy helps, in one line, and what that depends on."""
     quality, said = _verdict(row)
-    return ("doubtful" if quality == "good" and doubt else quality), but(said, doubt)
+    return doubted(quality, doubt), but(said, doubt)
 
 
 def _verdict(row: DescheduleRow) -> tuple[Quality, str]:
@@ -174,12 +206,8 @@ def _node_use(reason: NodeUse) -> str:
     return "; ".join(f"{use.resource} {use.percent:.0f} %, {word} {use.threshold:.0f} %" for use in uses)
 
 
-def _listed(parts: Iterable[str]) -> str:
-    return ", ".join(parts)
-
-
 def _life_time(reason: LifeTime) -> str:
     parts = list(reason.conditions)
     if reason.max_age is not None:
         parts.insert(0, f"{duration(reason.age)} old, at most {duration(reason.max_age)}")
-    return _listed(parts)
+    return ", ".join(parts)

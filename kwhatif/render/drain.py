@@ -6,20 +6,20 @@ from collections.abc import Iterator
 
 from rich.console import RenderableType
 
-from kwhatif.render.text import BAD, GOOD, WARN, table, text
+from kwhatif.render.outcomes import Quality
+from kwhatif.render.text import WARN, table, text
 from kwhatif.report.maintenance import VerdictRow
 from kwhatif.report.story import Story
-from kwhatif.words.amounts import but, plural, some
+from kwhatif.words.amounts import plural, some
 
 #: More pods of a wave are counted, not named.
 _MOST_NAMED = 4
 
 
-def first_line(story: Story, verdict: VerdictRow, doubt: str = "") -> tuple[str, str, str]:
-    """It all in one line, and what it depends on; before that the sign and its style."""
-    sign, style = ("✘", BAD) if not verdict.ok else ("!", WARN) if doubt else ("✔", GOOD)
+def first_line(story: Story, verdict: VerdictRow) -> tuple[Quality, str]:
+    """It all in one line."""
     said = _of_drain(story, verdict) if verdict.of == "drain" else _of_outage(verdict)
-    return sign, style, but(said, doubt)
+    return "good" if verdict.ok else "bad", said
 
 
 def _of_drain(story: Story, verdict: VerdictRow) -> str:

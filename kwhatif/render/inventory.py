@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
 from rich.console import RenderableType
 from rich.table import Table
 
@@ -15,11 +14,6 @@ from kwhatif.words.amounts import amount, plural, some
 #: Nodes of a shape of their own, and pending pods, beyond which only the number is shown.
 _MAX_SHAPES = 15
 _MAX_PENDING = 10
-
-
-def to_json(inventory: Inventory) -> str:
-    """Indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(inventory), indent=2).decode() + "\n"
 
 
 def inventory_tables(inventory: Inventory) -> Iterator[RenderableType]:

@@ -10,7 +10,7 @@ from kwhatif.render.issues import MANIFEST, Issue, issues, place
 from kwhatif.render.rejections import may_evict, rejected_groups
 from kwhatif.render.safe import safe
 from kwhatif.render.scenario_files import scenarios_junit
-from kwhatif.render.xml import clean, document
+from kwhatif.render.xml import clean, count, document, suite
 from kwhatif.report import Report
 from kwhatif.words.amounts import plural
 
@@ -38,10 +38,7 @@ def to_junit(report: Report) -> str:
 def _suite(
     file: str, cases: Mapping[str, Sequence[Issue]], messages: Mapping[str, str], edits: Sequence[str]
 ) -> ET.Element:
-    made = ET.Element("testsuite", name=clean(file))
-    properties = ET.SubElement(made, "properties") if edits else made
-    for line in edits:
-        ET.SubElement(properties, "property", name="edit", value=clean(safe(line)))
+    made = suite(file, edits)
     _count(made, cases.values())
     if file != _POLICY:
         made.set("file", clean(file))
@@ -61,9 +58,7 @@ def _suite(
 def _count(element: ET.Element, cases: Iterable[Sequence[Issue]]) -> None:
     failing = [[issue for issue in found if _fails(issue)] for found in cases]
     broken = sum(any(map(_is_broken, found)) for found in failing)
-    element.set("tests", str(len(failing)))
-    element.set("failures", str(sum(map(bool, failing)) - broken))
-    element.set("errors", str(broken))
+    count(element, len(failing), sum(map(bool, failing)) - broken, broken)
 
 
 def _fails(issue: Issue) -> bool:

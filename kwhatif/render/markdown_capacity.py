@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kwhatif.render.capacity_words import (
-    Quality,
     amounts,
     closest,
     evictions,
+    fit_number,
     headline,
     lacking,
     nodes,
@@ -17,21 +17,17 @@ from kwhatif.render.capacity_words import (
     stranded,
     zones,
 )
-from kwhatif.render.markdown_text import cell, prose, rows_of
+from kwhatif.render.markdown_text import QUALITIES, cell, prose, rows_of
 from kwhatif.render.qualifiers import qualifier
 from kwhatif.report import Report
 from kwhatif.report.capacity import CapacityRow, FitRow, ShapeRow, StopRow
-from kwhatif.words.amounts import but, some
-
-_SIGNS: dict[Quality, str] = {"good": "✅", "doubtful": "⚠️", "bad": "❌"}
+from kwhatif.words.amounts import some
 
 
 def capacity_parts(report: Report, row: CapacityRow) -> Iterator[str]:
     """The verdict, where the pods go, and what stops the next one."""
-    quality, said = headline(row)
-    doubt = qualifier(report)
-    sign = _SIGNS["doubtful" if quality == "good" and doubt else quality]
-    yield f"### {sign} {prose(but(said, doubt))}"
+    quality, said = headline(row, qualifier(report))
+    yield f"### {QUALITIES[quality]} {prose(said)}"
     notes = row.added_nodes.notes if row.added_nodes else (evictions(row, report),)
     for line in filter(None, (*notes, lacking(row))):
         yield from ("", prose(line))
@@ -75,7 +71,7 @@ def _stop(stop: StopRow, fit: FitRow, report: Report, *, last: bool) -> Iterator
 def _shapes(shapes: Sequence[ShapeRow]) -> Iterator[str]:
     rows = (
         (
-            f"{shape.fit.sets:,}{'' if shape.fit.stop else ' or more'}",
+            fit_number(shape.fit),
             f"{shape.running:,}",
             prose(some(shape.workloads, 1)),
             prose(amounts(shape.fit.counted[0].requests) or "nothing"),

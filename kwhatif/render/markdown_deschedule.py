@@ -6,23 +6,20 @@ from collections.abc import Iterator
 
 from kwhatif.render.descheduling import (
     REFUSALS,
-    Quality,
     headline,
     landing_sentence,
     rounds_sentence,
     spared_rules,
     why,
 )
-from kwhatif.render.markdown_text import cell, prose, rows_of
+from kwhatif.render.markdown_text import QUALITIES, cell, prose, rows_of
 from kwhatif.report.deschedule import DescheduleRow
-
-_SIGNS: dict[Quality, str] = {"good": "✅", "doubtful": "⚠️", "bad": "❌"}
 
 
 def deschedule_parts(row: DescheduleRow, doubt: str) -> Iterator[str]:
     """The verdict with what it depends on, the attempts, and the rules that spare pods."""
     quality, said = headline(row, doubt)
-    yield f"### {_SIGNS[quality]} {prose(said)}"
+    yield f"### {QUALITIES[quality]} {prose(said)}"
     later = rounds_sentence(row)
     yield from ("", prose(later[:1].upper() + later[1:])) if later else ()
     if row.evicted:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.render.markdown_text import cell, prose, rows_of
+from kwhatif.render.markdown_text import QUALITIES, cell, prose, rows_of
 from kwhatif.render.runs import fact_rows, runs_title
 from kwhatif.render.story import first_line
 from kwhatif.render.story_rows import failed_rows, gone_rows, is_different, nodes_in_words, pending_rows, refused_rows
 from kwhatif.report.story import Story
 
-_MARKS = {"✔": "✅", "!": "⚠️", "✘": "❌"}
-
 
 def story_parts(story: Story, doubt: str) -> Iterator[str]:
     """A heading with the verdict, what is different, who is gone, who waits."""
-    mark, _, said = first_line(story, doubt)
-    yield f"### {_MARKS[mark]} {prose(said)}"
+    quality, said = first_line(story, doubt)
+    yield f"### {QUALITIES[quality]} {prose(said)}"
     yield from story_details(story)
     yield from ("", prose(f"Assumed: {'; '.join(story.assumptions)}."))
 

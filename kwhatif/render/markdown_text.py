@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from kwhatif.render.outcomes import Quality
 from kwhatif.render.safe import safe, shortened
 from kwhatif.report.decision import Outcome
 
@@ -24,6 +25,8 @@ SIGNS: dict[Outcome, str] = {
     "Ignored": "⏭️",
     "Waits": "⏳",
 }
+
+QUALITIES: dict[Quality, str] = {"good": "✅", "doubtful": "⚠️", "bad": "❌"}
 
 #: What means something within a line; text never begins one here.
 _PUNCTUATION = re.compile(r"([\\`*_\[\]<>|~&$^])")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from kwhatif.render.text import BAD, FAINT, GOOD, WARN
 from kwhatif.report import Report
@@ -32,6 +33,10 @@ _VERBS: dict[Outcome, tuple[str, str]] = {
     "Waits": ("waits", "wait"),
 }
 
+#: How good an answer is that is about more than one pod.
+Quality = Literal["good", "doubtful", "bad"]
+QUALITIES: dict[Quality, tuple[str, str]] = {"good": ("✔", GOOD), "doubtful": ("!", WARN), "bad": ("✘", BAD)}
+
 #: The least severity.
 _PLACED = 4
 
@@ -40,6 +45,11 @@ def verb(outcome: Outcome, count: int) -> str:
     """`fits`, `stay pending`."""
     one, many = _VERBS[outcome]
     return one if count == 1 else many
+
+
+def doubted(quality: Quality, doubt: str) -> Quality:
+    """What is good is doubtful where it depends on something that nobody knows."""
+    return "doubtful" if quality == "good" and doubt else quality
 
 
 def sign_of(row: WorkloadRow) -> tuple[str, str]:

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from kwhatif.queue.wakeup import Flush
 from kwhatif.render.detail import Detail
-from kwhatif.render.outcomes import SIGNS
-from kwhatif.render.text import FAINT, STRONG, indented, table, text
+from kwhatif.render.outcomes import SIGNS, verb
+from kwhatif.render.text import FAINT, STRONG, hidden, indented, table, text
 from kwhatif.render.verdict import verdict
 from kwhatif.render.wakeups import wake_up_sentence
 from kwhatif.report import Report
@@ -43,8 +43,7 @@ def queue(report: Report, row: QueueRow, detail: Detail) -> Iterator[RenderableT
         return
     shown = row.pods if detail.wide else row.pods[:_MOST_ROWS]
     yield (_table_after if edited else _table)(shown, detail)
-    if len(shown) < len(row.pods):
-        yield text(f"{len(row.pods) - len(shown):,} more (-o wide)", FAINT)
+    yield from hidden(shown, row.pods)
     decisions = {decision.pod: decision for decision in report.decisions}
     for pod in shown:
         if pod.wake_ups is not None and still_waits(pod):
@@ -110,7 +109,7 @@ def headline_after(row: QueueRow) -> str:
     """`2 of 5 pods are woken, 1 sleeps on though it would get a node; tried then, 3 would get a node`."""
     afters = [pod.after for pod in row.pods if pod.after is not None]
     woken = sum(after.fate == "Woken" for after in afters)
-    unnoticed = sum(map(_sleeps_though_it_fits, afters))
+    unnoticed = sum(after.sleeps_though_it_fits for after in afters)
     served = sum(after.turn is not None and after.node is not None for after in afters)
     woke = f"{woken:,} of {plural(len(afters), 'pod')} {'is' if 1 in (woken, len(afters)) else 'are'} woken"
     slept = "sleeps on though it" if unnoticed == 1 else "sleep on though they"
@@ -124,7 +123,7 @@ def _table_after(rows: Sequence[QueuedPodRow], detail: Detail) -> RenderableType
         after = row.after
         if after is None:
             continue
-        style = SIGNS["Preempts" if _sleeps_though_it_fits(after) else after.outcome][1]
+        style = SIGNS["Preempts" if after.sleeps_though_it_fits else after.outcome][1]
         made.add_row(
             text(after.turn or "-"),
             text(row.pod),
@@ -134,10 +133,6 @@ def _table_after(rows: Sequence[QueuedPodRow], detail: Detail) -> RenderableType
             text(detail.names.cut(then(after)), style),
         )
     return made
-
-
-def _sleeps_though_it_fits(after: AfterEditsRow) -> bool:
-    return after.fate == "Asleep" and after.node is not None
 
 
 def woken_by(after: AfterEditsRow) -> str:
@@ -159,7 +154,7 @@ def then(after: AfterEditsRow) -> str:
     """What becomes of it, in a few words."""
     if after.fate == "Gone":
         return "is deleted"
-    if _sleeps_though_it_fits(after):
+    if after.sleeps_though_it_fits:
         would = "fit" if after.outcome == "Placed" else "evict pods"
         return f"sleeps on until the flush, though it would {would} on {after.node}"
     match after.outcome:
@@ -167,10 +162,8 @@ def then(after: AfterEditsRow) -> str:
             return f"fits on {after.node}"
         case "Preempts":
             return f"evicts {some(after.victims)} on {after.node}"
-        case "Gated":
-            return "is gated"
-        case "Ignored":
-            return "is ignored"
+        case "Gated" | "Ignored":
+            return verb(after.outcome, 1)
     takes = "takes" if len(after.behind) == 1 else "take"
     behind = f": {some(after.behind)} {takes} the room" if after.behind else ""
     return f"{'sleeps on' if after.fate == 'Asleep' else 'stays pending'}{behind}"
@@ -183,12 +176,8 @@ def now(row: QueuedPodRow) -> str:
             return f"fits on {row.node}"
         case "Preempts":
             return f"evicts pods on {row.node}"
-        case "Gated":
-            return "is gated"
-        case "Ignored":
-            return "is ignored"
-        case _:
-            return "stays pending"
+        case outcome:
+            return verb(outcome, 1)
 
 
 def worth_saying(wake_ups: Sequence[WakeUpRow]) -> list[WakeUpRow]:

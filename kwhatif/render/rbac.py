@@ -5,7 +5,7 @@ from __future__ import annotations
 from kwhatif.sources.decoding.kinds import RESOURCES
 
 
-def cluster_role(name: str = "kwhatif") -> str:
+def cluster_role() -> str:
     """The role as YAML: list what is read and ask for the version, nothing else."""
     groups: dict[str, list[str]] = {}
     for resource in RESOURCES:
@@ -14,7 +14,7 @@ def cluster_role(name: str = "kwhatif") -> str:
         "apiVersion: rbac.authorization.k8s.io/v1",
         "kind: ClusterRole",
         "metadata:",
-        f"  name: {name}",
+        "  name: kwhatif",
         "rules:",
     ]
     for group, plurals in groups.items():

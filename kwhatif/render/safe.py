@@ -54,8 +54,11 @@ def _acts(character: str) -> bool:
 
 def _json_escape(found: re.Match[str]) -> str:
     character = found.group()
-    if not _acts(character):
-        return character
+    return json_escape(character) if _acts(character) else character
+
+
+def json_escape(character: str) -> str:
+    r"""As JSON and YAML write it: `\u20ac`, and two of these beyond the first 65,536 characters."""
     units = character.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 

@@ -7,34 +7,25 @@ from xml.etree import ElementTree as ET
 
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.markdown_story import story_details
-from kwhatif.render.markdown_text import cell, prose, rows_of
-from kwhatif.render.qualifiers import story_qualifier
+from kwhatif.render.markdown_text import QUALITIES, cell, prose, rows_of
 from kwhatif.render.safe import safe
-from kwhatif.render.scenarios import is_harmless, scenario_cells, summary
-from kwhatif.render.xml import clean, document
+from kwhatif.render.scenarios import headline, scenario_cells
+from kwhatif.render.xml import clean, count, document, suite
 from kwhatif.report import Report
 from kwhatif.report.story import ScenarioRow
-from kwhatif.words.amounts import but
 
 
 def scenarios_junit(report: Report) -> str:
     """A test case each, which fails where the scenario does harm."""
     rows = report.scenarios
-    suite = ET.Element("testsuite", name=f"{report.command} --each")
-    lines = list(edit_lines(report))
-    properties = ET.SubElement(suite, "properties") if lines else suite
-    for line in lines:
-        ET.SubElement(properties, "property", name="edit", value=clean(safe(line)))
-    for row in rows:
-        suite.append(_case(report.command, row))
+    made = suite(f"{report.command} --each", edit_lines(report))
+    made.extend(_case(report.command, row) for row in rows)
     if report.caveats:
-        ET.SubElement(suite, "system-out").text = clean("\n".join(map(safe, report.caveats)))
-    counts = {"tests": len(rows), "failures": sum(not row.verdict.ok for row in rows), "errors": 0}
+        ET.SubElement(made, "system-out").text = clean("\n".join(map(safe, report.caveats)))
     root = ET.Element("testsuites", name="kwhatif")
-    root.append(suite)
-    for element in (root, suite):
-        for name, number in counts.items():
-            element.set(name, str(number))
+    root.append(made)
+    for element in (root, made):
+        count(element, len(rows), sum(not row.verdict.ok for row in rows))
     return document(root)
 
 
@@ -56,9 +47,8 @@ def _case(command: str, row: ScenarioRow) -> ET.Element:
 
 def scenarios_parts(report: Report) -> Iterator[str]:
     """Markdown: a heading with the summary, a table, and the worst."""
-    doubt = story_qualifier(report)
-    mark = "❌" if not is_harmless(report) else "⚠️" if doubt else "✅"
-    yield f"### {mark} {prose(but(summary(report), doubt))}"
+    quality, said = headline(report)
+    yield f"### {QUALITIES[quality]} {prose(said)}"
     yield ""
     rows = ((cell(name), may, *numbers, prose(why)) for name, may, *numbers, why in scenario_cells(report))
     yield from rows_of(("Which", "May go", "Pods", "Pending", "In turn", "After", "Why not"), rows)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rich.console import RenderableType
-from rich.text import Text
 
 from kwhatif.render.detail import Detail
 from kwhatif.render.drain import waves_and_blocked
+from kwhatif.render.outcomes import QUALITIES, Quality, doubted
 from kwhatif.render.qualifiers import story_qualifier
 from kwhatif.render.story import counted, story_budgets, verdict_line
 from kwhatif.render.story_rows import gone_rows, pending_rows
-from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, table, text
+from kwhatif.render.text import FAINT, STRONG, signed, table, text
 from kwhatif.report import Report
 from kwhatif.words.amounts import but, some
 
@@ -20,8 +20,14 @@ from kwhatif.words.amounts import but, some
 NUMBERS = ("PODS", "PENDING", "IN TURN", "AFTER")
 
 
-def summary(report: Report) -> str:
-    """Which of them may go, and what is worst."""
+def headline(report: Report) -> tuple[Quality, str]:
+    """Which of them may go, what is worst, and what that depends on."""
+    doubt = story_qualifier(report)
+    is_harmless = all(row.verdict.ok for row in report.scenarios)
+    return doubted("good" if is_harmless else "bad", doubt), but(_summary(report), doubt)
+
+
+def _summary(report: Report) -> str:
     rows = report.scenarios
     may, may_not = (
         ("can be drained", "cannot be drained") if report.command == "drain" else ("may fail", "may not fail")
@@ -38,11 +44,6 @@ def summary(report: Report) -> str:
     return f"{count - len(bad):,} of the {count:,} {may}, all but {some(bad)}: {worst}"
 
 
-def is_harmless(report: Report) -> bool:
-    """Whether each of them may go."""
-    return all(row.verdict.ok for row in report.scenarios)
-
-
 def scenario_cells(report: Report) -> Iterator[tuple[str, ...]]:
     """A row for each: its name, whether it may go, the numbers, and why not."""
     for row in report.scenarios:
@@ -53,9 +54,8 @@ def scenario_cells(report: Report) -> Iterator[tuple[str, ...]]:
 
 def scenarios_table(report: Report, detail: Detail) -> Iterator[RenderableType]:
     """The summary, all scenarios, and the stories of the worst."""
-    doubt = story_qualifier(report)
-    sign, style = ("✘", BAD) if not is_harmless(report) else ("!", WARN) if doubt else ("✔", GOOD)
-    yield Text.assemble((sign, style), " ", text(but(summary(report), doubt), style))
+    quality, said = headline(report)
+    yield signed(QUALITIES[quality], said)
     if detail.quiet:
         return
     made = table("WHICH", "MAY GO", *NUMBERS, "WHY NOT", right=NUMBERS)

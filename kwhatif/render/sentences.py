@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TypeVar, assert_never, cast
 
 from kwhatif.framework.evidence import (
@@ -32,7 +32,8 @@ from kwhatif.framework.evidence import (
 )
 from kwhatif.words.amounts import amount, plural, some
 
-#: Beside the most frequent one.
+#: So many different sentences about nodes are shown, or one more; and of selectors, beside the most frequent one.
+_MOST_SENTENCES = 3
 _MOST_SELECTORS = 2
 
 Found = tuple[str, Evidence]
@@ -153,13 +154,7 @@ def _summarise(found: Sequence[Found], *, counted: bool) -> list[str]:
     if isinstance(first, InsufficientResource):
         return [_most_free(cast("Sequence[tuple[str, InsufficientResource]]", found))]
     if isinstance(first, UntoleratedTaint):
-        return [
-            _counted(found, lambda evidence: taint_text(cast("UntoleratedTaint", evidence)), "taint ", counted=counted)
-        ]
-    if isinstance(first, SpreadSkew | PodAntiAffinityMatched | ExistingAntiAffinity | PodAffinityUnmatched):
-        return _by_sentence(found, counted=counted)
-    if isinstance(first, CordonedNode):
-        return [sentence(first)]
+        return [_taints(cast("Sequence[tuple[str, UntoleratedTaint]]", found), counted=counted)]
     if isinstance(first, UnmatchedSelector):
         return _selectors(cast("Sequence[tuple[str, UnmatchedSelector]]", found), counted=counted)
     return _by_sentence(found, counted=counted)
@@ -185,17 +180,21 @@ def free_on(resource: str, free: int, node: str, *, only: bool) -> str:
     return f"{'' if only else 'at most '}{amount(resource, free)} free on {node}"
 
 
-def _counted(found: Sequence[Found], text: Callable[[Evidence], str], prefix: str = "", *, counted: bool = True) -> str:
-    counts = Counter(text(evidence) for _, evidence in found)
+def _taints(found: Sequence[tuple[str, UntoleratedTaint]], *, counted: bool) -> str:
+    counts = Counter(taint_text(evidence) for _, evidence in found)
     shown = [f"{what} ({count:,})" if counted and len(counts) > 1 else what for what, count in counts.most_common()]
-    return prefix + some(shown)
+    return f"taint {some(shown)}"
 
 
-def _by_sentence(found: Sequence[Found], limit: int = 3, *, counted: bool) -> list[str]:
+def _by_sentence(found: Sequence[Found], *, counted: bool) -> list[str]:
     counts = Counter(sentence(evidence) for _, evidence in found)
     several = counted and len(counts) > 1
     lines = [f"{text} ({plural(count, 'node')})" if several else text for text, count in counts.most_common()]
-    return lines if len(lines) <= limit + 1 else [*lines[:limit], f"… and {len(lines) - limit:,} more like these"]
+    return lines if len(lines) <= _MOST_SENTENCES + 1 else _cut(lines, _MOST_SENTENCES)
+
+
+def _cut(lines: Sequence[str], most: int) -> list[str]:
+    return [*lines[:most], f"… and {len(lines) - most:,} more like these"]
 
 
 def _selectors(found: Sequence[tuple[str, UnmatchedSelector]], *, counted: bool) -> list[str]:
@@ -219,13 +218,9 @@ def _selectors(found: Sequence[tuple[str, UnmatchedSelector]], *, counted: bool)
 
 
 def _other_selectors(wanted: Counter[tuple[str, ...]], shown: tuple[str, ...], *, counted: bool) -> list[str]:
-    others = [(terms, count) for terms, count in wanted.most_common() if terms != shown]
     lines = [
         f"wants {' and '.join(terms)}" + (f" ({plural(count, 'node')})" if counted else "")
-        for terms, count in others[:_MOST_SELECTORS]
+        for terms, count in wanted.most_common()
+        if terms != shown
     ]
-    return (
-        lines
-        if len(others) <= _MOST_SELECTORS
-        else [*lines, f"… and {len(others) - _MOST_SELECTORS:,} more like these"]
-    )
+    return lines if len(lines) <= _MOST_SELECTORS else _cut(lines, _MOST_SELECTORS)

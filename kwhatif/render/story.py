@@ -10,6 +10,7 @@ from rich.text import Text
 from kwhatif.render import drain
 from kwhatif.render.detail import Detail
 from kwhatif.render.drain import waves_and_blocked
+from kwhatif.render.outcomes import QUALITIES, Quality, doubted
 from kwhatif.render.runs import runs_of
 from kwhatif.render.story_rows import (
     FEW,
@@ -20,7 +21,7 @@ from kwhatif.render.story_rows import (
     pending_rows,
     refused_rows,
 )
-from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, table, text
+from kwhatif.render.text import FAINT, STRONG, WARN, indented, signed, table, text
 from kwhatif.render.timeline import seconds, timeline, tree
 from kwhatif.report.story import PendingRow, Story, StoryNodeRow
 from kwhatif.words.amounts import but, plural, some
@@ -28,24 +29,25 @@ from kwhatif.words.amounts import but, plural, some
 
 def verdict_line(story: Story, doubt: str = "") -> Text:
     """The first line for people."""
-    sign, style, said = first_line(story, doubt)
-    return Text.assemble((sign, style), " ", text(said, style))
+    quality, said = first_line(story, doubt)
+    return signed(QUALITIES[quality], said)
 
 
-def first_line(story: Story, doubt: str = "") -> tuple[str, str, str]:
-    """The sign, its style, and how it ends, with what that depends on; of a drain or an outage its verdict."""
+def first_line(story: Story, doubt: str = "") -> tuple[Quality, str]:
+    """How it ends, with what that depends on; of a drain or an outage its verdict."""
     if story.verdict is not None:
-        return drain.first_line(story, story.verdict, doubt)
-    return *_sign(story, doubt), but(_headline(story), doubt)
+        quality, said = drain.first_line(story, story.verdict)
+    else:
+        quality, said = _quality(story), _headline(story)
+    return doubted(quality, doubt), but(said, doubt)
 
 
-def _sign(story: Story, doubt: str) -> tuple[str, str]:
-    """Whether it ends well, in one character and its style; a warning does not change the exit code."""
+def _quality(story: Story) -> Quality:
+    """Whether it ends well; what is doubtful does not change the exit code."""
     has_failed = story.failed or any(command.ok is False for command in story.commands)
     if has_failed or story.settled not in ("settled", "terminating"):
-        return "✘", BAD
-    is_well = story.settled == "settled" and not any(row.overrun for row in story.budgets)
-    return ("✔", GOOD) if is_well and not doubt else ("!", WARN)
+        return "bad"
+    return "doubtful" if story.settled == "terminating" or any(row.overrun for row in story.budgets) else "good"
 
 
 def _headline(story: Story) -> str:

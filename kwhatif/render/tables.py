@@ -28,7 +28,7 @@ from kwhatif.render.queue import queue
 from kwhatif.render.rejections import may_evict
 from kwhatif.render.release import release_line
 from kwhatif.render.scenarios import scenarios_table
-from kwhatif.render.text import FAINT, STRONG, WARN, indented, text
+from kwhatif.render.text import FAINT, STRONG, WARN, indented, signed, text
 from kwhatif.render.upgrade import upgrade
 from kwhatif.render.verdict import verdict, workload_verdict
 from kwhatif.render.victims import victims_table
@@ -39,9 +39,10 @@ from kwhatif.words.amounts import but, plural, seconds
 
 def tables(report: Report, detail: Detail) -> Iterator[RenderableType]:
     """Everything that is printed, top to bottom; the verdict is the first line, but for edits that it rests on."""
+    if report.snapshot.taken_at:
+        detail = replace(detail, now=seconds(report.snapshot.taken_at))
     if not detail.quiet:
-        now = seconds(report.snapshot.taken_at) if report.snapshot.taken_at else detail.now
-        detail = replace(detail, names=NodeNames(nodes_in(report)), now=now)
+        detail = replace(detail, names=NodeNames(nodes_in(report)))
         report = detail.names.cut_stories(report)
     for line in () if detail.quiet else edit_lines(report):
         yield text(line, FAINT)
@@ -88,8 +89,9 @@ def _with_aftermath(report: Report, parts: Iterable[RenderableType]) -> Iterator
 
 def _gate(report: Report, detail: Detail) -> Iterator[RenderableType]:
     yield from gate(report, detail)
-    if not detail.quiet:
-        yield from queued_before(report)
+    if detail.quiet:
+        return
+    yield from queued_before(report)
     backed = [decision for decision in report.decisions if decision.rejected] if detail.wide else ()
     for decision in backed:
         yield ""
@@ -162,9 +164,8 @@ def _head(decision: Decision, report: Report, detail: Detail, *, alike: int, of:
 def _nothing(report: Report) -> Text:
     if not any(isinstance(caveat, NothingJudged) for caveat in report.caveat_details):
         return text("No pod is pending: nothing to decide.", FAINT)
-    sign, style = SIGNS["Preempts"]
     doubt = qualifier(report, lambda caveat: not isinstance(caveat, NothingJudged))
-    return Text.assemble((sign, style), " ", text(f"{NOTHING_JUDGED}{f'; {doubt}' if doubt else ''}", style))
+    return signed(SIGNS["Preempts"], f"{NOTHING_JUDGED}{f'; {doubt}' if doubt else ''}")
 
 
 def _sum(report: Report, detail: Detail) -> Text:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 
 from rich import box
 from rich.cells import cell_len
@@ -24,6 +24,17 @@ STRONG = "bold"
 def text(content: object, style: str = "") -> Text:
     """Content from anywhere as inert text."""
     return Text(safe(shortened(str(content))), style=style)
+
+
+def signed(sign: tuple[str, str], content: object, style: str | None = None) -> Text:
+    """Inert text after a sign; in the sign's style, where it has none of its own."""
+    return Text.assemble(sign, " ", text(content, sign[1] if style is None else style))
+
+
+def hidden(shown: Sized, rows: Sized) -> Iterator[Text]:
+    """How many of the rows are not shown, if any."""
+    if len(shown) < len(rows):
+        yield text(f"{len(rows) - len(shown):,} more (-o wide)", FAINT)
 
 
 def lines(content: Sequence[str], style: str = "") -> Text:
@@ -86,10 +97,8 @@ class _Fitted(Table):
         if self.row_count == 1 or not same:
             return None
         kept = [column for column in self.columns if column is not same[-1]]
-        made = _Fitted(box=box.SIMPLE_HEAD, pad_edge=False)
-        made.droppable = self.droppable
-        for column in kept:
-            made.add_column(column.header, justify=column.justify, overflow="fold")
+        numbers = [str(column.header) for column in kept if column.justify == "right"]
+        made = table(*(str(column.header) for column in kept), right=numbers, droppable=self.droppable)
         for row in zip(*(column.cells for column in kept), strict=True):
             made.add_row(*row)
         return made
@@ -151,7 +160,7 @@ def _longest(cells: Iterable[object], split: Callable[[str], list[str]]) -> int:
     return max((cell_len(part) for cell in cells for part in split(str(cell))), default=0)
 
 
-def table(*columns: str, right: Sequence[str] = (), droppable: Sequence[str] = ()) -> Table:
+def table(*columns: str, right: Sequence[str] = (), droppable: Sequence[str] = ()) -> _Fitted:
     """An open, compact table; columns in `right` are numbers.
 
     Those in `droppable` are left out where there is no room and they are the same in all rows.

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 
 from kwhatif.render.detail import Detail
-from kwhatif.render.text import FAINT, indented, table, text
+from kwhatif.render.text import hidden, indented, table, text
 from kwhatif.report.story import EventRow, Story
 from kwhatif.words.amounts import plural, some
 
@@ -42,8 +42,7 @@ def timeline(story: Story, detail: Detail) -> Iterator[RenderableType]:
     for at, who, what in shown:
         made.add_row(text(seconds(at)), text(who), text(what))
     yield made
-    if len(shown) < len(lines):
-        yield text(f"{len(lines) - len(shown):,} more (-o wide)", FAINT)
+    yield from hidden(shown, lines)
 
 
 def _grouped(story: Story) -> Iterator[tuple[float, str, str]]:

@@ -11,7 +11,7 @@ from rich.text import Text
 from kwhatif.render.detail import Detail
 from kwhatif.render.markdown_text import cell, prose, rows_of
 from kwhatif.render.outcomes import SIGNS, verb
-from kwhatif.render.text import FAINT, GOOD, STRONG, WARN, indented, lines, table, text
+from kwhatif.render.text import FAINT, GOOD, STRONG, WARN, hidden, indented, lines, signed, table, text
 from kwhatif.report.upgrade import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRow
 from kwhatif.words.amounts import but, plural, some
 
@@ -36,8 +36,7 @@ def upgrade(row: UpgradeRow, detail: Detail, doubt: str = "") -> Iterator[Render
                 text(why(each)),
             )
         yield made
-    if len(shown) < len(rows):
-        yield text(f"{len(rows) - len(shown):,} more (-o wide)", FAINT)
+    yield from hidden(shown, rows)
     rules = list(rule_lines(row))
     if rules:
         yield text("Rules that differ", STRONG)
@@ -107,8 +106,7 @@ def landing(row: LandingRow, other: LandingRow) -> str:
 
 
 def _cell(row: LandingRow, other: LandingRow, detail: Detail) -> Text:
-    sign, style = SIGNS[row.outcome]
-    return Text.assemble((sign, style), " ", text(detail.names.cut(landing(row, other))))
+    return signed(SIGNS[row.outcome], detail.names.cut(landing(row, other)), "")
 
 
 def upgrade_parts(row: UpgradeRow, doubt: str) -> Iterator[str]:

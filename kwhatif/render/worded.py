@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from kwhatif.render.caveats import sentence, sentences
+from kwhatif.render.descheduling import worded_cycle
 from kwhatif.render.story_words import worded_story, worded_verdict
 from kwhatif.report import Report
 from kwhatif.report.policy import FindingRow
@@ -13,7 +14,7 @@ from kwhatif.words.workload import decisions_by_workload, workload_message
 
 
 def worded(report: Report) -> Report:
-    """The report with every caveat, workload, story and scenario in words."""
+    """The report with every caveat, workload, replacement, story and scenario in words."""
     details = tuple(replace(caveat, message=sentence(caveat)) for caveat in report.caveat_details)
     policy = report.policy
     return replace(
@@ -25,6 +26,7 @@ def worded(report: Report) -> Report:
             for row, decisions in decisions_by_workload(report)[0]
         ),
         policy=None if policy is None else replace(policy, findings=tuple(map(_finding, policy.findings))),
+        deschedule=None if report.deschedule is None else worded_cycle(report.deschedule),
         story=None if report.story is None else worded_story(report.story),
         scenarios=tuple(map(_scenario, report.scenarios)),
     )

@@ -6,11 +6,6 @@ these types by `make generated`.
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
-import msgspec
-
 from kwhatif.model.caveat import Caveat
 from kwhatif.report.advise import AdviseRow
 from kwhatif.report.capacity import CapacityRow
@@ -19,18 +14,15 @@ from kwhatif.report.deschedule import DescheduleRow
 from kwhatif.report.inputs import EditRow, ProblemRow, SchedulerInfo, SnapshotInfo
 from kwhatif.report.policy import PolicyRow
 from kwhatif.report.queue import QueueRow
-from kwhatif.report.row import Row
+from kwhatif.report.row import Document
 from kwhatif.report.story import ScenarioRow, Story
 from kwhatif.report.upgrade import UpgradeRow
 from kwhatif.report.workload import QueuedRow, WorkloadRow
 
-API_VERSION = "kwhatif.dev/v1"
 
-
-class Report(Row, kw_only=True, tag_field="kind", tag="Report"):
+class Report(Document, kw_only=True, tag_field="kind", tag="Report"):
     """Decisions, and what they rest on."""
 
-    api_version: str = API_VERSION
     command: str
     scheduler: SchedulerInfo = SchedulerInfo()
     snapshot: SnapshotInfo = SnapshotInfo()
@@ -67,28 +59,3 @@ class Report(Row, kw_only=True, tag_field="kind", tag="Report"):
     def is_judged(self) -> bool:
         """Whether the answer is about pods, one by one: then the story is only what follows it."""
         return self.command in ("schedule", "preempt", "gate")
-
-    def to_json(self, indent: int = 0) -> str:
-        """What `-o json` prints: on one line, or with that many blanks for each level."""
-        try:
-            encoded = msgspec.json.encode(self)
-        except UnicodeEncodeError:  # a file's name that is not UTF-8
-            return json.dumps(msgspec.to_builtins(self), indent=indent or None)
-        return (msgspec.json.format(encoded, indent=indent) if indent else encoded).decode()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as dicts, lists, strings, numbers, booleans and None."""
-        made: dict[str, Any] = json.loads(self.to_json())
-        return made
-
-
-def report_schema() -> dict[str, object]:
-    """The JSON Schema of a report."""
-    schema = msgspec.json.schema(Report)
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"https://{API_VERSION}/report.json"}
-    return head | schema
-
-
-def schema_text() -> str:
-    """`schema/report.json`, as it is shipped."""
-    return msgspec.json.format(msgspec.json.encode(report_schema()), indent=2).decode() + "\n"

@@ -70,7 +70,7 @@ class FitRow(Row):
 
 
 class PreemptingRow(Row):
-    """The same where pods may evict others: `fit` counts all sets, those that fit without eviction included.
+    """How many sets fit where pods may evict others: `fit` includes those that fit without eviction.
 
     `evicting` pods evict the `victims`, which breaks the budgets in `violations`.
     """

@@ -49,6 +49,11 @@ class Decision(Row, kw_only=True):
     detail: Literal["full", "few", "short"] = "full"
 
     @property
+    def said(self) -> str:
+        """The scheduler's words; of a pod that is not queued, those of the plugin that holds it back."""
+        return self.message or (self.pre_enqueue.message if self.pre_enqueue else "")
+
+    @property
     def victims(self) -> tuple[VictimRow, ...]:
         """The pods that this decision evicts."""
         chosen = self.preemption.chosen if self.outcome == "Preempts" and self.preemption else None

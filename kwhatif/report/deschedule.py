@@ -16,13 +16,34 @@ Landing = Literal["SameNode", "Elsewhere", "Preempts", "Pending", "None"]
 
 Course = Literal["Settles", "Endless", "Open"]
 
+#: Why nothing comes in the place of a pod, why what comes stays pending, or what becomes of it on its node.
+ReplacementCause = Literal[
+    "static",
+    "bare",
+    "controller-not-modelled",
+    "counted-out",
+    "gone-anyway",
+    "refused",
+    "owner-gone",
+    "owner-not-read",
+    "enough",
+    "no-other",
+    "unschedulable",
+    "gated",
+    "scheduler-not-modelled",
+    "not-tried",
+    "preempted",
+]
+
 
 class ReplacementRow(Row):
     """The pod that comes in the place of an evicted one, and where it lands.
 
     `landing` None: nothing makes it anew, which `message` explains. A pod on the same node was evicted for nothing.
     `pod` is the name that the simulation gives it, unless the controller keeps names.
-    `message`: why it stays pending, or what becomes of it on its node.
+    `message`: why it stays pending, or what becomes of it on its node. `cause` says so as data, and `about` what it is
+    about: the kind of its controller, a scheduler, the pod that evicts it, or somebody else's words; `wanted` is how
+    many pods its controller wants, where that is the cause.
     """
 
     landing: Landing
@@ -32,6 +53,10 @@ class ReplacementRow(Row):
     ties: tuple[str, ...] = ()
     message: str = ""
     victims: tuple[str, ...] = ()
+    #: None where there is nothing to explain, and in a report of an earlier kwhatif.
+    cause: ReplacementCause | None = None
+    about: str = ""
+    wanted: int = 0
 
 
 class EvictedRow(Row):

@@ -53,6 +53,11 @@ class AfterEditsRow(Row, kw_only=True):
     victims: tuple[str, ...] = ()
     behind: tuple[str, ...] = ()
 
+    @property
+    def sleeps_though_it_fits(self) -> bool:
+        """Whether only the flush after five minutes helps."""
+        return self.fate == "Asleep" and self.node is not None
+
 
 class QueuedPodRow(Row, kw_only=True):
     """A pending pod in the scheduling queue, as it is without edits; a pod that edits make is `New`.

@@ -84,6 +84,7 @@ class GoneRow(Row):
     #: Whether it was there at the start.
     initial: bool
     node: str | None
+    #: Of a pod that was terminating at the start: as its condition DisruptionTarget says.
     how: How
     #: Who asked for it, or who gets its place; "" if nobody in particular.
     by: str

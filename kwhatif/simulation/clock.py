@@ -59,13 +59,15 @@ class Clock:
 def start_of(cluster: Cluster) -> int:
     """The moment that the cluster shows, nanoseconds since the epoch.
 
-    That is when it was read, if that is known; else just after the last thing that it knows of.
+    That is when it was read, if that is known; else just after the last thing that it knows of. Who has read it may
+    have a clock that is slow: then, too, the last thing counts, or pods would not be ready yet.
     """
-    if cluster.taken_at:
-        return parse_time(cluster.taken_at)
     survey = survey_of(cluster)
     nodes = {node.metadata.creation_timestamp or "" for node in cluster.all(Node).values()}
     latest = max(map(parse_time, filter(None, {survey.latest, *survey.odd_times, *nodes})), default=None)
+    taken = parse_time(cluster.taken_at) if cluster.taken_at else None
+    if taken is not None and (latest is None or latest <= taken):
+        return taken
     return parse_time(_SOME_START) if latest is None else latest - latest % SECOND + 60 * SECOND
 
 

@@ -37,6 +37,8 @@ class Gone(msgspec.Struct, frozen=True):
     how: How
     by: str
     at: float
+    #: Why it was on its way out before the start, where the cluster says so.
+    earlier: How | None = None
 
 
 class History:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from copy import copy
 
-from kwhatif.admission.denied import Denied
+from kwhatif.admission.outcome import Denied
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self, cast
 
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.denied import Denied, resource_of
 from kwhatif.admission.new_claim import admit_claim
 from kwhatif.admission.new_pod import ReplicaAdmission
-from kwhatif.admission.outcome import Admitted
+from kwhatif.admission.outcome import Admitted, Denied, resource_of
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.finished_pods import finished_pods
 from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal
+from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
 from kwhatif.model.policy import ResourceQuota
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.simulation.chance import Chance
@@ -216,7 +215,9 @@ class World(SimulatedView):
             self.limits.has_evicted(preemptor)
         owner = root_of(pod, self.state.cluster, self._owned.gone)
         node = pod.spec.node_name or None
-        self.history.lose(Gone(key_of(pod), uid, owner, self.was_there(pod), node, how, by, self.now))
+        disrupted = pod_condition(pod, "DisruptionTarget") if pod.metadata.deletion_timestamp is not None else None
+        earlier = None if disrupted is None else _DISRUPTIONS.get(disrupted.reason)
+        self.history.lose(Gone(key_of(pod), uid, owner, self.was_there(pod), node, how, by, self.now, earlier))
 
 
 _VERBS = {
@@ -225,6 +226,15 @@ _VERBS = {
     "TaintEviction": "evicted by taint",
     "PodGC": "collected",
     "Garbage": "collected",
+}
+
+
+#: Reasons of the condition DisruptionTarget.
+_DISRUPTIONS: Mapping[str, How] = {
+    "PreemptionByScheduler": "Preempted",
+    "EvictionByEvictionAPI": "Evicted",
+    "DeletionByTaintManager": "TaintEviction",
+    "DeletionByPodGC": "PodGC",
 }
 
 

@@ -41,7 +41,7 @@ def read_descheduler_policy(path: str, cluster: Cluster, *, stdin: BinaryIO) -> 
 
 
 def _located(caveat: Caveat, name: str) -> Caveat:
-    """With the whole path of the file."""
+    """The caveat with the whole path of the file in the place of its name."""
     if isinstance(caveat, FieldIgnored):
         return replace(caveat, where=f"{name}: {caveat.where.partition(': ')[2]}")
     return caveat

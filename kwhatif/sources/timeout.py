@@ -6,11 +6,13 @@ import re
 
 from kwhatif.model.duration import parse_duration
 
+#: Seconds. Nobody waits for longer than a day for one answer, and the clocks of sockets overflow.
+LONGEST = 86_400.0
 _SECONDS = re.compile(r"[0-9]+")
 
 
 def parse_timeout(text: str) -> float | None:
-    """Seconds of a `--request-timeout`: a duration, or a number of seconds; 0 means no limit.
+    """Seconds of a `--request-timeout`: a duration, or a number of seconds; 0 means no limit. At most `LONGEST`.
 
     Raises:
         ValueError: the text is neither.
@@ -24,4 +26,4 @@ def parse_timeout(text: str) -> float | None:
             raise ValueError(f"{text!r} is neither a number of seconds nor a duration such as 30s or 2m") from None
     if seconds < 0:
         raise ValueError(f"{text!r} is less than nothing")
-    return seconds or None
+    return min(seconds, LONGEST) or None

@@ -5,29 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kwhatif.model.overlay import Overlay
-from kwhatif.state.assigned import Assigned
+from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
 
 class ClaimIndex:
     """Of pods on nodes that exist; counted when somebody asks, and kept up from then on."""
 
-    def __init__(self, assigned: Assigned) -> None:
-        self._assigned = assigned
+    def __init__(self) -> None:
         #: `namespace/claim` -> how many pods use it.
         self.used: Overlay[str, int] | None = None
 
-    def fork(self, assigned: Assigned) -> ClaimIndex:
-        """An independent index of the same pods, which are here now."""
-        other = ClaimIndex(assigned)
+    def fork(self) -> ClaimIndex:
+        """An independent index of the same pods."""
+        other = ClaimIndex()
         other.used = None if self.used is None else self.used.fork()
         return other
 
-    def users_of(self, claim: str) -> int:
-        """How many pods use the claim, `namespace/name`."""
+    def users_of(self, claim: str, nodes: Iterable[NodeInfo]) -> int:
+        """How many pods on these nodes, which are all of the state, use the claim, `namespace/name`."""
         if self.used is None:
             self.used = Overlay()
-            for node in self._assigned.nodes:
+            for node in nodes:
                 self.count(node.pods, 1)
         return self.used.get(claim, 0)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kwhatif.model.node import Node
 from kwhatif.state.pod_info import PodInfo
 
-#: So many steps are kept at most; who has fallen behind further starts anew.
+#: The most steps that are kept, as each holds on to what it was about; who has fallen behind further starts anew.
 _KEPT = 4096
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from operator import attrgetter
 
-from kwhatif.matching.labels import Labels
+from kwhatif.matching.labels import Labels, Selector
 from kwhatif.model.overlay import Overlay
-from kwhatif.state.assigned import Assigned, PodsOfNamespace, count, of_namespace
 from kwhatif.state.pod_info import PodInfo
-
-#: Looking for the pods of one namespace among all is fast, but not for each of many: after this many, all are sorted.
-_FEW = 1
 
 
 class PodGroup:
@@ -20,7 +18,7 @@ class PodGroup:
 
     def __init__(self, labels: Labels, owner: object) -> None:
         self.labels = labels
-        #: The index that may change it; once that was forked, none may.
+        #: The mark of the only index that may change it.
         self.owner = owner
         self.pods: dict[str, int] = {}
         #: Those of `pods` that are being deleted.
@@ -34,113 +32,122 @@ class PodGroup:
         return other
 
 
-_Groups = dict[object, PodGroup]
+class _Namespace:
+    """The pods of one namespace: a list, until somebody asks for their groups. No group ever goes."""
 
+    __slots__ = ("_by_key", "_groups", "owner", "ungrouped")
 
-class LabelIndex:
-    """A namespace is grouped when somebody asks for it, and kept up from then on."""
+    def __init__(self, owner: object) -> None:
+        #: The mark of the only index that may change it. Forks share it, so that all have the groups that one has made.
+        self.owner = owner
+        #: Pods that are in no group yet, pending ones among them.
+        self.ungrouped: list[PodInfo] = []
+        self._groups: dict[object, PodGroup] = {}
+        #: By label key: how many groups there were, and by value of the label the keys of those that have it.
+        self._by_key: dict[str, tuple[int, dict[str | None, list[object]]]] = {}
 
-    def __init__(self, assigned: Assigned) -> None:
-        self._assigned = assigned
-        #: The mark of what only this index has; after a fork, nothing.
-        self._mark = object()
-        #: The namespaces that nobody has asked about, once some were. Until then, what is on the nodes counts.
-        self._ungrouped: Overlay[str, PodsOfNamespace] | None = None
-        self._groups: Overlay[str, tuple[object, _Groups]] = Overlay()
-        #: By namespace and label: how many groups there were, and the keys of those with the label. None ever goes.
-        self._keys_with: dict[tuple[str, tuple[str, str]], tuple[int, list[object]]] = {}
-        #: The namespaces that have pods, or had some; None: nobody has asked yet. Shared by forks, so never changed.
-        self._namespaces: frozenset[str] | None = None
-
-    def fork(self, assigned: Assigned) -> LabelIndex:
-        """An independent index of the same pods, which are here now."""
-        other = LabelIndex(assigned)
-        self._mark = object()
-        other._ungrouped = None if self._ungrouped is None else self._ungrouped.fork()
-        other._groups, other._keys_with = self._groups.fork(), self._keys_with.copy()
-        other._namespaces = self._namespaces
+    def copy(self, owner: object) -> _Namespace:
+        """An independent copy."""
+        other = _Namespace(owner)
+        other._groups, other._by_key = self.groups.copy(), self._by_key.copy()
         return other
 
-    # --- asking --------------------------------------------------------------------------------------
-
-    def namespaces(self) -> Iterable[str]:
-        """The namespaces that have pods, or had some."""
-        if self._namespaces is None:
-            if self._ungrouped is None:  # whoever asks for all namespaces asks for their groups
-                self._ungrouped = self._by_namespace()
-            self._namespaces = frozenset((*self._ungrouped, *self._groups))
-        return sorted(self._namespaces)
-
-    def groups(self, namespace: str) -> Iterable[PodGroup]:
-        """The pods of a namespace, grouped by labels."""
-        return self._all_groups(namespace).values()
-
-    def groups_with(self, namespace: str, label: tuple[str, str]) -> Iterable[PodGroup]:
-        """Those whose pods have the label of that value."""
-        groups, place = self._all_groups(namespace), (namespace, label)
-        known = self._keys_with.get(place)
-        if known is None or known[0] != len(groups):
-            found: list[object] = [key for key, group in groups.items() if group.labels.get(label[0]) == label[1]]
-            known = self._keys_with[place] = len(groups), found
-        return [groups[key] for key in known[1]]
-
-    def _all_groups(self, namespace: str) -> _Groups:
-        found = self._groups.get(namespace)
-        return found[1] if found is not None else self._group(namespace)
-
-    # --- building ------------------------------------------------------------------------------------
-
-    def _group(self, namespace: str) -> _Groups:
-        groups: _Groups = {}
-        pods, node_names = self._found_in(namespace)
-        for pod, node_name in zip(pods, node_names, strict=True):
-            self._count_in_group(groups, pod, node_name, 1)
-        self._groups.put(namespace, (self._mark, groups))
-        return groups
-
-    def _found_in(self, namespace: str) -> PodsOfNamespace:
-        if self._ungrouped is None and len(self._groups) < _FEW:
-            found = [(pod, name) for name, pods in self._assigned for pod in pods if pod.namespace == namespace]
-            return PodsOfNamespace([pod for pod, _ in found], [name for _, name in found])
-        if self._ungrouped is None:
-            self._ungrouped = self._by_namespace()
-        return self._ungrouped.pop(namespace) or PodsOfNamespace([], [])
-
-    def _by_namespace(self) -> Overlay[str, PodsOfNamespace]:
-        found: dict[str, PodsOfNamespace] = {}
-        for name, pods in self._assigned:
+    @property
+    def groups(self) -> dict[object, PodGroup]:
+        """All groups."""
+        if self.ungrouped:
+            pods, self.ungrouped = self.ungrouped, []
             for pod in pods:
-                known = of_namespace(found, pod.namespace)
-                known.pods.append(pod)
-                known.node_names.append(name)
-        return Overlay({namespace: pods for namespace, pods in found.items() if namespace not in self._groups})
+                if pod.pod.spec.node_name:
+                    self.count(pod, 1)
+        return self._groups
 
-    # --- keeping up ----------------------------------------------------------------------------------
+    def with_label(self, key: str, value: str) -> Iterable[PodGroup]:
+        """The groups whose pods have the label."""
+        groups = self.groups
+        known = self._by_key.get(key)
+        if known is None or known[0] != len(groups):
+            by_value: dict[str | None, list[object]] = {}
+            for place, group in groups.items():
+                by_value.setdefault(group.labels.get(key), []).append(place)
+            known = self._by_key[key] = len(groups), by_value
+        return map(groups.__getitem__, known[1].get(value, ()))
 
-    def change(self, pod: PodInfo, node_name: str, amount: int) -> None:
-        """The pod was assigned to the node (`amount` 1), or taken off it (-1)."""
-        namespace = pod.namespace
-        if self._namespaces is not None and namespace not in self._namespaces:
-            self._namespaces |= {namespace}
-        grouped = self._groups.get(namespace)
-        if grouped is not None or self._ungrouped is not None:
-            if grouped is None:
-                groups = self._group(namespace)
-            elif grouped[0] is self._mark:
-                groups = grouped[1]
-            else:
-                groups = grouped[1].copy()
-                self._groups.put(namespace, (self._mark, groups))
-            self._count_in_group(groups, pod, node_name, amount)
-
-    def _count_in_group(self, groups: _Groups, pod: PodInfo, node_name: str, amount: int) -> None:
+    def count(self, pod: PodInfo, amount: int) -> None:
+        """So many more pods like this one on its node."""
         # Equal labels in another order would make a second group, which costs time but changes no count.
         key = tuple(pod.labels.items())
-        group = groups.get(key)
+        group = self._groups.get(key)
         if group is None:
-            group = groups[key] = PodGroup(pod.labels, self._mark)
-        elif group.owner is not self._mark:
-            group = groups[key] = group.copy(self._mark)
+            group = self._groups[key] = PodGroup(pod.labels, self.owner)
+        elif group.owner is not self.owner:
+            group = self._groups[key] = group.copy(self.owner)
+        node_name = pod.pod.spec.node_name
         count(group.pods, node_name, amount)
         if pod.terminating:
             count(group.terminating, node_name, amount)
+
+
+class LabelIndex:
+    """Pods are sorted by namespace, and those of a namespace grouped, when somebody asks; then that is kept up."""
+
+    def __init__(self, pods: Mapping[str, PodInfo]) -> None:
+        #: The live pods of the state, as long as nobody has asked.
+        self.pods = pods
+        #: The mark of what only this index has; after a fork, nothing.
+        self._mark = object()
+        self._namespaces: Overlay[str, _Namespace] | None = None
+
+    def fork(self, pods: Mapping[str, PodInfo]) -> LabelIndex:
+        """An independent index of the same pods, which are here now."""
+        other = LabelIndex(pods)
+        self._mark = object()
+        other._namespaces = None if self._namespaces is None else self._namespaces.fork()
+        return other
+
+    def namespaces(self) -> Iterable[str]:
+        """The namespaces that have pods, or had some; sorted."""
+        return sorted(self._sorted())
+
+    def groups(self, namespace: str) -> Iterable[PodGroup]:
+        """The pods of a namespace, grouped by labels."""
+        found = self._sorted().get(namespace)
+        return () if found is None else found.groups.values()
+
+    def matching(self, namespace: str, selector: Selector) -> Iterator[PodGroup]:
+        """The pods of a namespace that the selector matches, grouped by labels."""
+        found = self._sorted().get(namespace)
+        if found is not None:
+            pair = selector.pair
+            for group in found.groups.values() if pair is None else found.with_label(*pair):
+                if selector.matches(group.labels):
+                    yield group
+
+    def _sorted(self) -> Overlay[str, _Namespace]:
+        if self._namespaces is None:
+            found: dict[str, _Namespace] = {}
+            # A cluster lists its pods by namespace, so there is hardly more than one run of each.
+            for name, pods in groupby(self.pods.values(), attrgetter("namespace")):
+                found.setdefault(name, _Namespace(self._mark)).ungrouped += pods
+            self._namespaces = Overlay(found)
+        return self._namespaces
+
+    def change(self, pod: PodInfo, amount: int) -> None:
+        """The pod was assigned to its node (`amount` 1), or taken off it (-1)."""
+        namespaces = self._namespaces
+        if namespaces is None:
+            return
+        found = namespaces.get(pod.namespace)
+        if found is None or found.owner is not self._mark:
+            found = _Namespace(self._mark) if found is None else found.copy(self._mark)
+            namespaces.put(pod.namespace, found)
+        found.count(pod, amount)
+
+
+def count(counts: dict[str, int], node_name: str, amount: int) -> None:
+    """So many more pods on the node; one without any is not in the counts."""
+    number = counts.get(node_name, 0) + amount
+    if number:
+        counts[node_name] = number
+    else:
+        del counts[node_name]

@@ -42,8 +42,6 @@ class NodeInfo:
         "shape",
         "taints",
         "unschedulable",
-        "with_affinity",
-        "with_required_anti_affinity",
     )
 
     def __init__(self, node: Node, shape: int = 0) -> None:
@@ -65,8 +63,6 @@ class NodeInfo:
         #: Names of the images that it has, where a state counts them; the state knows their sizes.
         self.images: AbstractSet[str] = frozenset()
         self.pods: list[PodInfo] = []
-        self.with_affinity: list[PodInfo] = []
-        self.with_required_anti_affinity: list[PodInfo] = []
         #: Sums over `pods` (`Requested`): milli-CPU, bytes, bytes, and scalars by name.
         self.cpu = 0
         self.memory = 0
@@ -94,12 +90,6 @@ class NodeInfo:
     def add_pods(self, pods: Sequence[PodInfo]) -> None:
         """Append the pods, in this order, and count them."""
         self.pods += pods
-        for pod in pods:
-            if pod.affinity is not None:
-                if pod.has_affinity:
-                    self.with_affinity.append(pod)
-                if pod.has_required_anti_affinity:
-                    self.with_required_anti_affinity.append(pod)
         if self._used_ports is not None:
             self._used_ports.update(*[pod.ports for pod in pods])
         self._count(pods, 1)
@@ -112,16 +102,26 @@ class NodeInfo:
         """
         if pod.ports:
             self.used_ports()
-        present = _remove(self.pods, pod)
-        if present is None:
-            raise KeyError(f"no corresponding pod {pod.name} in pods of node {self.name}")
-        if present.affinity is not None:
-            _remove(self.with_affinity, pod)
-            _remove(self.with_required_anti_affinity, pod)
+        pods, place = self.pods, self._place_of(pod)
+        present, pods[place] = pods[place], pods[-1]
+        pods.pop()
         if present.ports:
             # QUIRK: (types.go, HostPortInfo) a port that two pods hold is free as soon as one of them goes.
             self.used_ports().difference_update(present.ports)
         self._count((present,), -1)
+
+    def _place_of(self, pod: PodInfo) -> int:
+        """Where the pod is in `pods`, or the one of its UID."""
+        pods = self.pods
+        if pods and pods[-1] is pod:
+            return len(pods) - 1
+        try:
+            return pods.index(pod)
+        except ValueError:
+            place = next((at for at, other in enumerate(pods) if other.uid == pod.uid), None)
+        if place is None:
+            raise KeyError(f"no corresponding pod {pod.name} in pods of node {self.name}")
+        return place
 
     def exchange(self, pod: PodInfo, other: PodInfo) -> bool:
         """Put the other one, which requests and asks for the same, in the pod's place; False: that has to be counted.
@@ -130,9 +130,7 @@ class NodeInfo:
         """
         if pod.pod.spec is not other.pod.spec or pod.resources != other.resources or self._used_ports is not None:
             return False
-        for pods in (self.pods, self.with_affinity, self.with_required_anti_affinity):
-            if pod in pods:
-                pods[pods.index(pod)] = other
+        self.pods[self.pods.index(pod)] = other
         return True
 
     def _count(self, pods: Sequence[PodInfo], sign: int) -> None:
@@ -153,6 +151,19 @@ class NodeInfo:
         self.nonzero_cpu += sign * nonzero_cpu
         self.nonzero_memory += sign * nonzero_memory
 
+    @property
+    def with_affinity(self) -> list[PodInfo]:
+        """The pods with inter-pod affinity or anti-affinity (`PodsWithAffinity`), in the order of `pods`.
+
+        Upstream keeps a list of its own, whose order differs once a pod was removed; nothing depends on that.
+        """
+        return [pod for pod in self.pods if pod.has_affinity]
+
+    @property
+    def with_required_anti_affinity(self) -> list[PodInfo]:
+        """The pods with required anti-affinity (`PodsWithRequiredAntiAffinity`), in the order of `pods`."""
+        return [pod for pod in self.pods if pod.has_required_anti_affinity]
+
     def used_ports(self) -> set[HostPort]:
         """Host ports in use; a set, so equal ports of two pods are one entry, as upstream."""
         if self._used_ports is None:
@@ -171,14 +182,12 @@ class NodeInfo:
         return self._bare()._take_pods(self)
 
     def with_node(self, node: Node, shape: int = 0) -> NodeInfo:
-        """The same pods, sums and ports with another version of the node (`SetNode`)."""
+        """Another version of the node with these pods, sums and ports (`SetNode`)."""
         return NodeInfo(node, shape)._take_pods(self)
 
     def _take_pods(self, other: NodeInfo) -> NodeInfo:
         """Have the pods of the other, and what they sum up to."""
         self.pods = other.pods.copy()
-        self.with_affinity = other.with_affinity.copy()
-        self.with_required_anti_affinity = other.with_required_anti_affinity.copy()
         self.cpu, self.memory, self.ephemeral = other.cpu, other.memory, other.ephemeral
         self.nonzero_cpu, self.nonzero_memory = other.nonzero_cpu, other.nonzero_memory
         self.scalars = other.scalars.copy()
@@ -202,13 +211,13 @@ class NodeInfo:
         return other
 
     def _bare(self) -> NodeInfo:
-        """The same node without pods."""
+        """The node without pods."""
         other = NodeInfo.__new__(NodeInfo)
         other.node, other.name, other.labels = self.node, self.name, self.labels
         other.taints, other.unschedulable = self.taints, self.unschedulable
         other.declared_features, other.shape, other.images = self.declared_features, self.shape, self.images
         other.allocatable, other.allowed_pods = self.allocatable, self.allowed_pods
-        other.pods, other.with_affinity, other.with_required_anti_affinity = [], [], []
+        other.pods = []
         other.cpu = other.memory = other.ephemeral = 0
         other.scalars = {}
         other.nonzero_cpu = other.nonzero_memory = other.generation = 0
@@ -228,18 +237,3 @@ class NodeInfo:
     def __repr__(self) -> str:
         """For people and failing tests."""
         return f"NodeInfo({self.name}, {len(self.pods)} pods)"
-
-
-def _remove(pods: list[PodInfo], pod: PodInfo) -> PodInfo | None:
-    """Remove by identity or UID, moving the last element into the hole."""
-    if pods and pods[-1] is pod:
-        return pods.pop()
-    try:
-        place = pods.index(pod)
-    except ValueError:
-        place = next((at for at, other in enumerate(pods) if other.uid == pod.uid), -1)
-    if place < 0:
-        return None
-    present, pods[place] = pods[place], pods[-1]
-    pods.pop()
-    return present

@@ -13,7 +13,7 @@ from kwhatif.state.state import State
 
 
 class NodeRow(tuple[NodeInfo, ...]):  # noqa: SLOT001 - a tuple cannot have them
-    """See the module. Nodes are all over the memory, so what is known of each by its place is not looked up there."""
+    """Some or all nodes of a state. They are all over the memory: what lists say by place is not read there."""
 
     #: Where the nodes are in the state's `nodes`; ascending.
     places: Sequence[int]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from kwhatif.model.generation import next_generation
 from kwhatif.model.node import Node
@@ -65,7 +65,7 @@ class Nodes:
 
     @property
     def by_name(self) -> Mapping[str, NodeInfo]:
-        """See `State`."""
+        """The nodes by name."""
         found = self._by_name
         if found is None:
             found = self._by_name = {node.name: node for node in self.infos}
@@ -73,21 +73,17 @@ class Nodes:
 
     @property
     def of_shape(self) -> Mapping[int, NodeInfo]:
-        """See `State`."""
+        """A node of each shape, the first one; its pods may be out of date."""
         if self._of_shape is None:
             self._of_shape = {node.shape: node for node in reversed(self.infos)}
         return self._of_shape
 
     @property
     def names_and_shapes(self) -> tuple[Sequence[str], Sequence[int]]:
-        """See `State`."""
+        """The names and shapes of `infos`, in their order."""
         if self._names_and_shapes is None:
             self._names_and_shapes = self._names, [node.shape for node in self.infos]
         return self._names_and_shapes
-
-    def names_in_order(self) -> Sequence[str]:
-        """The names in the tree's order, which is that of `infos` but for a moment in `State.apply`."""
-        return self._tree.names()
 
     # --- pods of a node ------------------------------------------------------------------------------
 
@@ -114,12 +110,11 @@ class Nodes:
 
     # --- the nodes themselves ------------------------------------------------------------------------
 
-    def add(self, node: Node, pods: Iterable[PodInfo], touched: Touched) -> NodeInfo:
+    def add(self, node: Node, pods: Sequence[PodInfo], touched: Touched) -> NodeInfo:
         """A node that was not there, with these pods: last, until `reorder`."""
         self._own_tree()
         info = self._info(node)
-        for pod in pods:
-            info.add_pod(pod)
+        info.add_pods(pods)
         self._tree.add(node)
         add_images(self.images, node)
         self.places[info.name] = len(self.infos)

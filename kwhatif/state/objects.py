@@ -15,7 +15,7 @@ class _Changeable(Protocol):
     """A `State`."""
 
     def apply(self, *changes: Change) -> object:
-        """See `State`."""
+        """Make the changes."""
 
 
 class StateObjects(Cluster):
@@ -29,20 +29,20 @@ class StateObjects(Cluster):
         self._state = weakref.ref(state)
 
     def add(self, obj: KubernetesObject) -> None:
-        """See `Cluster`."""
+        """Apply to the state that the object is there."""
         self._applied(Upsert(obj))
 
     def add_all(self, kind: type, objects: Mapping[str, KubernetesObject]) -> None:
-        """See `Cluster`."""
+        """Apply to the state that the objects are there."""
         del kind
         self._applied(*map(Upsert, objects.values()))
 
     def remove(self, obj: KubernetesObject) -> None:
-        """See `Cluster`."""
+        """Apply to the state that the object is not there."""
         self._applied(Delete.of(obj))
 
     def sort(self) -> None:
-        """See `Cluster`: a state's objects are in their order already."""
+        """Refuse: a state's objects are in their order already."""
         raise TypeError("the objects of a state cannot be sorted")
 
     def _applied(self, *changes: Change) -> None:

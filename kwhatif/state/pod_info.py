@@ -13,7 +13,7 @@ from kwhatif.matching.ports import HostPort, host_ports
 from kwhatif.model.meta import parse_time
 from kwhatif.model.pod import Pod
 
-#: How much is found out about a pod: its volumes, also for a fork or two where they are others.
+#: So many findings are kept of a pod: which volumes it has, here and in a fork or two where they are others.
 _MEMOS = 4
 T = TypeVar("T")
 

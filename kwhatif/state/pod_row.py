@@ -17,7 +17,7 @@ _AMOUNTS: dict[str, Callable[[Resources], int]] = {
 
 
 class PodRow:
-    """See the module. Sums are found when they are asked for, and kept."""
+    """Pods in a certain order. Sums are found when they are asked for, and kept."""
 
     __slots__ = ("_sums", "pods")
 

@@ -27,8 +27,9 @@ class Pods:
         #: By the name of a node that does not exist.
         self.strays: Overlay[str, tuple[PodInfo, ...]] = Overlay()
         #: Forks share it until their nodes or pods change.
-        self.index, self._owns_index = PodIndex(nodes.infos, self.strays), True
+        self._owns_index = True
         self._load(cluster)
+        self.index = PodIndex(self.live)
 
     def _load(self, cluster: Cluster) -> None:
         pods, pending, resizes = {}, {}, cluster.resizes
@@ -60,7 +61,8 @@ class Pods:
     def fork(self, nodes: Nodes) -> Pods:
         """An independent copy, of which these are the nodes."""
         if self._owns_index:
-            self.index.assigned.strays, self._owns_index = self.strays.fork(), False
+            self.index.look_in(self.live.fork())
+            self._owns_index = False
         other = Pods.__new__(Pods)
         other.index, other._owns_index = self.index, False
         other.nodes, other.nominations = nodes, self.nominations.fork()
@@ -69,15 +71,14 @@ class Pods:
 
     # --- indexes -------------------------------------------------------------------------------------
 
-    def follow_nodes(self) -> None:
-        """The index looks for pods that nobody has asked about yet in `nodes.infos`, which may be another list now."""
-        if self._owns_index:
-            self.index.assigned.nodes = self.nodes.infos
+    def users_of(self, claim: str) -> int:
+        """How many pods on nodes use the claim, `namespace/name`."""
+        return self.index.claims.users_of(claim, self.nodes.infos)
 
     def _own_index(self) -> None:
         """Nodes or their pods are about to change: forks that have not changed go on with what was built."""
         if not self._owns_index:
-            self.index, self._owns_index = self.index.fork(self.nodes.infos, self.strays), True
+            self.index, self._owns_index = self.index.fork(self.live), True
 
     # --- changes -------------------------------------------------------------------------------------
 
@@ -103,7 +104,7 @@ class Pods:
             self._withdraw(pod, touched)
 
     def evict(self, key: str, touched: Touched) -> None:
-        """See `Evict`."""
+        """The pod leaves its node as `RemovePod` has it (`Evict`)."""
         pod = self.live[key]
         node_name = pod.pod.spec.node_name
         if node_name not in self.nodes.places:
@@ -113,7 +114,7 @@ class Pods:
         self._unlist(pod, node_name, touched)
 
     def nominate(self, key: str, node_name: str | None, touched: Touched) -> None:
-        """See `Nominate`."""
+        """The pending pod is nominated to this node alone; None: to no node."""
         pod = self.pending.get(key)
         if pod is None:
             raise KeyError(f"no pending pod {key}")
@@ -164,15 +165,10 @@ class Pods:
             self.pending.put(after.key, after)
             self._renominate(before, after, touched)
             return
-        touched.nodes.add(node_name)
         if node_name not in self.nodes.places or not self.nodes.own(node_name).exchange(before, after):
             self._replace_on(node_name, lambda pods: [after if pod is before else pod for pod in pods])
-        self.index.change(before, node_name, -1)
-        self.index.change(after, node_name, 1)
-        if node_name in self.nodes.places:
-            self.index.claims.count((before,), -1)
-            self.index.claims.count((after,), 1)
-            touched.moves += Move(before, node_name, -1), Move(after, node_name, 1)
+        self._note(Move(before, node_name, -1), touched)
+        self._note(Move(after, node_name, 1), touched)
 
     def _renominate(self, before: PodInfo, after: PodInfo, touched: Touched) -> None:
         """What the status says or said counts; else what the nominator remembers (`UpdateNominatedPod`)."""
@@ -200,22 +196,24 @@ class Pods:
 
     def _place(self, pod: PodInfo, node_name: str, touched: Touched) -> None:
         """The pod comes to the node, or to what would be one."""
-        touched.nodes.add(node_name)
         if node_name in self.nodes.places:
             self.nodes.own(node_name).add_pod(pod)
-            self.index.claims.count((pod,), 1)
-            touched.moves.append(Move(pod, node_name, 1))
         else:
             self.strays.put(node_name, (*self.strays.get(node_name, ()), pod))
-        self.index.change(pod, node_name, 1)
+        self._note(Move(pod, node_name, 1), touched)
 
     def _unlist(self, pod: PodInfo, node_name: str, touched: Touched) -> None:
-        touched.nodes.add(node_name)
         self.live.pop(pod.key)
-        self.index.change(pod, node_name, -1)
+        self._note(Move(pod, node_name, -1), touched)
+
+    def _note(self, move: Move, touched: Touched) -> None:
+        """A pod has come to its node, or to what would be one, or left it."""
+        pod, node_name, amount = move
+        touched.nodes.add(node_name)
+        self.index.change(pod, amount)
         if node_name in self.nodes.places:
-            self.index.claims.count((pod,), -1)
-            touched.moves.append(Move(pod, node_name, -1))
+            self.index.claims.count((pod,), amount)
+            touched.moves.append(move)
 
     def _replace_on(self, node_name: str, change: Callable[[Sequence[PodInfo]], list[PodInfo]]) -> None:
         """Give the node, or what would be one, other pods."""

@@ -69,11 +69,11 @@ class NodesByLabel:
         return found
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> NodesByLabel | None:
-        """See `Index`."""
+        """Itself if the node has the labels that it had."""
         same = before is not None and after is not None and before.metadata.labels == after.metadata.labels
         return self if same else None
 
 
 def nodes_by_label(cluster: Cluster) -> NodesByLabel:
-    """Those of the cluster as it is."""
+    """The nodes of the cluster by label."""
     return cluster.derived(NodesByLabel, Node)

@@ -119,7 +119,7 @@ class State:
 
     def users_of(self, claim: str) -> int:
         """How many pods on nodes use the PersistentVolumeClaim, `namespace/name` (`PVCRefCounts`)."""
-        return self._pods.index.claims.users_of(claim)
+        return self._pods.users_of(claim)
 
     # --- forks ---------------------------------------------------------------------------------------
 
@@ -134,6 +134,7 @@ class State:
 
     def prepare(self) -> None:
         """Build what is otherwise built when asked for, and what forks have asked for: later ones have it."""
+        self.users_of("")
         self.index.build()
         self.cluster.derive_all()
 
@@ -154,7 +155,6 @@ class State:
         finally:
             if touched.reordered:
                 self._nodes.reorder()
-            self._pods.follow_nodes()
         return touched
 
     def since(self, generation: int) -> Touched | None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kwhatif.matching.affinity import AffinityTerms
 from kwhatif.model.overlay import Overlay
 from kwhatif.model.pod import pod_affinity_terms
-from kwhatif.state.assigned import Assigned, PodsOfNamespace, count, of_namespace
+from kwhatif.state.label_index import count
 from kwhatif.state.pod_info import PodInfo
 
 
@@ -20,49 +20,60 @@ class _Term(NamedTuple):
     pods: dict[str, int]
 
 
+class _About(NamedTuple):
+    """The terms that may speak of the pods of a namespace, and the labels that they ask for."""
+
+    terms: tuple[AffinityTerms, ...] = ()
+    keys: frozenset[str] = frozenset()
+
+
+_NOTHING = _About()
+#: Where terms stand that choose namespaces by labels: they may speak of any. No namespace has this name.
+_ANY = "*"
+
+
 class TermIndex:
     """Terms are counted when somebody asks about a namespace of which they may speak, and kept up from then on."""
 
-    def __init__(self, assigned: Assigned) -> None:
-        self._assigned = assigned
+    def __init__(self, pods: Mapping[str, PodInfo]) -> None:
+        #: The live pods of the state, as long as nobody has asked.
+        self.pods = pods
         #: The mark of what only this index has; after a fork, nothing.
         self._mark = object()
-        #: By the terms; and by namespace those that may speak of its pods. None: nobody has asked yet.
+        #: None: nobody has asked yet.
         self._by_terms: Overlay[AffinityTerms, _Term] | None = None
-        self._terms_about: Overlay[str, tuple[AffinityTerms, ...]] = Overlay()
-        #: Terms that choose namespaces by their labels: they may speak of any.
-        self._terms_about_any: tuple[AffinityTerms, ...] = ()
-        #: The labels that these ask for.
-        self._keys_about: Overlay[str, frozenset[str]] = Overlay()
-        self._keys_about_any: frozenset[str] = frozenset()
+        #: By namespace; what may speak of any namespace is there once, as `_ANY`.
+        self._about: Overlay[str, _About] = Overlay()
         #: The pods whose terms speak of their own namespace alone, where nobody has asked about that yet.
-        self._uncounted: Overlay[str, PodsOfNamespace] = Overlay()
+        self._uncounted: Overlay[str, list[PodInfo]] = Overlay()
 
-    def fork(self, assigned: Assigned) -> TermIndex:
+    def fork(self, pods: Mapping[str, PodInfo]) -> TermIndex:
         """An independent index of the same pods, which are here now."""
-        other = TermIndex(assigned)
+        other = TermIndex(pods)
         self._mark = object()
         if self._by_terms is not None:
             other._by_terms = self._by_terms.fork()
-            other._terms_about = self._terms_about.fork()
-            other._terms_about_any = self._terms_about_any
-            other._keys_about, other._keys_about_any = self._keys_about.fork(), self._keys_about_any
-            other._uncounted = self._uncounted.fork()
+            other._about, other._uncounted = self._about.fork(), self._uncounted.fork()
         return other
 
     def about(self, namespace: str) -> Iterator[tuple[AffinityTerms, Mapping[str, int]]]:
         """Affinity terms that may speak of the namespace's pods, and how many pods have them, by node name."""
         by_terms = self._terms(namespace)
-        for terms in (*self._terms_about.get(namespace, ()), *self._terms_about_any):
-            yield terms, by_terms[terms].pods
+        for known in self._known_about(namespace):
+            for terms in known.terms:
+                yield terms, by_terms[terms].pods
 
     def label_keys(self, namespace: str) -> AbstractSet[str]:
         """The labels that any such term asks for, or has asked for since the index was made."""
         self._terms(namespace)
-        return self._keys_about.get(namespace, frozenset()) | self._keys_about_any
+        own, of_any = self._known_about(namespace)
+        return own.keys | of_any.keys
+
+    def _known_about(self, namespace: str) -> tuple[_About, _About]:
+        return self._about.get(namespace, _NOTHING), self._about.get(_ANY, _NOTHING)
 
     def all(self) -> Mapping[AffinityTerms, Mapping[str, int]]:
-        """Those of the namespaces that were asked about, and of all that speak of others."""
+        """The terms about namespaces that were asked about, and all that speak of other namespaces than their own."""
         return {terms: found.pods for terms, found in self._terms("").items()}
 
     def _terms(self, namespace: str) -> Overlay[AffinityTerms, _Term]:
@@ -71,54 +82,43 @@ class TermIndex:
         if by_terms is None:
             by_terms = self._by_terms = Overlay()
             self._uncounted = Overlay(self._count_those_about_others(by_terms))
-        uncounted = self._uncounted.pop(namespace)
-        if uncounted is not None:
-            for pod, name in zip(uncounted.pods, uncounted.node_names, strict=True):
-                self._count_terms(by_terms, pod.affinity_terms, name, 1)
+        for pod in self._uncounted.pop(namespace) or ():
+            self._count(by_terms, pod, 1)
         return by_terms
 
-    def _count_those_about_others(self, by_terms: Overlay[AffinityTerms, _Term]) -> dict[str, PodsOfNamespace]:
+    def _count_those_about_others(self, by_terms: Overlay[AffinityTerms, _Term]) -> dict[str, list[PodInfo]]:
         """Count the terms that speak of other namespaces; returns the other pods with terms, by namespace."""
-        others: dict[str, PodsOfNamespace] = {}
-        for name, pods in self._assigned.with_affinity():
-            for pod in pods:
-                if not pod.has_affinity:
-                    continue
-                if _speaks_of_others(pod):
-                    self._count_terms(by_terms, pod.affinity_terms, name, 1)
-                    continue
-                uncounted = of_namespace(others, pod.namespace)
-                uncounted.pods.append(pod)
-                uncounted.node_names.append(name)
+        others: dict[str, list[PodInfo]] = {}
+        for pod in [pod for pod in self.pods.values() if pod.affinity is not None]:
+            if not pod.has_affinity or not pod.pod.spec.node_name:
+                continue
+            if _speaks_of_others(pod):
+                self._count(by_terms, pod, 1)
+            else:
+                others.setdefault(pod.namespace, []).append(pod)
         return others
 
-    def change(self, pod: PodInfo, node_name: str, amount: int) -> None:
-        """The pod was assigned to the node (`amount` 1), or taken off it (-1)."""
-        if self._by_terms is not None and pod.affinity is not None and pod.has_affinity:
-            self._count_terms(self._terms(pod.namespace), pod.affinity_terms, node_name, amount)
+    def change(self, pod: PodInfo, amount: int) -> None:
+        """The pod was assigned to its node (`amount` 1), or taken off it (-1)."""
+        if self._by_terms is not None and pod.has_affinity:
+            self._count(self._terms(pod.namespace), pod, amount)
 
-    def _count_terms(
-        self, by_terms: Overlay[AffinityTerms, _Term], terms: AffinityTerms, node_name: str, amount: int
-    ) -> None:
+    def _count(self, by_terms: Overlay[AffinityTerms, _Term], pod: PodInfo, amount: int) -> None:
+        terms = pod.affinity_terms
         found = by_terms.get(terms)
         if found is None:
             self._note(terms)
         if found is None or found.owner is not self._mark:
             found = _Term(self._mark, {} if found is None else found.pods.copy())
             by_terms.put(terms, found)
-        count(found.pods, node_name, amount)
+        count(found.pods, pod.pod.spec.node_name, amount)
 
     def _note(self, terms: AffinityTerms) -> None:
         """These terms have not been seen before."""
-        keys, namespaces = terms.label_keys, terms.namespaces
-        if namespaces is None:
-            self._terms_about_any += (terms,)
-            self._keys_about_any |= keys
-        for namespace in namespaces or ():
-            self._terms_about.put(namespace, (*self._terms_about.get(namespace, ()), terms))
-            known = self._keys_about.get(namespace, frozenset())
-            if not keys <= known:
-                self._keys_about.put(namespace, known | keys)
+        namespaces = terms.namespaces
+        for namespace in (_ANY,) if namespaces is None else namespaces:
+            known = self._about.get(namespace, _NOTHING)
+            self._about.put(namespace, _About((*known.terms, terms), known.keys | terms.label_keys))
 
 
 def _speaks_of_others(pod: PodInfo) -> bool:

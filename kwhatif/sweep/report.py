@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.matching.names import nearest
+from kwhatif.matching.names import did_you_mean, nearest
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.workloads import OwnersSilent
 from kwhatif.model.node import Node
@@ -38,8 +38,7 @@ def outage_each(session: Session, key: str, question: Outages, parameters: Param
     scenarios = groups_of(session, key)
     if not scenarios:
         labels = {label for node in session.cluster.all(Node).values() for label in node.metadata.labels}
-        near = nearest(key, labels)
-        hint = f"did you mean {' or '.join(near)}?" if near else ""
+        hint = did_you_mean(nearest(key, labels))
         raise InputError([Problem("--each", f"no node has the label {key}", hint=hint)])
     return _sweep(session, scenarios, question, parameters, run)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from kwhatif.errors import InputError
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import KubernetesObject
-from kwhatif.policy.rules import Fragile
+from kwhatif.policy.aftermath import Fragile
 from kwhatif.report.maintenance import VerdictRow
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sweep.report import Runner, groups_of, trouble

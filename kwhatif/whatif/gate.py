@@ -13,9 +13,9 @@ from kwhatif.model.node import Node
 from kwhatif.model.policy import PriorityClass
 from kwhatif.model.workload import Namespace
 from kwhatif.policy import judge as policy
+from kwhatif.policy.aftermath import Fragile
 from kwhatif.policy.build import Rulebook
 from kwhatif.policy.caveats import max_age
-from kwhatif.policy.rules import Fragile
 from kwhatif.report import Report
 from kwhatif.whatif.advise.question import Capture, Limits, advise
 from kwhatif.whatif.judging.judge import judge

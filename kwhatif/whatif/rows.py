@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+
+from msgspec.structs import replace
 
 from kwhatif.admission.changes import FieldChange
 from kwhatif.admission.priority import DEFAULT_POLICY
@@ -16,6 +18,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow
 from kwhatif.report.inputs import ChangeRow
 from kwhatif.report.nodes import ObjectionRow, RejectedRow
+from kwhatif.report.preemption import CandidateRow
 from kwhatif.report.workload import QueuedRow
 
 
@@ -51,6 +54,17 @@ def decision_about_result(result: ScheduleResult, **fields: Any) -> Decision:
         pre_enqueue=PreEnqueueRow(plugin=gated.plugin, message=gated.status.message) if gated else None,
         **fields,
     )
+
+
+def with_chosen(decision: Decision, change: Callable[[CandidateRow], CandidateRow]) -> Decision:
+    """The decision with another row in the place of the candidate that the scheduler takes, if it takes one."""
+    preemption = decision.preemption
+    chosen = preemption.chosen if preemption is not None else None
+    if preemption is None or chosen is None:
+        return decision
+    changed = change(chosen)
+    candidates = tuple(changed if each is chosen else each for each in preemption.candidates)
+    return replace(decision, preemption=replace(preemption, candidates=candidates))
 
 
 def change_rows(changes: Iterable[FieldChange]) -> tuple[ChangeRow, ...]:

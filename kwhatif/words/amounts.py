@@ -23,7 +23,7 @@ def amount(resource: str, value: int) -> str:
 
 
 def quantity(resource: str, value: int) -> str:
-    """The same as Kubernetes writes it: `700m` or `2` cpu, `1.5Gi`."""
+    """An amount in the scheduler's unit as Kubernetes writes quantities: `700m` or `2` cpu, `1.5Gi`."""
     return f"{value}m" if resource == CPU and value % 1000 else amount(resource, value)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
+from kwhatif.gates import Gates
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import AnnotatedMeta
 from kwhatif.model.pod import Pod, PodTemplateSpec
@@ -20,6 +21,7 @@ from kwhatif.model.workload import StatefulSet
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.generated import hash_of
 from kwhatif.workloads.owners import reference_to
+from kwhatif.workloads.rolling.update import resolved
 from kwhatif.workloads.template import content_of, pod_of
 
 NAME_LABEL, INDEX_LABEL = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"
@@ -40,6 +42,18 @@ def first_to_roll(stateful_set: StatefulSet) -> int | None:
         return None
     partition = strategy.rolling_update.partition if strategy.rolling_update is not None else None
     return ordinals_of(stateful_set, 0).start + (partition or 0)
+
+
+def most_unavailable(stateful_set: StatefulSet, replicas: int, gates: Gates) -> int | None:
+    """How many of so many pods may be unavailable while they are updated (`getStatefulSetMaxUnavailable`).
+
+    None without the gate: then each waits for those above it.
+    """
+    if "MaxUnavailableStatefulSet" not in gates:
+        return None
+    rolling = stateful_set.spec.update_strategy.rolling_update
+    bound = rolling.max_unavailable if rolling is not None else None
+    return max(1, resolved(bound, replicas, default=1, round_up=False))
 
 
 def expand_stateful_set(stateful_set: StatefulSet, ordinals: Iterable[int], cluster: Cluster) -> Expansion:

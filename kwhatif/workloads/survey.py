@@ -78,6 +78,9 @@ class Survey:
             for condition in status.conditions:
                 if condition.type == "Ready":
                     group.ready += condition.status == "True"
+                    since = condition.last_transition_time
+                    if since and (since > latest or len(since) != PLAIN_TIME):
+                        latest = self._later(latest, since)
                     break
         self.latest = latest
 

@@ -53,7 +53,7 @@ def difference(one: Json, wanted: Any) -> tuple[int, str]:
     """The first operation after which kwhatif's state is another, and both states; "" if all are equal."""
     if isinstance(wanted, dict):
         return 0, f"the judge: {wanted['error']}"
-    for number, (want, have) in enumerate(zip(wanted, play(one), strict=True)):
+    for number, (want, have) in enumerate(zip(map(_counted, wanted), map(_counted, play(one)), strict=True)):
         if want != have:
             aspects = [key for key in want | have if want.get(key) != have.get(key)]
             return number, "\n".join(
@@ -61,6 +61,18 @@ def difference(one: Json, wanted: Any) -> tuple[int, str]:
                 + [f"{key}\nscheduler: {want.get(key)}\nkwhatif: {have.get(key)}" for key in aspects]
             )
     return len(wanted), ""
+
+
+def _counted(state: Any) -> Any:
+    """The state without the order of a node's pods with affinity: they are only counted, and kwhatif keeps none."""
+    if isinstance(state, list):
+        return [_counted(each) for each in state]
+    if not isinstance(state, dict):
+        return state
+    return {
+        key: sorted(value) if key in ("affinity", "antiAffinity") and "pods" in state else _counted(value)
+        for key, value in state.items()
+    }
 
 
 def compare(one: Json, wanted: Any) -> tuple[Row, str]:

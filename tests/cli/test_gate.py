@@ -120,6 +120,11 @@ def test_yaml_that_does_not_parse_is_a_broken_manifest_too() -> None:
     assert len(made["problems"]) == 1
 
 
+def test_quiet_is_one_line_however_wide() -> None:
+    assert gate(f"{MANIFESTS} -q -o wide").stdout == gate(f"{MANIFESTS} -q").stdout
+    assert gate(f"{MANIFESTS} -q").stdout.count("\n") == 1
+
+
 # --- reports ---------------------------------------------------------------------------------------------
 
 

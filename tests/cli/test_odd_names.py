@@ -170,6 +170,21 @@ def test_odd_names_of_files_that_are_there(name: str) -> None:
     assert "\x1b" not in ran.stderr
 
 
+@pytest.mark.parametrize("name", ["b\udcffd.yaml", "b\u202ed.yaml"])
+@pytest.mark.parametrize(
+    "command",
+    ["snapshot info {} -o json", "preempt --from {} -o json", "preempt --from {} --if 'cordon node' --compare -o json"],
+)
+def test_odd_names_of_dumps_in_json(command: str, name: str) -> None:
+    Path(name).write_text(NODE)
+    ran = ask(command, name)
+    assert (ran.code, ran.stderr) == (ExitCode.OK, "")
+    assert ran.stdout.isascii()
+    answer = json.loads(ran.stdout)
+    source = answer["sources"] if "sources" in answer else answer.get("before", answer)["snapshot"]["sources"]
+    assert source == [name]
+
+
 @pytest.mark.parametrize("pattern", ["*/*.yaml", "*/m.yaml", "**/*.yaml", "**/m.yaml", "**", "locked/*/x*.yaml"])
 def test_a_folder_that_cannot_be_searched(monkeypatch: pytest.MonkeyPatch, pattern: str) -> None:
     """A glob finds what is beside it; that it skips the folder is said."""

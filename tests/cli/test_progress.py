@@ -48,7 +48,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 def load(dump: Path, terminal: Terminal) -> str:
     """What the terminal shows meanwhile."""
-    with redirect_stderr(terminal), progress.progress() as advance:
+    with redirect_stderr(terminal), progress.reading_progress() as advance:
         kwhatif.load(dump, progress=advance)
     return terminal.getvalue()
 

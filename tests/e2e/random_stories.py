@@ -27,7 +27,22 @@ _STRATEGIES: tuple[Json, ...] = (
     {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "50%", "maxUnavailable": "34%"}},
     {"type": "Recreate"},
 )
-_STEPS = {"new": 5.0, "change": 3.0, "scale": 3.0, "drain": 3.0, "taint": 1.5, "deleteNode": 1.0, "cordon": 1.0}
+_DAEMON_STRATEGIES: tuple[Json, ...] = (
+    {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}},
+    {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "67%"}},
+    {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
+    {"type": "OnDelete"},
+)
+_STEPS = {"new": 5.0, "change": 3.0, "scale": 3.0, "drain": 3.0, "taint": 1.5, "deleteNode": 1.0, "cordon": 1.0} | {
+    "delete": 0.7,
+    "label": 0.7,
+    "loseNode": 3.0,
+}
+#: Pods leave a node that is lost after so many seconds, in stories where one may be lost.
+_BRIEFLY = [
+    {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
+    for key in ("not-ready", "unreachable")
+]
 #: Seconds without a change after which a story is over: pods of a Job that failed come back after 20, and pods of a
 #: node that is gone are deleted within 60.
 _QUIET, _QUIET_OF_JOBS, _LEAST_OF_LOST_NODES = 7, 25, 75
@@ -56,7 +71,8 @@ def story(dice: Dice) -> tuple[list[Json], Json]:
     classes = [
         _object("PriorityClass", name, value=value) for name, value in (("low", 100), ("mid", 500), ("high", 1000))
     ]
-    workloads = [_workload(dice, name) for name in ("web", "db", "etl")[: dice.randint(1, 3)]]
+    briefly = dice.chance(0.25)
+    workloads = [_workload(dice, name, briefly=briefly) for name in ("web", "db", "etl")[: dice.randint(1, 3)]]
     setup: list[Json] = []
     for workload in workloads:
         setup += [{"apply": [workload]}, {"settle": {"quiet": 3}}]
@@ -67,13 +83,14 @@ def story(dice: Dice) -> tuple[list[Json], Json]:
         setup.append({"apply": [_object("ResourceQuota", "few", spec={"hard": {"pods": str(dice.randint(3, 9))}})]})
     steps: list[Json] = []
     for number in range(dice.pick(1, 1, 1, 2)):
-        steps += [*_step(dice, workloads, nodes, number), {"settle": {"quiet": 4}}]
+        steps += [*_step(dice, workloads, nodes, number, briefly=briefly), {"settle": {"quiet": 4}}]
     return [*classes, *nodes], {"setup": setup, "steps": steps[:-1], "settle": _patience(workloads, steps)}
 
 
 def _patience(workloads: list[Json], steps: list[Json]) -> Json:
     wait: Json = {"quiet": _QUIET_OF_JOBS if any(each["kind"] == "Job" for each in workloads) else _QUIET}
-    return wait | ({"atLeast": _LEAST_OF_LOST_NODES} if any("deleteNode" in each for each in steps) else {})
+    is_lost = any(what in each for each in steps for what in ("deleteNode", "loseNode"))
+    return wait | ({"atLeast": _LEAST_OF_LOST_NODES} if is_lost else {})
 
 
 def _object(kind: str, name: str, **fields: Any) -> Json:
@@ -92,24 +109,48 @@ def _node(name: str, cpu: str, zone: str) -> Json:
     return made
 
 
-def _workload(dice: Dice, name: str) -> Json:
+def _workload(dice: Dice, name: str, *, briefly: bool) -> Json:
     kind = dice.weighted(_KINDS)
     selector, replicas = {"matchLabels": {"app": name}}, dice.randint(1, 4)
-    spec: Json = {"template": _template(dice, name, dice.one(_DAEMON_CPUS if kind == "DaemonSet" else _CPUS))}
+    cpu = dice.one(_DAEMON_CPUS if kind == "DaemonSet" else _CPUS)
+    spec: Json = {"template": _template(dice, name, cpu, briefly=briefly)}
     if kind == "Job":
         spec["template"]["spec"]["restartPolicy"] = dice.pick("Never", "OnFailure")
-        return _object(kind, name, spec=spec | {"parallelism": replicas, "completions": replicas, "backoffLimit": 4})
+        return _object(kind, name, spec=spec | _of_job(dice, spec["template"], replicas))
     spec["selector"] = selector
     if kind != "DaemonSet":
         spec["replicas"] = replicas
     if kind == "Deployment":
         spec["strategy"] = dice.one(_STRATEGIES)
     if kind == "StatefulSet":
-        spec |= {"serviceName": name, "podManagementPolicy": dice.pick("OrderedReady", "Parallel")}
+        spec |= {"serviceName": name, "podManagementPolicy": dice.pick("OrderedReady", "Parallel")} | _of_set(dice)
+    if kind == "DaemonSet":
+        spec["updateStrategy"] = dice.one(_DAEMON_STRATEGIES)
+    if kind != "ReplicaSet" and dice.chance(0.15):
+        spec["minReadySeconds"] = 3
     return _object(kind, name, spec=spec)
 
 
-def _template(dice: Dice, name: str, cpu: str) -> Json:
+def _of_job(dice: Dice, template: Json, replicas: int) -> Json:
+    spec: Json = {"parallelism": replicas, "completions": replicas, "backoffLimit": dice.pick(0, 4, 4)}
+    if dice.chance(0.4):
+        spec["completionMode"] = "Indexed"
+    if template["spec"]["restartPolicy"] == "Never" and dice.chance(0.3):
+        rule = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+        return spec | {"podFailurePolicy": {"rules": [rule]}}
+    return spec | ({"podReplacementPolicy": "Failed"} if dice.chance(0.25) else {})
+
+
+def _of_set(dice: Dice) -> Json:
+    spec: Json = {"ordinals": {"start": 3}} if dice.chance(0.2) else {}
+    if dice.chance(0.25):
+        spec["updateStrategy"] = {"type": "RollingUpdate", "rollingUpdate": {"partition": dice.pick(1, 2, 4)}}
+    elif dice.chance(0.15):
+        spec["updateStrategy"] = {"type": "OnDelete"}
+    return spec
+
+
+def _template(dice: Dice, name: str, cpu: str, *, briefly: bool) -> Json:
     container = {"name": "main", "image": "app:1", "resources": {"requests": {"cpu": cpu, "memory": "128Mi"}}}
     spec: Json = {"containers": [container], "terminationGracePeriodSeconds": 30}
     if dice.chance(0.75):
@@ -127,7 +168,11 @@ def _template(dice: Dice, name: str, cpu: str) -> Json:
             spec["preemptionPolicy"] = "Never"
         case "tolerates":
             effect = dice.pick("NoSchedule", "NoExecute")
-            spec["tolerations"] = [{"key": "dedicated", "operator": "Exists", "effect": effect}]
+            toleration = {"key": "dedicated", "operator": "Exists", "effect": effect}
+            is_brief = effect == "NoExecute" and dice.chance(0.4)
+            spec["tolerations"] = [toleration | ({"tolerationSeconds": 4} if is_brief else {})]
+    if briefly:
+        spec["tolerations"] = [*spec.get("tolerations", []), *_BRIEFLY]
     return {"metadata": {"labels": {"app": name}}, "spec": spec}
 
 
@@ -140,7 +185,7 @@ def _budget(dice: Dice, workload: Json) -> Json:
     return _object("PodDisruptionBudget", name, spec=spec)
 
 
-def _step(dice: Dice, workloads: list[Json], nodes: list[Json], number: int) -> list[Json]:
+def _step(dice: Dice, workloads: list[Json], nodes: list[Json], number: int, *, briefly: bool) -> list[Json]:
     workload, node = dice.one(workloads), dice.one(nodes)["metadata"]["name"]
     scaled = {"kind": workload["kind"].lower(), "name": workload["metadata"]["name"], "replicas": dice.randint(0, 6)}
     what = dice.weighted(_STEPS)
@@ -151,6 +196,12 @@ def _step(dice: Dice, workloads: list[Json], nodes: list[Json], number: int) -> 
             return [{what: {"node": node, "taint": f"dedicated=x:{dice.pick('NoSchedule', 'NoExecute', 'NoExecute')}"}}]
         case "deleteNode":
             return [{what: node}]
+        case "loseNode" if briefly:
+            return [{what: node}]
+        case "label":
+            return [{what: {"node": node, "labels": {"topology.kubernetes.io/zone": dice.pick("z0", "z1", "z2")}}}]
+        case "delete":
+            return [{what: {"kind": workload["kind"].lower(), "name": workload["metadata"]["name"]}}]
         case "cordon":
             return [{what: node}, *([{"scale": scaled}] if workload["kind"] in _SCALABLE else [])]
         case "scale" if workload["kind"] in _SCALABLE:
@@ -162,7 +213,7 @@ def _step(dice: Dice, workloads: list[Json], nodes: list[Json], number: int) -> 
             if dice.chance(0.3) and "replicas" in changed["spec"]:
                 changed["spec"]["replicas"] = dice.randint(1, 5)
             return [{"apply": [changed]}]
-    new = _workload(dice, f"new{number}")
+    new = _workload(dice, f"new{number}", briefly=briefly)
     if dice.chance(0.7):
         new["spec"]["template"]["spec"]["priorityClassName"] = "high"
     return [{"apply": [new]}]

@@ -35,7 +35,7 @@ NEWEST = RELEASE.default_profile()
 def whole(pod: PodInfo, state: State, profile: Profile) -> object:
     """The pod's attempt with all fast paths off, and with indexes of its own."""
     fork = state.fork()
-    fork._pods.index, fork._pods._owns_index = PodIndex(fork.nodes, fork.strays), True
+    fork._pods.index, fork._pods._owns_index = PodIndex(fork.pods), True
     use_reference(on=True)
     try:
         return plain_of(attempt(profile, pod, fork))

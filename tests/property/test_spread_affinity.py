@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from kwhatif.framework.by_shape import Alike
+from kwhatif.framework.by_shape import ask_each
 from kwhatif.framework.incremental import suspects_of
 from kwhatif.framework.plugin import FilterPlugin, NodeFilter, NodeScorer
 from kwhatif.framework.status import SKIP, Code, Status
@@ -224,7 +224,7 @@ def test_spread_scores_as_the_plain_version(world: World, data: st.DataObject) -
     assume(compiled is not SKIP)
     assert isinstance(compiled, NodeScorer)
     require_all = bool(candidate.pod.spec.topology_spread_constraints)
-    raw = Alike[int](feasible).ask(compiled, compiled.score)
+    raw = ask_each(feasible, compiled, compiled.score)
     expected = plain_spread.scores(candidate.pod, snap, feasible, soft, require_all=require_all)
     assert (raw, compiled.normalize(raw, feasible)) == expected
 
@@ -254,7 +254,7 @@ def test_affinity_scores_as_the_plain_version(world: World, weight: int, ignore:
     assert (isinstance(compiled, Status) and compiled.code is Code.SKIP) == (not preferences)
     assume(preferences)
     assert isinstance(compiled, NodeScorer)
-    raw = Alike[int](feasible).ask(compiled, compiled.score)
+    raw = ask_each(feasible, compiled, compiled.score)
     assert (raw, compiled.normalize(raw, feasible)) == plain_affinity.scores(preferences, feasible)
 
 

@@ -56,7 +56,7 @@ def _place(profile: Profile, snapshot: State, pods: Sequence[PodInfo]) -> list[P
     placed = []
     ranking = Ranking(profile)
     for pod in sorted(pods, key=lambda pod: -pod.priority):
-        snapshot._pods.index, snapshot._pods._owns_index = PodIndex(snapshot.nodes, snapshot.strays), True
+        snapshot._pods.index, snapshot._pods._owns_index = PodIndex(snapshot.pods), True
         for node in snapshot.nodes:
             node.memos = None
         snapshot.apply(Delete(Pod, pod.key))

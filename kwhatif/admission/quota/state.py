@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from itertools import chain
 
 from msgspec.structs import replace
 
-from kwhatif.admission.denied import Denied, forbidden
+from kwhatif.admission.outcome import Denied, forbidden
 from kwhatif.admission.quota.scopes import in_scope
 from kwhatif.admission.quota.usage import (
     MUST_BE_GIVEN,
@@ -46,7 +47,7 @@ class QuotaUsage:
         self._last: tuple[Counted, _Charges] | None = None
 
     def fork(self) -> QuotaUsage:
-        """An independent account that begins with the same."""
+        """An independent account that begins with what is used here."""
         other = copy(self)
         other._quotas = {namespace: [quota.fork() for quota in quotas] for namespace, quotas in self._quotas.items()}
         other._last = None
@@ -69,8 +70,7 @@ class QuotaUsage:
 
     def release(self, obj: Counted) -> None:
         """Give back what a removed object has used."""
-        quotas = self._quotas.get(obj.metadata.namespace)
-        for quota, usage in self._charges(obj, quotas).usages if quotas else ():
+        for quota, usage in self._usages(obj):
             quota.subtract(usage)
 
     def count_again(self, namespace: str, cluster: Cluster) -> None:
@@ -85,13 +85,17 @@ class QuotaUsage:
         for obj in gone:
             self.release(obj)
         for obj in new:
-            quotas = self._quotas.get(obj.metadata.namespace)
-            for quota, usage in self._charges(obj, quotas).usages if quotas else ():
+            for quota, usage in self._usages(obj):
                 quota.add(usage)
-        for quota in (quota for quotas in self._quotas.values() for quota in quotas):
+        for quota in chain.from_iterable(self._quotas.values()):
             stored, used = quota.stored, {name: str(amount) for name, amount in quota.used.items()}
             if stored.status is not None and _is_counted(stored) and amounts(stored.status.used) != amounts(used):
                 yield replace(stored, status=replace(stored.status, used=used))
+
+    def _usages(self, obj: Counted) -> Sequence[tuple[_Quota, Usage]]:
+        """What the object uses of each quota that counts it."""
+        quotas = self._quotas.get(obj.metadata.namespace)
+        return self._charges(obj, quotas).usages if quotas else ()
 
     def _charges(self, obj: Counted, quotas: Sequence[_Quota]) -> _Charges:
         if self._last is None or not _alike(self._last[0], obj):
@@ -123,7 +127,10 @@ def _alike(obj: Counted, other: Counted) -> bool:
 
 
 class _Quota:
-    """One quota: what it allows, and what is used: what its status says, or what the objects of the namespace use."""
+    """One quota: what it allows, and what is used of that.
+
+    What is used is what the quota's status says; where that is not up to date, what the objects of its namespace use.
+    """
 
     def __init__(self, quota: ResourceQuota, objects: Iterable[Counted]) -> None:
         self.stored = quota

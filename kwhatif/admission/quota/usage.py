@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from kwhatif.admission.validation.resources import is_native_resource
 from kwhatif.gates import BASE_RESIZES
 from kwhatif.matching.requests import (
     CPU,
@@ -44,8 +45,7 @@ def counted_of_pods(name: str) -> bool:
     """Whether a quota with that resource counts pods (`MatchingResources`)."""
     if name in _OF_PODS or name.startswith((HUGEPAGES_PREFIX, _REQUESTS + HUGEPAGES_PREFIX)):
         return True
-    is_native = "/" not in name or "kubernetes.io/" in name
-    return name.startswith(_REQUESTS) and (not is_native or name.startswith(_REQUESTS + _DEVICE_CLASS))
+    return name.startswith(_REQUESTS) and (not is_native_resource(name) or name.startswith(_REQUESTS + _DEVICE_CLASS))
 
 
 def counted_of_claims(name: str) -> bool:
@@ -88,7 +88,7 @@ def claim_usage(claim: PersistentVolumeClaim) -> Usage:
 
 
 def _requests(pod: Pod) -> Usage:
-    """With the resources of the pod as a whole, and overhead; of a running pod, what a resize has granted."""
+    """What a pod requests: by its containers or as a whole, with overhead; while it runs, what a resize has granted."""
     requests = requested(pod.spec)
     if pod.spec.resources is not None:
         requests |= _pod_level(pod.spec.resources.requests)

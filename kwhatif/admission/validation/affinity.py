@@ -13,7 +13,7 @@ from kwhatif.admission.validation.selectors import (
     validate_selector,
     with_label_keys,
 )
-from kwhatif.matching.label_syntax import dns_label_errors, dns_subdomain_errors
+from kwhatif.matching.label_syntax import dns_label_errors, dns_subdomain_errors, label_key_errors
 from kwhatif.matching.node_selector import NAME_FIELD
 from kwhatif.model.affinity import Affinity, NodeAffinity, NodeSelectorTerm, PodAffinity, PodAffinityTerm
 from kwhatif.model.meta import Requirement
@@ -25,30 +25,31 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _MAX_WEIGHT = 100
 
 
-def validate_affinity(affinity: Affinity | None, labels: Labels, path: str, errors: FieldErrors) -> None:
+def validate_affinity(affinity: Affinity | None, labels: Labels, errors: FieldErrors) -> None:
     """All affinity of a pod with these labels."""
     if affinity is None:
         return
+    errors = errors.within("affinity")
     if affinity.node_affinity is not None:
-        _validate_node_affinity(affinity.node_affinity, f"{path}.nodeAffinity", errors)
+        _validate_node_affinity(affinity.node_affinity, errors.within("nodeAffinity"))
     if affinity.pod_affinity is not None:
-        _validate_pod_affinity(affinity.pod_affinity, labels, f"{path}.podAffinity", errors)
+        _validate_pod_affinity(affinity.pod_affinity, labels, errors.within("podAffinity"))
     if affinity.pod_anti_affinity is not None:
-        _validate_pod_affinity(affinity.pod_anti_affinity, labels, f"{path}.podAntiAffinity", errors)
+        _validate_pod_affinity(affinity.pod_anti_affinity, labels, errors.within("podAntiAffinity"))
 
 
 # --- nodes -------------------------------------------------------------------------------------------
 
 
-def _validate_node_affinity(affinity: NodeAffinity, path: str, errors: FieldErrors) -> None:
+def _validate_node_affinity(affinity: NodeAffinity, errors: FieldErrors) -> None:
     if affinity.required is not None:
-        here = f"{path}.{_REQUIRED}.nodeSelectorTerms"
+        here = f"{_REQUIRED}.nodeSelectorTerms"
         if not affinity.required.node_selector_terms:
             errors.required(here, "must have at least one node selector term")
         for index, term in enumerate(affinity.required.node_selector_terms):
             _validate_node_term(term, f"{here}[{index}]", errors, check_values=True)
     for index, preferred in enumerate(affinity.preferred or ()):
-        here = f"{path}.{_PREFERRED}[{index}]"
+        here = f"{_PREFERRED}[{index}]"
         _validate_weight(preferred.weight, here, errors)
         # Values of preferences are not checked: kube-scheduler stumbles over them later (see `PreferredTerms`).
         _validate_node_term(preferred.preference, f"{here}.preference", errors, check_values=False)
@@ -83,17 +84,17 @@ def _validate_field(requirement: Requirement, path: str, errors: FieldErrors) ->
         errors.invalid(f"{path}.key", requirement.key, "not a valid field selector key")
         return
     for index, name in enumerate(requirement.values):
-        errors.all_invalid(f"{path}.values[{index}]", name, dns_subdomain_errors(name))
+        errors.check(f"{path}.values[{index}]", name, dns_subdomain_errors)
 
 
 # --- other pods --------------------------------------------------------------------------------------
 
 
-def _validate_pod_affinity(affinity: PodAffinity, labels: Labels, path: str, errors: FieldErrors) -> None:
+def _validate_pod_affinity(affinity: PodAffinity, labels: Labels, errors: FieldErrors) -> None:
     for index, term in enumerate(affinity.required):
-        _validate_pod_term(term, labels, f"{path}.{_REQUIRED}[{index}]", errors)
+        _validate_pod_term(term, labels, f"{_REQUIRED}[{index}]", errors)
     for index, weighted in enumerate(affinity.preferred):
-        here = f"{path}.{_PREFERRED}[{index}]"
+        here = f"{_PREFERRED}[{index}]"
         _validate_weight(weighted.weight, here, errors)
         _validate_pod_term(weighted.pod_affinity_term, labels, f"{here}.podAffinityTerm", errors)
 
@@ -104,8 +105,8 @@ def _validate_pod_term(term: PodAffinityTerm, labels: Labels, path: str, errors:
     validate_selector(selector, f"{path}.labelSelector", errors)
     validate_selector(term.namespace_selector, f"{path}.namespaceSelector", errors)
     for namespace in term.namespaces:
-        errors.all_invalid(f"{path}.namespace", namespace, dns_label_errors(namespace))
+        errors.check(f"{path}.namespace", namespace, dns_label_errors)
     validate_label_keys(selector, keys, unlike, path, errors)
     if not term.topology_key:
         errors.required(f"{path}.topologyKey", "can not be empty")
-    errors.label_key(f"{path}.topologyKey", term.topology_key)
+    errors.check(f"{path}.topologyKey", term.topology_key, label_key_errors)

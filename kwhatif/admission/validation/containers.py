@@ -18,7 +18,7 @@ _PORT_RANGE = f"must be between 1 and {_MAX_PORT}, inclusive"
 
 def validate_containers(spec: PodSpec, claims: Collection[str], errors: FieldErrors) -> None:
     """Containers, then init containers; names are unique among both. `claims` are the pod's resource claims."""
-    _validate_regular(spec.containers, claims, "containers", errors)
+    _validate_regular(spec.containers, claims, errors)
     names = {container.name for container in spec.containers}
     for index, container in enumerate(spec.init_containers):
         here = f"initContainers[{index}]"
@@ -32,27 +32,22 @@ def validate_containers(spec: PodSpec, claims: Collection[str], errors: FieldErr
         _validate_host_ports((container,), "initContainers", errors)
 
 
-def _validate_regular(
-    containers: tuple[Container, ...], claims: Collection[str], path: str, errors: FieldErrors
-) -> None:
+def _validate_regular(containers: tuple[Container, ...], claims: Collection[str], errors: FieldErrors) -> None:
     if not containers:
-        errors.required(path)
+        errors.required("containers")
     names: set[str] = set()
     for index, container in enumerate(containers):
-        here = f"{path}[{index}]"
+        here = f"containers[{index}]"
         _validate_common(container, claims, here, errors)
         if container.name in names:
             errors.duplicate(f"{here}.name", container.name)
         names.add(container.name)
         _validate_restart_policy(container, here, errors)
-    _validate_host_ports(containers, path, errors)
+    _validate_host_ports(containers, "containers", errors)
 
 
 def _validate_common(container: Container, claims: Collection[str], path: str, errors: FieldErrors) -> None:
-    if container.name:
-        errors.all_invalid(f"{path}.name", container.name, dns_label_errors(container.name))
-    else:
-        errors.required(f"{path}.name")
+    errors.name(f"{path}.name", container.name, dns_label_errors)
     if not container.image:
         errors.required(f"{path}.image")
     for index, port in enumerate(container.ports):

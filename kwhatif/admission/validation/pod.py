@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 
-from kwhatif.admission.denied import Denied
+from kwhatif.admission.outcome import Denied
 from kwhatif.admission.validation.affinity import validate_affinity
 from kwhatif.admission.validation.containers import validate_containers, validate_host_network
-from kwhatif.admission.validation.errors import FieldErrors
+from kwhatif.admission.validation.errors import FieldErrors, Rule
 from kwhatif.admission.validation.resources import validate_overhead, validate_pod_resources
 from kwhatif.admission.validation.spread import validate_spread
 from kwhatif.admission.validation.tolerations import validate_tolerations
@@ -28,7 +28,7 @@ def validate_pod(pod: Pod) -> Denied | None:
     _validate_spec(pod.spec, pod.metadata, errors.within("spec"))
     if pod.spec.node_name and pod.spec.scheduling_gates:
         errors.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
-    return Denied(f'Pod "{pod.metadata.name}" is invalid: {errors}') if errors else None
+    return errors.refusal(pod)
 
 
 def validate_template(template: PodTemplateSpec, path: str, errors: FieldErrors) -> None:
@@ -41,46 +41,40 @@ def validate_template(template: PodTemplateSpec, path: str, errors: FieldErrors)
 
 def _validate_spec(spec: PodSpec, meta: ObjectMeta, errors: FieldErrors, *, is_pod: bool = True) -> None:
     """In the order of `ValidatePodSpec`."""
-    _validate_volumes(spec.volumes, meta, "volumes", errors)
-    _validate_claims(spec.resource_claims, "resourceClaims", errors)
+    _validate_volumes(spec.volumes, meta, errors)
+    _validate_claims(spec.resource_claims, errors)
     claims = {claim.name for claim in spec.resource_claims if claim.name}
     validate_containers(spec, claims, errors)
-    validate_pod_resources(spec, claims, "resources", errors)
+    validate_pod_resources(spec, claims, errors)
     validate_host_network(spec, errors, is_pod=is_pod)
     errors.supported("restartPolicy", spec.restart_policy, _RESTART_POLICIES)
     errors.labels("nodeSelector", spec.node_selector)
-    validate_affinity(spec.affinity, meta.labels, "affinity", errors)
-    _validate_gates(spec.scheduling_gates, "schedulingGates", errors)
-    validate_spread(spec.topology_spread_constraints, meta.labels, "topologySpreadConstraints", errors)
+    validate_affinity(spec.affinity, meta.labels, errors)
+    _validate_gates(spec.scheduling_gates, errors)
+    validate_spread(spec.topology_spread_constraints, meta.labels, errors)
     if spec.host_users is False and spec.host_network:
         errors.forbidden("hostNetwork", "when `hostUsers` is false")
     _validate_names(spec, errors)
-    validate_tolerations(spec.tolerations, "tolerations", errors)
+    validate_tolerations(spec.tolerations, errors)
     _validate_classes(spec, errors)
     if spec.overhead is not None:
-        validate_overhead(spec.overhead, "overhead", errors)
+        validate_overhead(spec.overhead, errors)
 
 
-def validate_metadata(meta: ObjectMeta, name_errors: Callable[[str], Iterable[str]], errors: FieldErrors) -> None:
+def validate_metadata(meta: ObjectMeta, name_errors: Rule, errors: FieldErrors) -> None:
     """Name, namespace and labels (`ValidateObjectMeta`)."""
-    if meta.name:
-        errors.all_invalid("metadata.name", meta.name, name_errors(meta.name))
-    else:
-        errors.required("metadata.name", "name or generateName is required")
-    errors.all_invalid("metadata.namespace", meta.namespace, dns_label_errors(meta.namespace))
+    errors.name("metadata.name", meta.name, name_errors, missing="name or generateName is required")
+    errors.check("metadata.namespace", meta.namespace, dns_label_errors)
     errors.labels("metadata.labels", meta.labels)
 
 
-def _validate_volumes(volumes: Sequence[Volume], meta: ObjectMeta, path: str, errors: FieldErrors) -> None:
+def _validate_volumes(volumes: Sequence[Volume], meta: ObjectMeta, errors: FieldErrors) -> None:
     names: set[str] = set()
     created = {f"{meta.name}-{volume.name}" for volume in volumes if volume.ephemeral is not None and meta.name}
     for index, volume in enumerate(volumes):
-        here, before = f"{path}[{index}]", len(errors)
+        here, before = f"volumes[{index}]", len(errors)
         _validate_volume_source(volume, meta, here, errors)
-        if volume.name:
-            errors.all_invalid(f"{here}.name", volume.name, dns_label_errors(volume.name))
-        else:
-            errors.required(f"{here}.name")
+        errors.name(f"{here}.name", volume.name, dns_label_errors)
         if volume.name in names:
             errors.duplicate(f"{here}.name", volume.name)
         if len(errors) == before:
@@ -101,20 +95,18 @@ def _validate_volume_source(volume: Volume, meta: ObjectMeta, path: str, errors:
         errors.required(f"{path}.ephemeral.volumeClaimTemplate")
     if meta.name:
         name = f"{meta.name}-{volume.name}"
-        wrong = [f'PVC name "{name}": {error}' for error in dns_subdomain_errors(name)]
-        errors.all_invalid(f"{path}.name", volume.name, wrong)
+        for error in dns_subdomain_errors(name):
+            errors.invalid(f"{path}.name", volume.name, f'PVC name "{name}": {error}')
 
 
-def _validate_claims(claims: Sequence[PodResourceClaim], path: str, errors: FieldErrors) -> None:
+def _validate_claims(claims: Sequence[PodResourceClaim], errors: FieldErrors) -> None:
     names: set[str] = set()
     for index, claim in enumerate(claims):
-        here = f"{path}[{index}]"
-        if not claim.name:
-            errors.required(f"{here}.name")
-        elif claim.name in names:
+        here = f"resourceClaims[{index}]"
+        if claim.name and claim.name in names:
             errors.duplicate(f"{here}.name", claim.name)
         else:
-            errors.all_invalid(f"{here}.name", claim.name, dns_label_errors(claim.name))
+            errors.name(f"{here}.name", claim.name, dns_label_errors)
         names.add(claim.name)
         _validate_claim_source(claim, here, errors)
 
@@ -128,9 +120,9 @@ def _validate_claim_source(claim: PodResourceClaim, path: str, errors: FieldErro
         detail = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
         errors.invalid_object(path, _as_go_prints(claim), detail)
     if by_name is not None:
-        errors.all_invalid(f"{path}.resourceClaimName", by_name, dns_subdomain_errors(by_name))
+        errors.check(f"{path}.resourceClaimName", by_name, dns_subdomain_errors)
     if by_template is not None:
-        errors.all_invalid(f"{path}.resourceClaimTemplateName", by_template, dns_subdomain_errors(by_template))
+        errors.check(f"{path}.resourceClaimTemplateName", by_template, dns_subdomain_errors)
 
 
 def _as_go_prints(claim: PodResourceClaim) -> dict[str, str | None]:
@@ -142,33 +134,32 @@ def _as_go_prints(claim: PodResourceClaim) -> dict[str, str | None]:
     }
 
 
-def _validate_gates(gates: Sequence[PodSchedulingGate], path: str, errors: FieldErrors) -> None:
+def _validate_gates(gates: Sequence[PodSchedulingGate], errors: FieldErrors) -> None:
     names: set[str] = set()
     for index, gate in enumerate(gates):
-        errors.all_invalid(f"{path}[{index}]", gate.name, label_key_errors(gate.name))
+        here = f"schedulingGates[{index}]"
+        errors.check(here, gate.name, label_key_errors)
         if gate.name in names:
-            errors.duplicate(f"{path}[{index}]", gate.name)
+            errors.duplicate(here, gate.name)
         names.add(gate.name)
 
 
 def _validate_names(spec: PodSpec, errors: FieldErrors) -> None:
     if spec.node_name:
-        errors.all_invalid("nodeName", spec.node_name, dns_subdomain_errors(spec.node_name))
+        errors.check("nodeName", spec.node_name, dns_subdomain_errors)
     deadline = spec.active_deadline_seconds
     if deadline is not None and not 1 <= deadline <= _MAX_INT32:
         errors.invalid("activeDeadlineSeconds", deadline, f"must be between 1 and {_MAX_INT32}, inclusive")
     if spec.hostname:
-        errors.all_invalid("hostname", spec.hostname, dns_label_errors(spec.hostname))
+        errors.check("hostname", spec.hostname, dns_label_errors)
     if spec.subdomain:
-        errors.all_invalid("subdomain", spec.subdomain, dns_label_errors(spec.subdomain))
+        errors.check("subdomain", spec.subdomain, dns_label_errors)
 
 
 def _validate_classes(spec: PodSpec, errors: FieldErrors) -> None:
     if spec.priority_class_name:
-        errors.all_invalid(
-            "priorityClassName", spec.priority_class_name, dns_subdomain_errors(spec.priority_class_name)
-        )
+        errors.check("priorityClassName", spec.priority_class_name, dns_subdomain_errors)
     if spec.runtime_class_name is not None:
-        errors.all_invalid("runtimeClassName", spec.runtime_class_name, dns_subdomain_errors(spec.runtime_class_name))
+        errors.check("runtimeClassName", spec.runtime_class_name, dns_subdomain_errors)
     if spec.preemption_policy:
         errors.supported("preemptionPolicy", spec.preemption_policy, _PREEMPTION_POLICIES)

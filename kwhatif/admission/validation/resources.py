@@ -62,52 +62,54 @@ def validate_container_resources(
     _validate_claims(resources.claims, claims, f"{path}.claims", errors)
 
 
-def validate_overhead(overhead: ResourceList, path: str, errors: FieldErrors) -> None:
+def validate_overhead(overhead: ResourceList, errors: FieldErrors) -> None:
     """Overhead is judged as limits are."""
-    _validate(ResourceRequirements(limits=overhead), _container_name, path, errors)
+    _validate(ResourceRequirements(limits=overhead), _container_name, "overhead", errors)
 
 
-def validate_pod_resources(spec: PodSpec, claims: Collection[str], path: str, errors: FieldErrors) -> None:
+def validate_pod_resources(spec: PodSpec, claims: Collection[str], errors: FieldErrors) -> None:
     """Resources of the pod as a whole, and how they go with those of the containers."""
     resources = spec.resources
     if resources is None:
         return
     if resources.claims:
-        errors.forbidden(f"{path}.claims", "claims may not be set for Resources at pod-level")
-    _validate(resources, _pod_name, path, errors)
-    _validate_claims(resources.claims, claims, f"{path}.claims", errors)
-    _compare_levels(spec, resources, path, errors)
+        errors.forbidden("resources.claims", "claims may not be set for Resources at pod-level")
+    _validate(resources, _pod_name, "resources", errors)
+    _validate_claims(resources.claims, claims, "resources.claims", errors)
+    _compare_levels(spec, resources, errors.within("resources"))
 
 
-def _compare_levels(spec: PodSpec, resources: ResourceRequirements, path: str, errors: FieldErrors) -> None:
+def _compare_levels(spec: PodSpec, resources: ResourceRequirements, errors: FieldErrors) -> None:
     """Containers may not want more than the pod (`validatePodResourceConsistency`)."""
     requests, limits = amounts(resources.requests), amounts(resources.limits)
     for name, together in sorted(requested(spec).items()):
         if name in requests and together > requests[name]:
             detail = f"must be greater than or equal to aggregate container requests of {together}"
-            errors.invalid(f"{path}.requests[{name}]", requests[name], detail)
+            errors.invalid(f"requests[{name}]", requests[name], detail)
     for name, together in sorted(limited(spec).items()):
         if name.startswith(HUGEPAGES_PREFIX) and name in limits and together > limits[name]:
             detail = f"must be greater than or equal to aggregate container limits of {together}"
-            errors.invalid(f"{path}.limits[{name}]", limits[name], detail)
+            errors.invalid(f"limits[{name}]", limits[name], detail)
     for index, container in enumerate(spec.containers):
         for name, limit in amounts(container.resources.limits).items():
             if name in limits and limit > limits[name]:
                 detail = f"must be less than or equal to pod limits of {limits[name]}"
-                errors.invalid(f"{path}.containers[{index}][{name}].limits", limit, detail)
+                errors.invalid(f"containers[{index}][{name}].limits", limit, detail)
 
 
 def _validate(resources: ResourceRequirements, name_rule: NameRule, path: str, errors: FieldErrors) -> None:
     requests, limits = amounts(resources.requests), amounts(resources.limits)
     for name, limit in limits.items():
-        name_rule(name, f"{path}.limits[{name}]", errors)
-        _validate_quantity(name, limit, f"{path}.limits[{name}]", errors)
-        _validate_hugepages(name, limit, f"{path}.limits[{name}]", errors)
+        here = f"{path}.limits[{name}]"
+        name_rule(name, here, errors)
+        _validate_quantity(name, limit, here, errors)
+        _validate_hugepages(name, limit, here, errors)
     for name, request in requests.items():
-        name_rule(name, f"{path}.requests[{name}]", errors)
-        _validate_quantity(name, request, f"{path}.requests[{name}]", errors)
+        here = f"{path}.requests[{name}]"
+        name_rule(name, here, errors)
+        _validate_quantity(name, request, here, errors)
         _compare(name, request, limits, path, errors)
-        _validate_hugepages(name, request, f"{path}.requests[{name}]", errors)
+        _validate_hugepages(name, request, here, errors)
     names = {*limits, *requests}
     if any(name.startswith(HUGEPAGES_PREFIX) for name in names) and not names.intersection(_COMPUTE):
         errors.forbidden(path, "HugePages require cpu or memory")
@@ -115,7 +117,7 @@ def _validate(resources: ResourceRequirements, name_rule: NameRule, path: str, e
 
 def _compare(name: str, request: Quantity, limits: Mapping[str, Quantity], path: str, errors: FieldErrors) -> None:
     limit = limits.get(name)
-    may_overcommit = _is_native(name) and not name.startswith(HUGEPAGES_PREFIX)
+    may_overcommit = is_native_resource(name) and not name.startswith(HUGEPAGES_PREFIX)
     if limit is None:
         if not may_overcommit:
             errors.required(f"{path}.limits", "Limit must be set for non overcommitable resources")
@@ -148,14 +150,14 @@ def _is_multiple_of_page(name: str, amount: Quantity) -> bool:
 # --- names -------------------------------------------------------------------------------------------
 
 
-def _is_native(name: str) -> bool:
-    """Of Kubernetes itself: names without a domain are taken to be in `kubernetes.io/`."""
+def is_native_resource(name: str) -> bool:
+    """Of Kubernetes itself (`IsNativeResource`): names without a domain are taken to be in `kubernetes.io/`."""
     return "/" not in name or "kubernetes.io/" in name
 
 
 def _resource_name(name: str, path: str, errors: FieldErrors) -> bool:
-    if wrong := label_key_errors(name):
-        errors.all_invalid(path, name, wrong)
+    if label_key_errors(name):
+        errors.check(path, name, label_key_errors)
         return False
     if "/" not in name and name not in _STANDARD and not name.startswith((HUGEPAGES_PREFIX, "requests.hugepages-")):
         errors.invalid(path, name, "must be a standard resource type or fully qualified")
@@ -168,7 +170,7 @@ def _container_name(name: str, path: str, errors: FieldErrors) -> None:
     if "/" not in name:
         if name not in _OF_CONTAINERS and not name.startswith(HUGEPAGES_PREFIX):
             errors.invalid(path, name, "must be a standard resource for containers")
-    elif not _is_native(name) and not is_extended_resource(name):
+    elif not is_native_resource(name) and not is_extended_resource(name):
         errors.invalid(path, name, "doesn't follow extended resource name standard")
 
 
@@ -195,14 +197,14 @@ def _validate_claims(
             _validate_request(ref, seen, f"{path}[{index}]", errors)
         if ref.name not in claims:
             known = f": {', '.join(sorted(claims))}" if claims else " which is empty"
-            errors.not_found(
-                f"{path}[{index}]", ref.name, f"must be one of the names in pod.spec.resourceClaims{known}"
-            )
+            detail = f"must be one of the names in pod.spec.resourceClaims{known}"
+            errors.not_found(f"{path}[{index}]", ref.name, detail)
 
 
 def _validate_request(ref: ResourceClaimRef, seen: set[str], path: str, errors: FieldErrors) -> None:
     key = f"{ref.name}/{ref.request}" if ref.request else ref.name
-    errors.all_invalid(f"{path}.request", ref.request, dns_label_errors(ref.request) if ref.request else ())
+    if ref.request:
+        errors.check(f"{path}.request", ref.request, dns_label_errors)
     if key in seen:
         errors.duplicate(path, key)
     elif not ref.request and any(other.startswith(f"{ref.name}/") for other in seen):

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.label_keys import requirements_of
 from kwhatif.admission.validation.errors import FieldErrors
-from kwhatif.matching.label_syntax import label_value_errors
+from kwhatif.matching.label_syntax import label_key_errors, label_value_errors
 from kwhatif.model.meta import LabelSelector, Requirement
 
 NOT_AN_OPERATOR = "not a valid selector operator"
@@ -59,9 +59,9 @@ def validate_operator(requirement: Requirement, path: str, errors: FieldErrors) 
 
 def validate_requirement_key(requirement: Requirement, path: str, errors: FieldErrors, *, check_values: bool) -> None:
     """The key must look like a label's, and the values too where they are looked at."""
-    errors.label_key(f"{path}.key", requirement.key)
+    errors.check(f"{path}.key", requirement.key, label_key_errors)
     for index, value in enumerate(requirement.values if check_values else ()):
-        errors.all_invalid(f"{path}.values[{index}]", value, label_value_errors(value))
+        errors.check(f"{path}.values[{index}]", value, label_value_errors)
 
 
 def with_label_keys(
@@ -102,4 +102,4 @@ def _validate_keys(selector: LabelSelector | None, keys: tuple[str, ...], path: 
         errors.forbidden(path, "must not be specified when labelSelector is not set")
         return
     for index, key in enumerate(keys):
-        errors.label_key(f"{path}[{index}]", key)
+        errors.check(f"{path}[{index}]", key, label_key_errors)

@@ -14,11 +14,11 @@ _POLICIES = ("Honor", "Ignore")
 
 
 def validate_spread(
-    constraints: Sequence[TopologySpreadConstraint], labels: Mapping[str, str], path: str, errors: FieldErrors
+    constraints: Sequence[TopologySpreadConstraint], labels: Mapping[str, str], errors: FieldErrors
 ) -> None:
     """All constraints of a pod with these labels."""
     for index, constraint in enumerate(constraints):
-        here = f"{path}[{index}]"
+        here = f"topologySpreadConstraints[{index}]"
         _validate_constraint(constraint, here, errors)
         kind = (constraint.topology_key, constraint.when_unsatisfiable)
         if any((other.topology_key, other.when_unsatisfiable) == kind for other in constraints[index + 1 :]):

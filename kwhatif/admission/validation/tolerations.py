@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwhatif.admission.validation.errors import FieldErrors
-from kwhatif.matching.label_syntax import label_value_errors
+from kwhatif.matching.label_syntax import label_key_errors, label_value_errors
 from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
 from kwhatif.model.affinity import Toleration
 
@@ -15,12 +15,12 @@ _OPERATORS = ("Equal", "Exists")
 _ALL_OPERATORS = (*_OPERATORS, "Lt", "Gt")
 
 
-def validate_tolerations(tolerations: Sequence[Toleration], path: str, errors: FieldErrors) -> None:
+def validate_tolerations(tolerations: Sequence[Toleration], errors: FieldErrors) -> None:
     """All tolerations of a pod."""
     for index, toleration in enumerate(tolerations):
-        here = f"{path}[{index}]"
+        here = f"tolerations[{index}]"
         if toleration.key:
-            errors.label_key(f"{here}.key", toleration.key)
+            errors.check(f"{here}.key", toleration.key, label_key_errors)
         elif toleration.operator != "Exists":
             detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
             errors.invalid(f"{here}.operator", toleration.operator, detail)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kwhatif.admission.denied import Denied
+from kwhatif.admission.outcome import Denied
 from kwhatif.admission.pod_defaults import default_template
 from kwhatif.admission.validation.errors import NOT_NEGATIVE, FieldErrors
 from kwhatif.admission.validation.pod import validate_metadata, validate_template
@@ -30,13 +30,13 @@ _MODES = ("NonIndexed", _INDEXED)
 _MAX_CRON_JOB_NAME = 52
 
 
-def validate_workload(workload: Workload, qualified: str) -> Denied | None:
-    """The API server's refusal of a new workload, whose kind is `qualified` (`Deployment.apps`)."""
+def validate_workload(workload: Workload) -> Denied | None:
+    """The API server's refusal of a new workload."""
     errors = FieldErrors()
     name_errors = dns_label_errors if isinstance(workload, StatefulSet) else dns_subdomain_errors
     validate_metadata(_metadata(workload), name_errors, errors)
     validate_workload_spec(workload, errors)
-    return refusal(workload, qualified, errors)
+    return errors.refusal(workload)
 
 
 def _metadata(workload: Workload) -> ObjectMeta:
@@ -45,11 +45,6 @@ def _metadata(workload: Workload) -> ObjectMeta:
     if meta.labels or not isinstance(workload, Job | ReplicationController) or workload.spec.template is None:
         return meta
     return replace(meta, labels=workload.spec.template.metadata.labels)
-
-
-def refusal(workload: Workload, qualified: str, errors: FieldErrors) -> Denied | None:
-    """The errors in the API server's words; None where there are none."""
-    return Denied(f'{qualified} "{workload.metadata.name}" is invalid: {errors}') if errors else None
 
 
 def validate_workload_spec(workload: Workload, errors: FieldErrors) -> None:
@@ -108,7 +103,7 @@ def _validate_stateful_set(workload: StatefulSet, errors: FieldErrors) -> None:
     if spec.ordinals is not None:
         _validate_count("spec.ordinals.start", spec.ordinals.start, errors)
     if spec.service_name:
-        errors.all_invalid("spec.serviceName", spec.service_name, dns_label_errors(spec.service_name))
+        errors.check("spec.serviceName", spec.service_name, dns_label_errors)
     _validate_selector(spec.selector, "statefulset", errors)
     _validate_template(_with_claims(workload), spec.selector, "StatefulSet", errors)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kwhatif.admission.denied import Denied
+from kwhatif.admission.outcome import Denied
 from kwhatif.admission.pod_defaults import default_claim_spec
 from kwhatif.admission.validation.errors import FieldErrors
 from kwhatif.admission.validation.selectors import as_json
-from kwhatif.admission.validation.workload import refusal, validate_workload_spec
+from kwhatif.admission.validation.workload import validate_workload_spec
 from kwhatif.model.job import Job, JobSpec, completions_of
 from kwhatif.model.meta import LabelSelector
 from kwhatif.model.quantity import amounts
@@ -23,7 +23,7 @@ _OTHER_FIELDS = (
 )
 
 
-def validate_workload_update(new: Workload, known: Workload, qualified: str) -> Denied | None:
+def validate_workload_update(new: Workload, known: Workload) -> Denied | None:
     """The API server's refusal of a change. That a Job's template cannot change, `update_job` says."""
     errors = FieldErrors()
     if isinstance(new, DaemonSet) and isinstance(known, DaemonSet):
@@ -37,7 +37,7 @@ def validate_workload_update(new: Workload, known: Workload, qualified: str) -> 
                 errors.forbidden("spec", _OTHER_FIELDS)
         case Job(), Job():
             _validate_job(new.spec, known.spec, errors)
-    return refusal(new, qualified, errors)
+    return errors.refusal(new)
 
 
 def _validate_selector(new: LabelSelector | None, known: LabelSelector | None, errors: FieldErrors) -> None:

@@ -10,10 +10,11 @@ import re
 from datetime import datetime
 
 from kwhatif.cel.library.function import Function
-from kwhatif.model.int64 import MAX_INT64, fits
+from kwhatif.matching.labels import parse_int64
+from kwhatif.model.int64 import MAX_INT64, MAX_UINT64, fits
 
-_INT = re.compile(r"[+-]?[0-9]+")
-_UINT = re.compile(r"[0-9]+")
+#: No uint64 has more than 20 digits; Python does not even read thousands of them.
+_UINT = re.compile(r"0*([0-9]{1,20})")
 _TRUE = ("1", "t", "T", "TRUE", "true", "True")
 _FALSE = ("0", "f", "F", "FALSE", "false", "False")
 _HEX_FLOAT = re.compile(r"[+-]?0[xX][0-9a-fA-F_]*\.?[0-9a-fA-F_]*[pP][+-]?[0-9]+")
@@ -31,27 +32,27 @@ def _failure(kind: str) -> ValueError:
 
 def to_int(text: str) -> int:
     """`int(text)`."""
-    if not _INT.fullmatch(text) or not fits(int(text)):
+    number = parse_int64(text)
+    if number is None:
         raise _failure("int")
-    return int(text)
+    return number
 
 
 def to_uint(text: str) -> int:
     """`uint(text)`."""
-    if not _UINT.fullmatch(text) or int(text) > 2 * MAX_INT64 + 1:
+    match = _UINT.fullmatch(text)
+    if match is None or int(match[1]) > MAX_UINT64:
         raise _failure("uint")
-    return int(text)
+    return int(match[1])
 
 
 def to_double(text: str) -> float:
     """`double(text)`."""
     try:
-        if text != text.strip():
-            raise ValueError(text)  # noqa: TRY301 - one message for everything that cannot be read
         number = float.fromhex(text) if _HEX_FLOAT.fullmatch(text) else float(text)
     except (ValueError, OverflowError):
         raise _failure("double") from None
-    if math.isinf(number) and "inf" not in text.lower():
+    if text != text.strip() or (math.isinf(number) and "inf" not in text.lower()):
         raise _failure("double")
     return number
 
@@ -66,9 +67,8 @@ def to_bool(text: str) -> bool:
 def duration_text(text: str) -> str:
     """What the engine reads as `duration(text)`."""
     plain = text.replace("µ", "u").replace("μ", "u")
-    spans = _SPAN.finditer(plain) if _SPANS.fullmatch(plain) else ()
-    nanos = sum(int(float(span["number"]) * _UNITS[span["unit"]]) for span in spans)
-    if not _SPANS.fullmatch(plain) or not fits(nanos):
+    nanos = [float(span["number"]) * _UNITS[span["unit"]] for span in _SPAN.finditer(plain)]
+    if not _SPANS.fullmatch(plain) or max(nanos, default=0) > MAX_INT64 or not fits(sum(map(int, nanos))):
         raise _failure("google.protobuf.Duration")
     return plain
 

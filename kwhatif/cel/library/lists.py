@@ -7,9 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from kwhatif.cel.library.function import Function
-from kwhatif.model.int64 import fits
-
-_MAX_UINT64 = 2**64 - 1
+from kwhatif.model.int64 import MAX_UINT64, fits
 
 
 def _check_comparable(values: list[Any]) -> None:
@@ -55,7 +53,7 @@ def total(values: list[Any]) -> Any:
 
 def total_uint(values: list[int]) -> int:
     """`list.sum()` of uints."""
-    if sum(values) > _MAX_UINT64:
+    if sum(values) > MAX_UINT64:
         raise ValueError("unsigned integer overflow")
     return sum(values)
 

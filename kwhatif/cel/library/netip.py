@@ -8,7 +8,8 @@ import re
 from kwhatif.model.int64 import fits
 
 _FIELD = re.compile(r"[0-9a-fA-F]*")
-_BITS = re.compile(r"0|[1-9][0-9]*")
+#: At most as many digits as an int64 has.
+_BITS = re.compile(r"0|[1-9][0-9]{0,18}")
 
 
 class _Refusal(Exception):

@@ -19,7 +19,7 @@ _GROUPS = re.compile(rf"(?P<keep>\\Q.*?(?:\\E|\Z)|\\.|{_CLASS})|{_GROUP}", re.DO
 
 
 def without_groups(pattern: str) -> str:
-    """The same pattern with nothing captured, so that its match is all there is to extract."""
+    """The pattern with nothing captured, so that its match is all there is to extract."""
     return _GROUPS.sub(lambda match: match["keep"] or "(?:", pattern)
 
 

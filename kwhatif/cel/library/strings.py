@@ -20,7 +20,7 @@ def index_of(text: str, wanted: str, start: int) -> int:
 def last_index_of(text: str, wanted: str, start: int) -> int:
     """`string.lastIndexOf(wanted, start)`: -1 where the start is beyond the end."""
     if not wanted:
-        return start  # QUIRK: as above
+        return start  # QUIRK: an empty string is found wherever the search starts, even outside of the text.
     if _index(start, max(start, 0)) >= len(text):
         return -1
     return text.rfind(wanted, 0, start + len(wanted))

@@ -8,7 +8,8 @@ from kwhatif.model.caveat.base import BaseCaveat, IncompleteCaveat
 
 #: What a simulation leaves out: adoption of pods without a controller; Jobs deleted some time after their end; what
 #: becomes of volumes whose claims go; Jobs that CronJobs start; nodes that are added for pending pods; what goes with
-#: its namespace; budgets whose controllers are of custom kinds, or not in the input.
+#: its namespace; budgets whose controllers are of custom kinds, or not in the input; what keeps pods from starting, or
+#: from getting ready, and who opens their readiness gates.
 Unmodelled = Literal[
     "adoption",
     "job-ttl",
@@ -19,6 +20,7 @@ Unmodelled = Literal[
     "budgets",
     "not-started",
     "not-ready",
+    "readiness-gates",
 ]
 
 

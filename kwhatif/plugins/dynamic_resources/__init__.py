@@ -45,7 +45,7 @@ class DynamicResourcesArgs(Model):
 
 
 class DynamicResources:
-    """See the module."""
+    """Finds, or allocates, the devices that a pod claims; a pod waits until all its claims exist."""
 
     name: ClassVar[str] = "DynamicResources"
     #: Score fails as well where PreFilter is disabled, and has nothing to score where Filter is.
@@ -126,7 +126,7 @@ class DynamicResourcesDisabled:
     pre_filter = pre_score = always(SKIP)
 
     def post_filter(self, cycle: Cycle) -> PostFilterResult:
-        """That it does nothing."""
+        """A message that says that the plugin does nothing."""
         return PostFilterResult(Status(Code.UNSCHEDULABLE, ("plugin disabled",)))
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kwhatif.dra.extended import extended_resource_requests, is_dra_resource
 from kwhatif.dra.requests import ClaimToAllocate, compile_claim
-from kwhatif.dra.rules import RulesOf, newest_rules
+from kwhatif.dra.rules import RulesOf, base_rules
 from kwhatif.framework.evidence import InsufficientResource
 from kwhatif.framework.status import Status, unresolvable
 from kwhatif.gates import BASE_GATES, Gates
@@ -20,7 +20,7 @@ from kwhatif.matching.requests import pod_requests, to_resources
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, controller_of
 from kwhatif.model.pod import PodResourceClaim
-from kwhatif.model.resource import DeviceClaim, DeviceClass, DeviceRequest, ResourceClaim, ResourceClaimSpec
+from kwhatif.model.resource import DeviceClaim, ResourceClaim, ResourceClaimSpec
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
@@ -41,7 +41,7 @@ class ClaimRules(NamedTuple):
     no_claims: str = "no new claims to deallocate"
     #: What it says where nothing that it could do would help; "" for nothing.
     no_help: str = "still not schedulable"
-    allocator: RulesOf = newest_rules
+    allocator: RulesOf = base_rules
 
 
 RULES = ClaimRules()
@@ -131,14 +131,11 @@ class ExtendedResources:
 
     def make_claim(self, name: str, names: tuple[str, ...]) -> ResourceClaim:
         """The claim for these resources as an object."""
+        requests = extended_resource_requests(self._pod.pod.spec, {name: self._classes[name] for name in names})
         return ResourceClaim(
             metadata=AnnotatedMeta(name=name, namespace=self._pod.namespace, annotations={EXTENDED_ANNOTATION: "true"}),
-            spec=ResourceClaimSpec(devices=DeviceClaim(requests=self._requests(names))),
+            spec=ResourceClaimSpec(devices=DeviceClaim(requests=requests)),
         )
-
-    def _requests(self, names: tuple[str, ...]) -> tuple[DeviceRequest, ...]:
-        classes: dict[str, DeviceClass] = {name: self._classes[name] for name in names}
-        return extended_resource_requests(self._pod.pod.spec, classes)
 
 
 def extended_resources(

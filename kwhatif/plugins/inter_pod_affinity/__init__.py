@@ -12,6 +12,7 @@ from kwhatif.framework.plugin import NodeFilter, NodeScorer, always
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, Status, error, unresolvable
 from kwhatif.model.meta import Model
+from kwhatif.model.pod import pod_affinities
 from kwhatif.plugins.inter_pod_affinity import hints
 from kwhatif.plugins.inter_pod_affinity.incoming import AcceptsNamespace, accepts_namespace, accepts_only_selected
 from kwhatif.plugins.inter_pod_affinity.pre_filter import compile_filter
@@ -73,9 +74,7 @@ class InterPodAffinity:
 
 def _prefers(pod: PodInfo) -> bool:
     """Whether the pod has any preferred terms, be they valid or not."""
-    affinity = pod.pod.spec.affinity
-    parts = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
-    return any(part is not None and part.preferred for part in parts)
+    return any(part.preferred for part in pod_affinities(pod.pod.spec))
 
 
 class InterPodAffinitySince137(InterPodAffinity):

@@ -79,7 +79,7 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
         return SUCCESS
 
     def suspects(self, state: State) -> AbstractSet[str] | None:
-        """See `Sparing`: with anti-affinity alone, the nodes of the domains with pods that count."""
+        """With anti-affinity alone: the nodes of the domains with pods that count. With affinity: any node."""
         if self._wanted:
             return None
         nodes = nodes_by_label(state.cluster)
@@ -105,7 +105,7 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
         )
 
     def fork_with(self, snapshot: State) -> Self:
-        """See `Incremental`."""
+        """A copy with counts of its own, which keeps up with a fork of the state."""
         other = self.fork()
         other._incoming = self._incoming.fork(snapshot.cluster)
         other._relevant = self._relevant.copy()
@@ -191,7 +191,7 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
         yield from self._existing.items()
 
     def apply_node_change(self, before: Node, after: Node) -> bool:
-        """See `Incremental`: only labels of nodes count."""
+        """Taints, conditions and cordons do not matter: only labels of nodes count."""
         return True
 
     def node_class(self, node: NodeInfo) -> Hashable:

@@ -41,7 +41,7 @@ def events_to_register(*, until_135: bool = False) -> Sequence[ClusterEventWithH
 
 
 def events_since_137() -> Sequence[ClusterEventWithHint]:
-    """The same, but one anti-affinity term that speaks of a pod is enough."""
+    """The events since 1.37: one anti-affinity term that speaks of a pod is enough for it to matter."""
     after_pod_change = partial(_after_pod_change, keeps_away=_any_matches)
     index = HintIndex(partial(_pods_spoken_of, by_any=True), partial(_pods_of_event, by_any=True))
     on_pod, on_node = events_to_register()

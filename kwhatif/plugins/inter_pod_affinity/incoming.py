@@ -28,7 +28,10 @@ def accepts_namespace(term: AffinityTerm, namespace: str, cluster: Cluster) -> b
 
 
 def accepts_only_selected(term: AffinityTerm, namespace: str, cluster: Cluster) -> bool:
-    """The same up to 1.33, and since 1.37: the selector is dropped."""
+    """Whether a term of the incoming pod speaks of pods of that namespace, up to 1.33 and since 1.37.
+
+    It is one that the term lists, or whose labels its selector matches.
+    """
     return namespace in term.namespaces or term.namespace_selector.matches(cluster.namespace_labels(namespace))
 
 
@@ -72,7 +75,7 @@ class Incoming:
         return term.selector.matches(labels) and self._accepts(term, namespace, self._cluster)
 
     def fork(self, cluster: Cluster) -> Incoming:
-        """The same for another state; what pods there are to it is found out anew."""
+        """The terms on another state, which has other pods and perhaps other namespaces."""
         other = copy(self)
         other._cluster = cluster
         other._matches = {}

@@ -47,7 +47,7 @@ class AffinityScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
         return total
 
     def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
-        """Those in domains that count, as far as a shape does not fix which these are."""
+        """The nodes in domains that count, by keys that a shape does not fix."""
         sums = [(self._nodes.of(key), scores) for key, scores in self._scores if key in self._unfixed]
         return {name for names, scores in sums for value in scores for name in names.get(value, ())}
 
@@ -77,7 +77,7 @@ class AffinityScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
         return frozenset(touched)
 
     def fork_with(self, snapshot: State) -> Self:
-        """See `Incremental`."""
+        """A copy with sums of its own, which keeps up with a fork of the state."""
         other = copy(self)
         other._by_key = {key: sums.copy() for key, sums in self._scores}
         other._scores = tuple(other._by_key.items())
@@ -85,7 +85,7 @@ class AffinityScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
         return other
 
     def apply_node_change(self, before: Node, after: Node) -> bool:
-        """See `Incremental`: only labels of nodes count."""
+        """Taints, conditions and cordons do not matter: only labels of nodes count."""
         return True
 
     def node_class(self, node: NodeInfo) -> Hashable:
@@ -115,7 +115,7 @@ class Preferences:
         self.weighted: WeightedTerms = (*own.preferred, *((-weight, term) for weight, term in own.preferred_anti))
 
     def fork(self, cluster: Cluster) -> Preferences:
-        """The same for another state."""
+        """The preferences on another state, which may have other namespaces."""
         other = copy(self)
         other._cluster = cluster
         return other
@@ -152,12 +152,9 @@ def compile_scorer(
         for key, weight in preferences.by_their_terms(terms):
             add_by_domain(scores.setdefault(key, {}), key, pods, snapshot, weight)
     for namespace in snapshot.index.labels.namespaces() if preferences.weighted else ():
-        accepting = preferences.about(namespace)
-        for group in snapshot.index.labels.groups(namespace) if accepting else ():
-            for weight, term in accepting:
-                if term.selector.matches(group.labels):
-                    key = term.topology_key
-                    add_by_domain(scores.setdefault(key, {}), key, group.pods, snapshot, weight)
+        for weight, term in preferences.about(namespace):
+            for group in snapshot.index.labels.matching(namespace, term.selector):
+                add_by_domain(scores.setdefault(term.topology_key, {}), term.topology_key, group.pods, snapshot, weight)
     scores = {key: weights for key, weights in scores.items() if weights}
     if not scores:
         return SkipUntil(concerns=lambda other: any(preferences.with_pod(other)))

@@ -36,7 +36,7 @@ class NodeResourcesFitArgs(Model):
 
 
 class NodeResourcesFit:
-    """See the module."""
+    """Rejects nodes without room for what the pod requests; scores them by how full they would be."""
 
     name: ClassVar[str] = "NodeResourcesFit"
     _room: ClassVar[type[Room]] = Room

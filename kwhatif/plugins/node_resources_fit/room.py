@@ -45,7 +45,7 @@ class Room(Relaxing, Reprieving, NodeFilter):
     def statuses_with(
         self, pods: Sequence[PodInfo], refused: Sequence[PodInfo], node: NodeInfo
     ) -> dict[PodInfo, Status]:
-        """As the base class says: on the sums alone."""
+        """What is short with each refused pod there, found on sums: no pod is put on a node."""
         statuses = dict.fromkeys(refused, SUCCESS)
         number, cpu, memory, ephemeral = len(node.pods), node.cpu, node.memory, node.ephemeral
         scalars: Mapping[str, int] = node.scalars
@@ -80,7 +80,7 @@ class Room(Relaxing, Reprieving, NodeFilter):
         return self._refusal(short) if short else SUCCESS
 
     def reprieve_all(self, row: PodRow, node: NodeInfo) -> Reprieved | None:
-        """As the base class says: on the sums alone, which is all that `filter` reads of pods."""
+        """Which pods cannot stay, found by bisection of the running sums: `filter` reads nothing else of pods."""
         limits = [_Limit(name, self._asked[name], row.sums(name), left) for name, left in self._left(node)]
         scarce = [limit for limit in limits if limit.sums[-1] > limit.most]
         places = node.allowed_pods - len(node.pods) - 1

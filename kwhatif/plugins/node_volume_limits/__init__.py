@@ -119,7 +119,7 @@ class _LimitsFilter(Relaxing, Signed, NodeFilter):
     def __init__(self, pod: Pod, snapshot: State, *, needs_drivers: bool = False) -> None:
         cluster = self._cluster = snapshot.cluster
         self._new = volumes_of(pod, cluster, new=True)
-        #: The same on a node without a CSINode: in-tree volumes are not translated there, so only errors can differ.
+        #: What it needs on a node without a CSINode: in-tree volumes are not translated there, so errors may differ.
         self._new_without_csi_node = volumes_of(pod, cluster, new=True, migrated=False)
         self._limits = cluster.derived(_limits_by_node, CSINode)
         kinds = PersistentVolumeClaim, PersistentVolume, StorageClass, VolumeAttachment
@@ -163,7 +163,7 @@ class _LimitsFilter(Relaxing, Signed, NodeFilter):
 
 
 def _needed_drivers(new: Attached | Status, cluster: Cluster) -> tuple[str, ...]:
-    """Those that ask for it (`preventPodSchedulingIfMissing`)."""
+    """The drivers of new volumes that must be on the node (`preventPodSchedulingIfMissing`); sorted."""
     drivers = () if isinstance(new, Status) else sorted(set(new.values()))
     found = ((name, cluster.get(CSIDriver, name)) for name in drivers)
     return tuple(name for name, driver in found if driver and driver.spec.prevent_pod_scheduling_if_missing)
@@ -176,7 +176,7 @@ def _is_of_its_own(handle: str, driver: str, snapshot: State) -> bool:
 
 
 def _signed(new: Attached | Status) -> Hashable:
-    """As many volumes of each driver, none of which is anywhere yet, are the same to every node."""
+    """Of volumes still to be made, none of which is anywhere yet, only the number by driver matters to a node."""
     if isinstance(new, Status):
         return new.code, new.reasons
     to_be_made = all(handle.startswith(f"{driver}/{CLAIM}") for handle, driver in new.items())

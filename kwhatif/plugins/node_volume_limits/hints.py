@@ -12,15 +12,15 @@ from kwhatif.framework.hints import (
     QUEUE_SKIP,
     ClusterEventWithHint,
     QueueingHint,
+    after_own_claim,
     builtin,
     is_scheduled,
     queue_if,
 )
 from kwhatif.matching.csi_migration import Disk, UntranslatableError, csi_handle, in_tree_disk, plugin_of
-from kwhatif.matching.volumes import claim_names
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod
-from kwhatif.model.storage import CSINode, PersistentVolumeClaim, VolumeAttachment
+from kwhatif.model.storage import CSINode, VolumeAttachment
 from kwhatif.model.volume import Volume
 from kwhatif.state.pod_info import PodInfo
 
@@ -31,7 +31,7 @@ def events_to_register() -> Sequence[ClusterEventWithHint]:
         builtin(EventResource.CSI_NODE, ActionType.ADD),
         builtin(EventResource.CSI_NODE, ActionType.UPDATE, _after_csi_node_updated),
         builtin(EventResource.POD, ActionType.DELETE, _after_pod_deleted, BY_VOLUMES),
-        builtin(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _after_claim_added, BY_CLAIM),
+        builtin(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, after_own_claim, BY_CLAIM),
         builtin(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE, _after_attachment_deleted),
     )
 
@@ -60,12 +60,6 @@ def _migratable(volume: Volume) -> Disk | None:
     """The disk, if the scheduler hands such disks to CSI drivers (`IsInlineMigratable`)."""
     disk = in_tree_disk(volume)
     return disk if disk is not None and plugin_of(disk).migrated else None
-
-
-def _after_claim_added(pod: PodInfo, _old: None, new: PersistentVolumeClaim, _cluster: Cluster) -> QueueingHint:
-    meta = new.metadata
-    mine = meta.namespace == pod.namespace and any(claim.name == meta.name for claim in claim_names(pod.pod))
-    return queue_if(mine)
 
 
 def _after_attachment_deleted(pod: PodInfo, old: VolumeAttachment, _new: None, _cluster: Cluster) -> QueueingHint:

@@ -14,7 +14,7 @@ from kwhatif.matching.node_selector import named_nodes
 from kwhatif.matching.tolerations import first_untolerated
 from kwhatif.model.affinity import TopologySpreadConstraint
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import PodSpec
+from kwhatif.model.pod import PodSpec, node_affinity_of
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_index import PodIndex
 from kwhatif.state.pod_info import PodInfo
@@ -91,7 +91,7 @@ class Eligibility:
         self._known: dict[str | int, tuple[bool, ...]] = {}
 
     def candidates(self, nodes: Sequence[NodeInfo]) -> Sequence[NodeInfo]:
-        """Those of the nodes that may be eligible: a DaemonSet's pod names one of thousands."""
+        """The nodes that may be eligible, of these: a DaemonSet's pod names one of thousands."""
         only = self._only
         return nodes if only is None else [node for node in nodes if node.name in only]
 
@@ -114,8 +114,7 @@ class Eligibility:
 
 def _named(spec: PodSpec) -> frozenset[str] | None:
     """The nodes that the pod's required affinity names; None: it names none."""
-    node_affinity = spec.affinity.node_affinity if spec.affinity else None
-    required = node_affinity.required if node_affinity else None
+    required = node_affinity_of(spec).required
     return None if required is None else named_nodes(required.node_selector_terms)
 
 
@@ -153,23 +152,16 @@ class ConstraintMatches:
 
     def by_node(self, index: PodIndex) -> list[dict[str, int]]:
         """Per constraint, the matching pods by node name, those being deleted excepted."""
-        counts: list[dict[str, int]] = [{} for _ in self._selectors]
-        different = {id(selector): selector for selector in self._selectors}.items()
-        for group in index.labels.groups(self._namespace):
-            speaking = {name for name, selector in different if selector.matches(group.labels)}
-            if not speaking:
-                continue
-            self.nodes.update(group.pods)
-            # QUIRK: (common.go, countPodsMatchSelector) an empty selector matches every pod, but counts none.
-            matching = [
-                on_node
-                for selector, on_node in zip(self._selectors, counts, strict=True)
-                if id(selector) in speaking and not selector.empty
-            ]
-            for node_name, number in group.pods.items():
-                live = number - group.terminating.get(node_name, 0)
-                for on_node in matching:
+        counts: list[dict[str, int]] = []
+        for selector in self._selectors:
+            on_node: dict[str, int] = {}
+            for group in index.labels.matching(self._namespace, selector):
+                self.nodes.update(group.pods)
+                # QUIRK: (common.go, countPodsMatchSelector) an empty selector matches every pod, but counts none.
+                for node_name, number in () if selector.empty else group.pods.items():
+                    live = number - group.terminating.get(node_name, 0)
                     on_node[node_name] = on_node.get(node_name, 0) + live
+            counts.append(on_node)
         return counts
 
     def on(self, node: NodeInfo) -> list[int]:

@@ -123,7 +123,7 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
         return SUCCESS
 
     def fork_with(self, snapshot: State) -> Self:
-        """See `Incremental`."""
+        """A copy with counts of its own, which keeps up with a fork of the state."""
         other = self.fork()
         other._matches = self._matches.fork()
         other._domains = [(rule, tally.copy(), paths.fork()) for rule, tally, paths in self._domains]
@@ -188,7 +188,7 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
         return frozenset(touched)
 
     def apply_node_change(self, before: Node, after: Node) -> bool:
-        """See `Incremental`."""
+        """With `nodeTaintsPolicy: Honor`, taints decide which nodes count: then compile anew."""
         return not self._eligibility.honors_taints
 
     def node_class(self, node: NodeInfo) -> Hashable:

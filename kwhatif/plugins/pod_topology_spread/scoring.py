@@ -92,7 +92,7 @@ class SpreadScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
         ]
 
     def fork_with(self, snapshot: State) -> Self:
-        """See `Incremental`."""
+        """A copy with counts of its own, which keeps up with a fork of the state."""
         other = copy(self)
         other._rules = tuple([rule._replace(counts=rule.counts.copy()) for rule in self._rules])
         other._upkeep = self._upkeep.fork()
@@ -115,7 +115,7 @@ class SpreadScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
             )
 
     def apply_node_change(self, before: Node, after: Node) -> bool:
-        """See `Incremental`."""
+        """With `nodeTaintsPolicy: Honor`, taints decide which nodes count: then compile anew."""
         return not self._upkeep.eligibility.honors_taints
 
     def node_class(self, node: NodeInfo) -> Hashable:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwhatif.framework.events import ActionType, EventResource
-from kwhatif.framework.hints import BY_CLAIM, ClusterEventWithHint, QueueingHint, builtin, queue_if
-from kwhatif.matching.volumes import claim_names
+from kwhatif.framework.hints import BY_CLAIM, ClusterEventWithHint, QueueingHint, after_own_claim, builtin, queue_if
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.quantity import parse_quantity, value
-from kwhatif.model.storage import CSIDriver, CSINode, CSIStorageCapacity, PersistentVolumeClaim, StorageClass
+from kwhatif.model.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass
 from kwhatif.plugins.volume_binding.bound import MIGRATED_PLUGINS
 from kwhatif.state.pod_info import PodInfo
 
@@ -19,7 +18,7 @@ def events_to_register() -> Sequence[ClusterEventWithHint]:
     change = ActionType.ADD | ActionType.UPDATE
     return (
         builtin(EventResource.STORAGE_CLASS, change, _after_class_change),
-        builtin(EventResource.PERSISTENT_VOLUME_CLAIM, change, _after_claim_change, BY_CLAIM),
+        builtin(EventResource.PERSISTENT_VOLUME_CLAIM, change, after_own_claim, BY_CLAIM),
         builtin(EventResource.PERSISTENT_VOLUME, change),
         builtin(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL),
         builtin(EventResource.CSI_NODE, change, _after_csi_node_change),
@@ -30,15 +29,6 @@ def events_to_register() -> Sequence[ClusterEventWithHint]:
 
 def _after_class_change(_pod: PodInfo, old: StorageClass | None, new: StorageClass, _cluster: Cluster) -> QueueingHint:
     return queue_if(old is None or old.allowed_topologies != new.allowed_topologies)
-
-
-def _after_claim_change(
-    pod: PodInfo, _old: PersistentVolumeClaim | None, new: PersistentVolumeClaim, _cluster: Cluster
-) -> QueueingHint:
-    """It is one of the pod's."""
-    meta = new.metadata
-    mine = meta.namespace == pod.namespace and any(claim.name == meta.name for claim in claim_names(pod.pod))
-    return queue_if(mine)
 
 
 def _after_csi_node_change(_pod: PodInfo, old: CSINode | None, new: CSINode, _cluster: Cluster) -> QueueingHint:

@@ -44,6 +44,7 @@ _LEFT_OUT: Mapping[Unmodelled, str] = {
         " then on, also for budgets"
     ),
     "not-ready": "goes, and was not ready; why is not known: here the pod that is made in its place gets ready",
+    "readiness-gates": "has readiness gates; who opens them is not modelled: here they are open as soon as it runs",
 }
 
 

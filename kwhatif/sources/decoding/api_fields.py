@@ -20,11 +20,12 @@ from pathlib import Path
 
 import msgspec
 
-from kwhatif.matching.names import nearest
+from kwhatif.matching.names import did_you_mean, nearest
 
 #: The version whose fields manifests may use.
 VERSION = "1.36"
 _SCHEMAS = Path(__file__).parents[2] / "schema"
+#: Says to zlib that there is a header of gzip before the data.
 _GZIP_WINDOW = 31
 #: Groups this near to one of the API server's are misspelled, if that one has the kind.
 _FEW_LETTERS = 2
@@ -69,9 +70,9 @@ class ApiFields(msgspec.Struct, frozen=True):
             return f"write {' or '.join(served)}"
         here = nearest(kind, self.kinds.get(api_version, ()))
         if here:
-            return f"did you mean {here[0]}?"
+            return did_you_mean(here[:1])
         found = nearest(kind, {name for kinds in self.kinds.values() for name in kinds})
-        return f"did you mean {found[0]} in {' or '.join(self._serving(found[0]))}?" if found else ""
+        return did_you_mean([f"{name} in {' or '.join(self._serving(name))}" for name in found[:1]])
 
     def _serving(self, kind: str) -> list[str]:
         """The stable `apiVersion`s of a kind, else all."""

@@ -108,7 +108,7 @@ class ObjectDecoder:
         self._originals = originals
         #: `apiVersion/kind` of objects that scheduling does not read -> how many.
         self.skipped: Counter[str] = Counter()
-        #: The same for kinds that it would read in another version.
+        #: `apiVersion/kind` of objects that it would read in another version -> how many.
         self.outdated: Counter[str] = Counter()
         #: What some of those that are skipped say.
         self.bystanders = Bystanders()

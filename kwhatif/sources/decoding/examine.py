@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -74,13 +75,17 @@ def read_head(json: Buffer, report: ObjectProblems) -> Head | None:
     return None
 
 
+def shown_name(kind: str, metadata: object) -> str:
+    """`Kind namespace/name`, as far as the object says it; what is of another type says nothing."""
+    meta = metadata if isinstance(metadata, Mapping) else {}
+    names = (meta.get("namespace"), meta.get("name") or meta.get("generateName"))
+    return f"{kind} {'/'.join(name for name in names if name and isinstance(name, str))}".strip()
+
+
 def is_object(head: Head, report: ObjectProblems) -> bool:
     """Whether the value says what it is; reports what is missing. From here on the report names the object."""
-    metadata = head.metadata if isinstance(head.metadata, dict) else {}
-    names = [metadata.get("namespace"), metadata.get("name") or metadata.get("generateName")]
-    full_name = "/".join(name for name in names if name and isinstance(name, str))
     if isinstance(head.kind, str):
-        report.name = f"{head.kind} {full_name}".strip()
+        report.name = shown_name(head.kind, head.metadata)
     if not head.api_version and not head.kind:
         report.add("is not a Kubernetes object: it has neither apiVersion nor kind", hint=hint_for_file(report.file))
         return False

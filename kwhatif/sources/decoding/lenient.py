@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import inspect
 
-from kwhatif.configuration.strict import json_name
+from kwhatif.configuration.strict import json_name, range_of
 from kwhatif.sources.text.origin import FieldPath
 
 #: Takes a problem: message, path, hint.
@@ -22,7 +22,6 @@ Reader = Callable[[Any, FieldPath, AddProblemWithHint], Any]
 
 #: How messages begin about a number that is as good as any other of its type: all else can still be checked.
 OUT_OF_RANGE = "is out of range"
-_MAX_INT64 = 2**63 - 1
 _ZEROS: dict[type, Any] = {
     inspect.StrType: "",
     inspect.IntType: 0,
@@ -134,19 +133,13 @@ def _scalar(types: tuple[inspect.Type, ...]) -> Reader:
         if type(value) not in _PYTHON or not kinds & _PYTHON[type(value)]:
             _wrong(wanted, value, path, add)
         elif type(value) is int and integer and not accepts_float:
-            low, high = _range(integer)
+            low, high = range_of(integer)
             if not low <= value <= high:
                 add(f"{OUT_OF_RANGE}: it must be from {low} to {high}", path, "")
                 return 0
         return value
 
     return read
-
-
-def _range(integer: inspect.IntType) -> tuple[int, int]:
-    """The smallest and the largest; int64 where the type says nothing else."""
-    low, high = integer.ge, integer.le
-    return -_MAX_INT64 - 1 if low is None else low, _MAX_INT64 if high is None else high
 
 
 #: Which types a JSON value fits.

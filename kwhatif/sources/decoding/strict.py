@@ -10,10 +10,11 @@ import binascii
 import json
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple
 
-from kwhatif.matching.names import nearest
+from kwhatif.matching.names import did_you_mean, nearest
+from kwhatif.model.int64 import MAX_INT64
 from kwhatif.sources.decoding.api_fields import ApiFields
 from kwhatif.sources.decoding.lenient import mismatch
 from kwhatif.sources.text.documents import Buffer, Document
@@ -23,7 +24,13 @@ from kwhatif.sources.text.origin import FieldPath
 Validation = Literal["strict", "warn", "ignore"]
 #: Types by number: field -> code (see `api_fields`).
 Types = Sequence[dict[str, str]]
-_ALIASES: dict[str, Validation] = {"true": "strict", "false": "ignore"}
+_VALIDATIONS: dict[str, Validation] = {
+    "strict": "strict",
+    "true": "strict",
+    "warn": "warn",
+    "ignore": "ignore",
+    "false": "ignore",
+}
 
 
 def parse_validation(text: str) -> Validation:
@@ -32,10 +39,9 @@ def parse_validation(text: str) -> Validation:
     Raises:
         ValueError: in words for the user.
     """
-    for word in get_args(Validation):
-        if _ALIASES.get(text, text) == word:
-            return word  # type: ignore[no-any-return]
-    raise ValueError(f"{text!r} is neither strict (or true), warn nor ignore (or false)")
+    if text not in _VALIDATIONS:
+        raise ValueError(f"{text!r} is neither strict (or true), warn nor ignore (or false)")
+    return _VALIDATIONS[text]
 
 
 class Finding(NamedTuple):
@@ -84,7 +90,8 @@ def _of_object(value: object, fields: dict[str, str], path: FieldPath, types: Ty
         if name in fields:
             yield from _findings(below, fields[name], here, types)
         else:
-            yield Finding(here, f'unknown field "{_text(here)}"', _hint(name, fields), is_lax=True)
+            hint = did_you_mean(nearest(name, fields)[:1])
+            yield Finding(here, f'unknown field "{_text(here)}"', hint, is_lax=True)
 
 
 def _entries(value: Any) -> Iterable[tuple[Any, Any]]:
@@ -95,11 +102,6 @@ def _entries(value: Any) -> Iterable[tuple[Any, Any]]:
 def _text(path: FieldPath) -> str:
     """The path as the API server writes it: keys of maps without quotes."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
-
-
-def _hint(name: str, fields: Collection[str]) -> str:
-    near = nearest(name, fields)
-    return f"did you mean {near[0]}?" if near else ""
 
 
 _WANTED = {
@@ -124,7 +126,7 @@ _PYTHON: dict[str, tuple[type, ...]] = {
     "x": (int, str),
     "o": (dict,),
 }
-_LARGEST = {"i": 2**31 - 1, "x": 2**31 - 1, "l": 2**63 - 1}
+_LARGEST = {"i": 2**31 - 1, "x": 2**31 - 1, "l": MAX_INT64}
 
 
 def _wrong(value: Any, code: str) -> tuple[str, str] | None:

@@ -89,7 +89,7 @@ def keep_templates(objects: Sequence[Any], json: Buffer) -> None:
 
 
 def keep_template(obj: Any, json: Buffer) -> None:
-    """The same for one object."""
+    """Keep the text of the template of an object, where that is a workload."""
     if isinstance(obj, WORKLOADS):
         with suppress(*FAILURES):
             _keep(obj, _WORKLOAD.decode(json))
@@ -129,12 +129,9 @@ def _text(raw: msgspec.Raw) -> str:
 def _applied(workload: _Workload, *, nested: bool) -> str:
     """What `kubectl apply` noted of the manifest that was applied last."""
     before = (workload.metadata.annotations or {}).get(_LAST_APPLIED)
-    if not before:
-        return ""
-    try:
-        return _text(_template(_WORKLOAD.decode(before), nested=nested))
-    except FAILURES:
-        return ""
+    with suppress(*FAILURES):
+        return _text(_template(_WORKLOAD.decode(before), nested=nested)) if before else ""
+    return ""
 
 
 def _managed(workload: _Workload, *, nested: bool) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 import msgspec
 
@@ -50,7 +49,7 @@ class Collected(msgspec.Struct):
     unfinished: list[str] | None = None
 
     def fork(self) -> Collected:
-        """The same, to be admitted without a trace here."""
+        """A copy with a fork of the cluster: admitting that leaves no trace here."""
         return msgspec.structs.replace(self, cluster=self.cluster.fork())
 
     def admitted(self) -> LoadedCluster:
@@ -58,7 +57,7 @@ class Collected(msgspec.Struct):
         caveats = [
             *self.caveats,
             *unread_caveats(self.cluster.unread),
-            *_no_nodes(self.cluster),
+            *([] if self.cluster.all(Node) else [NoNodes()]),
             *admit(self.cluster, self.unfinished),
             *not_read(self.skipped),
             *devices_not_modelled(self.cluster, self.skipped),
@@ -72,8 +71,3 @@ class Collected(msgspec.Struct):
             live=self.live,
             taken_at=None if self.live else taken_at(self.cluster, caveats, self.last_seen),
         )
-
-
-def _no_nodes(cluster: Cluster) -> Iterator[Caveat]:
-    if not cluster.all(Node):
-        yield NoNodes()

@@ -11,12 +11,10 @@ from typing import BinaryIO
 from kwhatif.admission.defaults import DEFAULT_NAMESPACE
 from kwhatif.admission.load import is_stored
 from kwhatif.garbage import no_garbage_collection
-from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.reading import VersionNotRead
 from kwhatif.model.cluster import key_of
 from kwhatif.model.originals import Originals
 from kwhatif.model.pod import Pod
-from kwhatif.model.pod_status import SchedulingEvents
 from kwhatif.model.saved import SavedSnapshot
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.read import open_list
@@ -49,7 +47,9 @@ def read_cluster(paths: Sequence[str], *, stdin: BinaryIO, originals: Originals 
 def collect_dump(
     paths: Sequence[str], *, stdin: BinaryIO, originals: Originals | None = None, progress: Progress | None = None
 ) -> Collected:
-    """The same, with nothing filled in yet.
+    """Read files, directories or "-" into one cluster, with nothing filled in yet.
+
+    `originals` keeps the JSON of pods and nodes; `progress` is shown how far the reading is.
 
     Raises:
         InputError: with every problem of every file.
@@ -83,7 +83,7 @@ def collect_dump(
     collected.skipped = decoder.skipped + decoder.outdated
     decoder.bystanders.add_to(cluster)
     collected.last_seen = decoder.bystanders.newest
-    collected.caveats += _outdated(decoder)
+    collected.caveats += [VersionNotRead(kind=kind, count=count) for kind, count in sorted(decoder.outdated.items())]
     for saved in cluster.all(SavedSnapshot).values():
         _recall(saved, collected)
     for read in cluster.unread.keys() & {kind.__name__ for kind, objects in registry.kinds.items() if objects}:
@@ -157,7 +157,10 @@ def _batches(
 
 
 def _streamed(path: Path, decoder: ObjectDecoder, reporter: ProgressReporter) -> Generator[DecodedBatch, None, bool]:
-    """The objects of a file, if it is a large list: returns whether it was. The same may come again if it was not."""
+    """The objects of a file, if it is a large list; returns whether it was.
+
+    If it was not, some of its objects may have come already, and come again when it is read in the other way.
+    """
     try:
         with open_list(path) as listing:
             if listing is None:
@@ -172,7 +175,7 @@ def _streamed(path: Path, decoder: ObjectDecoder, reporter: ProgressReporter) ->
 def _watched(
     batches: Iterator[DecodedBatch], reporter: ProgressReporter, name: str, size: int = 0
 ) -> Iterator[DecodedBatch]:
-    """The same; `size` is that of the file that they come from."""
+    """The batches as they come, and a report of each; `size` is that of the file that they come from."""
     objects = 0
     for batch in batches:
         yield batch
@@ -181,24 +184,16 @@ def _watched(
     reporter.report(name, objects, done=True, read=size, size=size)
 
 
-def _outdated(decoder: ObjectDecoder) -> Iterator[Caveat]:
-    for kind, count in sorted(decoder.outdated.items()):
-        yield VersionNotRead(kind=kind, count=count)
-
-
 def _recall(saved: SavedSnapshot, collected: Collected) -> None:
     """What was known when the snapshot was saved, besides its objects."""
     collected.caveats.extend(saved.recalled())
     collected.server_version = saved.server_version
     collected.namespace = saved.namespace or collected.namespace
     collected.cluster.unread |= saved.unread
-    events = {key: seen for key, seen in saved.scheduling_events.items() if _has_times(seen)}
-    collected.cluster.scheduling_events = {**collected.cluster.scheduling_events, **events}
+    events = saved.scheduling_events.items()
+    timed = {key: seen for key, seen in events if not seen.last_attempt or are_times([seen.last_attempt])}
+    collected.cluster.scheduling_events = {**collected.cluster.scheduling_events, **timed}
     # Of several, the latest: no claim can have waited for longer than until then.
     if are_times([saved.taken_at]):
         collected.cluster.taken_at = max(collected.cluster.taken_at, saved.taken_at)
     collected.cluster.is_whole |= saved.whole
-
-
-def _has_times(seen: SchedulingEvents) -> bool:
-    return not seen.last_attempt or are_times([seen.last_attempt])

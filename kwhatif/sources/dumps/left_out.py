@@ -76,12 +76,12 @@ def not_read(skipped: Counter[str]) -> Iterator[Caveat]:
 def devices_not_modelled(cluster: Cluster, skipped: Counter[str]) -> Iterator[Caveat]:
     """What devices have that Kubernetes turns off by default, and that the allocator here does not know."""
     features = [_TAINT_RULE] if any(name.endswith(f"/{_TAINT_RULE}") for name in skipped) else []
-    features += sorted({name for obj in cluster.all(ResourceSlice).values() for name in unknown_features(obj)})
+    features += sorted({name for obj in cluster.all(ResourceSlice).values() for name in _unknown_features(obj)})
     if features:
         yield DevicesNotModelled(features=tuple(features))
 
 
-def unknown_features(obj: ResourceSlice) -> Iterator[str]:
+def _unknown_features(obj: ResourceSlice) -> Iterator[str]:
     """The fields of a slice's devices that no rule here reads (`DRAListTypeAttributes`, `DRANodeAllocatable...`)."""
     for device in obj.spec.devices:
         if device.node_allocatable_resource_mappings:

@@ -5,7 +5,7 @@ Whoever may list only nodes and pods has two dozen kinds unread.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.lacking import (
@@ -22,18 +22,8 @@ from kwhatif.model.caveat.lacking import (
 #: Why a kind is unread (`Cluster.unread`): the user may not list it.
 FORBIDDEN = "no permission to list"
 
-_Lacking = (
-    type[NoBudgets]
-    | type[NoDevices]
-    | type[NoLimits]
-    | type[NoNamespaces]
-    | type[NoPriorityClasses]
-    | type[NoServices]
-    | type[NoStorage]
-    | type[NoWorkloads]
-)
-#: What several kinds are read for.
-SUBJECTS: Mapping[_Lacking, tuple[str, ...]] = {
+#: The caveat about a subject -> the kinds that are read for it.
+_SUBJECTS: Mapping[Callable[..., Caveat], tuple[str, ...]] = {
     NoBudgets: ("PodDisruptionBudget",),
     NoPriorityClasses: ("PriorityClass",),
     NoNamespaces: ("Namespace",),
@@ -55,7 +45,7 @@ SUBJECTS: Mapping[_Lacking, tuple[str, ...]] = {
 
 def unread_caveats(unread: Mapping[str, str]) -> Iterator[Caveat]:
     """What to say about `Cluster.unread`."""
-    for lacking, kinds in SUBJECTS.items():
+    for lacking, kinds in _SUBJECTS.items():
         reasons: dict[str, list[str]] = {}
         for kind in kinds:
             if kind in unread:

@@ -8,54 +8,56 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from kwhatif.framework.extender import ExtenderError
+from kwhatif.model.meta import Int64
 
-Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 T = TypeVar("T")
 
 _DECODER = json.JSONDecoder()
 
 
-class FilterResult(msgspec.Struct, rename="lower"):
+class _Answer(msgspec.Struct, rename=lambda field: field.replace("_", "")):
+    """Part of an answer, whose names are written small."""
+
+
+class FilterResult(_Answer):
     """`ExtenderFilterResult`."""
 
     nodes: dict[str, Any] | None = None
-    node_names: list[str | None] | None = msgspec.field(name="nodenames", default=None)
-    failed_nodes: dict[str, str | None] | None = msgspec.field(name="failednodes", default=None)
-    failed_and_unresolvable_nodes: dict[str, str | None] | None = msgspec.field(
-        name="failedandunresolvablenodes", default=None
-    )
+    node_names: list[str | None] | None = None
+    failed_nodes: dict[str, str | None] | None = None
+    failed_and_unresolvable_nodes: dict[str, str | None] | None = None
     error: str | None = None
 
 
-class HostPriority(msgspec.Struct):
+class HostPriority(_Answer):
     """`HostPriority`."""
 
     host: str | None = None
     score: Int64 | None = None
 
 
-class MetaPod(msgspec.Struct):
+class MetaPod(_Answer):
     """`MetaPod`."""
 
     uid: str | None = None
 
 
-class MetaVictims(msgspec.Struct):
+class MetaVictims(_Answer):
     """`MetaVictims`."""
 
     pods: list[MetaPod] | None = None
-    num_pdb_violations: Int64 | None = msgspec.field(name="numpdbviolations", default=None)
+    num_pdb_violations: Int64 | None = None
 
 
-class PreemptionResult(msgspec.Struct):
+class PreemptionResult(_Answer):
     """`ExtenderPreemptionResult`."""
 
-    node_name_to_meta_victims: dict[str, MetaVictims] | None = msgspec.field(name="nodenametometavictims", default=None)
+    node_name_to_meta_victims: dict[str, MetaVictims] | None = None
 
 
 def read_filter_result(text: bytes) -> FilterResult:

@@ -19,10 +19,12 @@ from kwhatif.framework.extender import ExtenderError
 from kwhatif.model.duration import parse_duration
 from kwhatif.sources.extenders.address import redacted, split
 from kwhatif.sources.extenders.tls import tls_context
+from kwhatif.sources.timeout import LONGEST
 
+#: Seconds (`DefaultExtenderTimeout` in `extender.go`).
 _DEFAULT_TIMEOUT = 5.0
-_DAY = 86400.0
 _OK = 200
+#: So many redirects Go's client follows.
 _REDIRECTS = 10
 _CHUNK = 1 << 16
 #: Nothing sensible is longer; what is, would fill the memory before the time is up.
@@ -44,9 +46,9 @@ class Transport:
             TLSProblem: the configuration cannot be used.
         """
         self._prefix = config.url_prefix.rstrip("/")
-        seconds = parse_duration(config.http_timeout) / 1e9
-        #: A negative timeout is none, as in Go.
-        self._timeout = seconds or _DEFAULT_TIMEOUT
+        timeout = parse_duration(config.http_timeout) / 1e9 or _DEFAULT_TIMEOUT
+        #: Seconds for one call; None: as long as it takes, which in Go a negative timeout means.
+        self._limit = min(timeout, LONGEST) if timeout > 0 else None
         server_name = (config.tls_config.server_name if config.tls_config else "") or None
         self._pool = urllib3.PoolManager(
             ssl_context=tls_context(config),
@@ -54,11 +56,6 @@ class Transport:
             retries=urllib3.Retry(_REDIRECTS, connect=0, read=0, redirect=_REDIRECTS, status=0, other=0),
             timeout=urllib3.Timeout(connect=self._limit, read=self._limit),
         )
-
-    @property
-    def _limit(self) -> float | None:
-        """Nobody waits for longer than a day, and clocks overflow."""
-        return min(self._timeout, _DAY) if self._timeout > 0 else None
 
     def post(self, verb: str, body: bytes) -> bytes:
         """The answer's body; the whole exchange takes no longer than the extender's timeout.

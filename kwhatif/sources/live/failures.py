@@ -8,7 +8,9 @@ import msgspec
 import urllib3.exceptions as http
 
 from kwhatif.errors import ClusterUnreadable
+from kwhatif.sources.decoding.examine import FAILURES
 
+#: Characters that are quoted of an answer which is not the API server's: of a login page, say.
 _MAX_WORDS = 300
 PROXY_HINT = "(see proxy-url, HTTPS_PROXY, NO_PROXY)"
 
@@ -24,7 +26,7 @@ def status_of(body: bytes) -> ApiStatus:
     """The API server's `Status`; whatever else answers in its place is quoted."""
     try:
         return msgspec.json.decode(body, type=ApiStatus)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except FAILURES:
         words = " ".join(body.decode("utf-8", "replace").split())
         return ApiStatus(words if len(words) <= _MAX_WORDS else f"{words[:_MAX_WORDS]} …")
 

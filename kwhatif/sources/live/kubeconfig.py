@@ -49,9 +49,8 @@ def find_kubeconfig(path: str | None, context: str | None, environ: Mapping[str,
     details = _map(chosen.get("context"), where, f"context {name}")
     cluster = entries["clusters"].get(str(details.get("cluster") or ""))
     if cluster is None:
-        raise InputError(
-            [Problem(where, f"context {name} names a cluster that is not there: {details.get('cluster')}")]
-        )
+        message = f"context {name} names a cluster that is not there: {details.get('cluster')}"
+        raise InputError([Problem(where, message)])
     user = entries["users"].get(str(details.get("user") or ""), {})
     return Kubeconfig(
         os.pathsep.join(files),

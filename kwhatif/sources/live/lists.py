@@ -12,6 +12,7 @@ import msgspec
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.kinds import Resource
 from kwhatif.model.workload import WORKLOADS
+from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.decoding.kinds import ESSENTIAL
 from kwhatif.sources.decoding.templates import keep_templates
 from kwhatif.sources.live.failures import refusal, unreadable
@@ -19,6 +20,7 @@ from kwhatif.sources.live.request import Client, RefusedRequest
 
 Item = TypeVar("Item")
 
+#: Entries of a page, as many as kubectl asks for.
 PAGE = 500
 #: How often a list is begun again, or goes on with a newer state, before it counts as unreadable.
 MAX_RESTARTS = 5
@@ -160,14 +162,12 @@ def _token_of(expired: RefusedRequest) -> str:
     """The token with which the server offers to go on, "" if it offers none."""
     try:
         return msgspec.json.decode(expired.body, type=_Head).metadata.continue_
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except FAILURES:
         return ""
 
 
 def _refused(answer: RefusedRequest, resource: Resource, client: Client) -> ListEnded:
     """How a list ends that the server does not give."""
-    if answer.status == 404 and resource.kind not in ESSENTIAL:
-        return ListEnded(resource)  # an API that is not served has no objects
-    if answer.status == 403 and resource.kind not in ESSENTIAL:
-        return ListEnded(resource, forbidden=True)
+    if answer.status in (403, 404) and resource.kind not in ESSENTIAL:
+        return ListEnded(resource, forbidden=answer.status == 403)  # an API that is not served has no objects
     raise unreadable(client.describe(resource.path), refusal(answer.status, answer.body))

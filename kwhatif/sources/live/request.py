@@ -8,15 +8,16 @@ from email.utils import parsedate_to_datetime
 from threading import Event
 from typing import NamedTuple, TypeVar
 
-import msgspec
 import urllib3
 import urllib3.exceptions
 
+from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.live.connection import Connection
-from kwhatif.sources.live.failures import explain, refusal, status_of, unreadable
+from kwhatif.sources.live.failures import explain, refusal, unreadable
 
 T = TypeVar("T")
 
+#: So often it is tried, with pauses (in seconds) that double: after eight seconds in all it is no passing fault.
 MAX_TRIES = 6
 _FIRST_PAUSE = 0.25
 _MAX_PAUSE = 4.0
@@ -37,11 +38,6 @@ class RefusedRequest(NamedTuple):
 
     status: int
     body: bytes
-
-    @property
-    def words(self) -> str:
-        """The server's own words."""
-        return status_of(self.body).message
 
 
 class _Transient(Exception):
@@ -136,9 +132,8 @@ class Client:
 
     def _chunks(self, response: urllib3.BaseHTTPResponse, started: float) -> Iterator[bytes]:
         """The body; a server that sends a byte now and then does not get around the timeout."""
-        encoded = (
-            "Content-Encoding" in response.headers
-        )  # else every few kilobytes would pass a decoder that does nothing
+        # A body that is not encoded would otherwise pass a decoder that does nothing, every few kilobytes.
+        encoded = "Content-Encoding" in response.headers
         while chunk := response.read1(_CHUNK, decode_content=encoded):
             yield chunk
             if self._stop.is_set():
@@ -150,12 +145,11 @@ class Client:
 def _read_whole(what: str, headers: Mapping[str, str], body: bytes, read: Callable[[bytes], T]) -> T:
     content = headers.get("Content-Type", "")
     if "json" not in content:
-        raise unreadable(
-            what, f"the answer is {content or 'of no known type'}, not JSON (is this a Kubernetes API server?)"
-        )
+        kind = content or "of no known type"
+        raise unreadable(what, f"the answer is {kind}, not JSON (is this a Kubernetes API server?)")
     try:
         return read(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as failure:
+    except FAILURES as failure:
         raise _Transient(f"the answer is not valid JSON: {failure}") from failure
 
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import inspect
 
 from kwhatif.edits.edit import Assignment, Wrong
-from kwhatif.matching.names import nearest
+from kwhatif.matching.names import did_you_mean, nearest
 from kwhatif.model.kinds import Resource
 from kwhatif.sources.decoding.api_fields import ApiFields, api_fields
 from kwhatif.sources.decoding.lenient import reader
@@ -121,11 +121,8 @@ class _Path:
             fields = self._table.types[int(code)]
             if step in fields:
                 return step, fields[step]
-            near = nearest(step, fields)
-            raise Wrong(
-                f'unknown field "{to_text((*before, step))}"',
-                f"did you mean {near[0]}?" if near else f"there {_are(list(fields))}",
-            )
+            hint = did_you_mean(nearest(step, fields)[:1], otherwise=f"there {_are(list(fields))}")
+            raise Wrong(f'unknown field "{to_text((*before, step))}"', hint)
         if code[0] == "[":
             if not step.isdigit():
                 raise Wrong(f"{place} is a list: {step!r} is not an index", f"write {place}[0]")

@@ -21,6 +21,7 @@ from kwhatif.sources.text.files import find_inputs, read_inputs
 from kwhatif.sources.text.problems import Problems
 from kwhatif.whatif.applying.edited import Given
 
+#: Characters of an edit that errors repeat: a line of a terminal.
 _SHORT = 80
 
 
@@ -66,7 +67,8 @@ def placed(problems: Sequence[Problem], where: str) -> list[Problem]:
 def _check_text(said: object) -> None:
     """Bytes of the command line that are not UTF-8 are half of a surrogate pair each."""
     try:
-        said.encode() if isinstance(said, str) else None
+        if isinstance(said, str):
+            said.encode()
     except UnicodeEncodeError:
         raise Wrong("is not valid UTF-8") from None
 
@@ -88,7 +90,7 @@ def _read(entries: Sequence[tuple[str, Any]], outside: EditReader) -> EditsRead:
 
 
 class EditReader:
-    """See `edits.parse.Reader`."""
+    """What edits name that stands elsewhere: manifests to read, and fields of the API (`edits.parse.Reader`)."""
 
     def __init__(self, namespace: str, stdin: BinaryIO, minor: int = BASE) -> None:
         self._minor = minor

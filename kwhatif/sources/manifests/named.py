@@ -8,7 +8,7 @@ from glob import has_magic
 from typing import NamedTuple
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.matching.names import nearest
+from kwhatif.matching.names import did_you_mean, nearest
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.kinds import BY_WORD, RESOURCES, Resource
 from kwhatif.model.pod import Pod, is_terminal
@@ -55,13 +55,13 @@ def unknown_kind(text: str) -> Problem | None:
     word, *rest = text.split("/")
     if isinstance(text, GivenText) or word.lower() in BY_WORD or len(rest) not in (1, 2) or not all((word, *rest)):
         return None
-    if has_magic(text) or text.endswith(SUFFIXES) or os.path.exists(word):  # noqa: PTH110 - see above
+    if has_magic(text) or text.endswith(SUFFIXES) or os.path.exists(word):  # noqa: PTH110 - never raises
         return None
     near = nearest(word, [word for word, resource in BY_WORD.items() if resource in _WITH_PODS])
     if not near:
         return None
     message = f"there is no such file, and {word!r} is not a kind: {', '.join(each.kind for each in _WITH_PODS)}"
-    return Problem(text, message, hint=f"did you mean {'/'.join((near[0], *rest))}?")
+    return Problem(text, message, hint=did_you_mean(["/".join((near[0], *rest))]))
 
 
 def find_named(reference: ObjectReference, cluster: Cluster) -> Applied | Problem:
@@ -85,7 +85,7 @@ def _hint(reference: ObjectReference, objects: Mapping[str, KubernetesObject], c
         return f"{reason} {reference.resource.plural}"
     word = reference.text.partition("/")[0]
     keys = list(_likely(reference, objects)) or nearest(reference.key, objects)
-    return f"did you mean {' or '.join(f'{word}/{key}' for key in keys[:3])}?" if keys else ""
+    return did_you_mean([f"{word}/{key}" for key in keys[:3]])
 
 
 def _likely(reference: ObjectReference, objects: Mapping[str, KubernetesObject]) -> Iterator[str]:
@@ -156,6 +156,4 @@ def require_namespace(name: str, cluster: Cluster) -> None:
     known = cluster.all(Namespace)
     used = {pod.metadata.namespace for pod in cluster.all(Pod).values()}
     if name and known and name not in known and name not in used:
-        names = nearest(name, known)
-        hint = f"did you mean {' or '.join(names)}?" if names else ""
-        raise InputError([Problem(f"namespace {name}", "not found", hint=hint)])
+        raise InputError([Problem(f"namespace {name}", "not found", hint=did_you_mean(nearest(name, known)))])

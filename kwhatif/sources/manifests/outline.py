@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from kwhatif.sources.decoding.examine import shown_name
 from kwhatif.sources.text.documents import Document
 from kwhatif.sources.text.origin import Place
 
@@ -42,10 +43,7 @@ class Outline(NamedTuple):
     @property
     def name(self) -> str:
         """`Kind namespace/name`, as far as the manifest says."""
-        meta = self.metadata
-        names = (meta.get("namespace"), meta.get("name") or meta.get("generateName"))
-        parts = [part for part in names if isinstance(part, str) and part]
-        return f"{self.kind} {'/'.join(parts)}".strip()
+        return shown_name(self.kind, self.metadata)
 
     @property
     def annotations(self) -> dict[str, str]:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
 from kwhatif.gates import BASE
-from kwhatif.matching.names import nearest
+from kwhatif.matching.names import did_you_mean, nearest
 from kwhatif.model.bystanders import CustomResource
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.manifests import CustomKind
@@ -162,8 +162,7 @@ class _Reader:
         )
         self.caveats.extend((*self._server.caveats(), *custom, *self.unmodelled.caveats()))
         for kind in (kind for kind, was_found in self._custom_kinds.items() if not was_found):
-            near = nearest(kind, (name.rpartition("/")[2] for name in self.kinds()))
-            hint = f"did you mean {near[0]}?" if near else ""
+            hint = did_you_mean(nearest(kind, (name.rpartition("/")[2] for name in self.kinds()))[:1])
             self._problems.add(f"--pod-template-path {kind}", f"no manifest holds a {kind}", hint)
 
     def _accept(self, single: DecodedBatch, outlined: Mapping[str, Outline]) -> None:

@@ -11,7 +11,7 @@ from kwhatif.edits.edit import Wrong
 from kwhatif.edits.parse import parse_edit
 from kwhatif.errors import InputError, Problem
 from kwhatif.gates import BASE
-from kwhatif.matching.names import nearest
+from kwhatif.matching.names import did_you_mean, nearest
 from kwhatif.model.duration import parse_duration
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.decoding.examine import data_of
@@ -98,8 +98,7 @@ class _Reading:
         return ScenarioFile(self._parameters(data.get("parameters"), parameters), self._steps(data.get("steps")))
 
     def _unknown(self, name: str, known: Sequence[str], what: str) -> None:
-        near = nearest(name, known)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+        hint = did_you_mean(nearest(name, known)[:1], otherwise=f"there are {', '.join(known)}")
         self._problems.add(self._where, f"unknown {what} {name!r}", hint)
 
     def _parameters(self, given: Any, parameters: Parameters) -> Parameters:

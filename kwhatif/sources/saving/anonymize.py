@@ -177,5 +177,5 @@ def _handle(handle: str, new: Rename) -> str:
 
 
 def _with_tag(image: str) -> str:
-    """As ImageLocality compares images: without a tag it is the latest."""
+    """The image's name as ImageLocality compares it: one without a tag means `latest`."""
     return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import IO, Any, NamedTuple
 
 import msgspec
@@ -15,12 +16,16 @@ _NOT_PLAIN = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 #: Words that are not strings to some YAML parser or other.
 _RESERVED = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"])
 
+Encode = Callable[[Iterable[Any]], Iterator[bytes]]
+#: Gives a file to write: what it takes goes, compressed or not, to the file that it is given.
+Compress = Callable[[IO[bytes]], AbstractContextManager[IO[bytes]]]
+
 
 class Format(NamedTuple):
     """How a file is written."""
 
-    encode: Callable[[Iterable[Any]], Iterator[bytes]]
-    compress: Callable[[IO[bytes]], IO[bytes]] | None
+    encode: Encode
+    compress: Compress
 
 
 def format_of(path: str) -> Format:
@@ -29,7 +34,8 @@ def format_of(path: str) -> Format:
     Raises:
         ValueError: it asks for none that there is.
     """
-    stem, compress = path, None
+    stem = path
+    compress: Compress = nullcontext
     for suffix, wrap in _COMPRESSIONS.items():
         if path.endswith(suffix):
             stem, compress = path.removesuffix(suffix), wrap
@@ -60,9 +66,8 @@ def _block(value: Any, indent: str) -> list[str]:
     if isinstance(value, dict):
         for key, item in value.items():
             if _is_block(item):
-                deeper = (
-                    f"{indent}  " if isinstance(item, dict) else indent
-                )  # lists stand below their key, as kubectl's
+                # Lists stand right below their key, as those that kubectl prints.
+                deeper = f"{indent}  " if isinstance(item, dict) else indent
                 lines += [f"{indent}{_scalar(key)}:", *_block(item, deeper)]
             else:
                 lines.append(f"{indent}{_scalar(key)}: {_scalar(item)}")
@@ -87,19 +92,18 @@ def _scalar(value: Any) -> str:
     return _NOT_PLAIN.sub(lambda char: f"\\u{ord(char[0]):04x}", msgspec.json.encode(value).decode())
 
 
-def _gzip(file: IO[bytes]) -> IO[bytes]:
+def _gzip(file: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
     # Neither name nor time: the same snapshot is the same file.
     return gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0)  # type: ignore[return-value]
 
 
-def _zstd(file: IO[bytes]) -> IO[bytes]:
+def _zstd(file: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
     try:
         import zstandard
     except ImportError:
         raise ValueError("needs the package zstandard: pip install 'kwhatif[zst]'") from None
-    packed: IO[bytes] = zstandard.ZstdCompressor(level=10).stream_writer(file, closefd=False)
-    return packed
+    return zstandard.ZstdCompressor(level=10).stream_writer(file, closefd=False)
 
 
-_ENCODINGS: dict[str, Callable[[Iterable[Any]], Iterator[bytes]]] = {".json": _json, ".yaml": _yaml, ".yml": _yaml}
-_COMPRESSIONS: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {".gz": _gzip, ".zst": _zstd}
+_ENCODINGS: dict[str, Encode] = {".json": _json, ".yaml": _yaml, ".yml": _yaml}
+_COMPRESSIONS: dict[str, Compress] = {".gz": _gzip, ".zst": _zstd}

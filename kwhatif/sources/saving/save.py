@@ -35,13 +35,9 @@ def save(collected: Collected, path: str, *, taken_at: str, images: bool = False
     try:
         format_ = format_of(path)
         objects = saved_objects(collected, taken_at=taken_at, images=images, anonymize=anonymize)
-        with replacing(Path(path)) as file:
-            if format_.compress is None:
-                file.writelines(format_.encode(objects))
-            else:
-                with format_.compress(file) as packed:
-                    for part in format_.encode(objects):
-                        packed.write(part)
+        with replacing(Path(path)) as file, format_.compress(file) as packed:
+            for part in format_.encode(objects):
+                packed.write(part)
     except ValueError as wrong:
         raise InputError([Problem(path, str(wrong))]) from wrong
     except OSError as failure:

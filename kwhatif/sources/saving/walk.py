@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import is_
 from typing import Any
 
 from msgspec import inspect
@@ -97,13 +98,9 @@ def _each(inner: Rewrite | None) -> Rewrite | None:
 
     def each(values: tuple[Any, ...], rename: Rename) -> tuple[Any, ...]:
         new = tuple(inner(value, rename) for value in values)
-        return values if all(map(_same, new, values)) else new
+        return values if all(map(is_, new, values)) else new
 
     return each
-
-
-def _same(one: object, other: object) -> bool:
-    return one is other
 
 
 def _text(role: str | None) -> Rewrite | None:

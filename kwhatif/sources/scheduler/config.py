@@ -28,13 +28,8 @@ class ConfigFile:
     data: dict[str, Any]
 
     def located(self, failure: InputError) -> InputError:
-        """The same problems with the lines of the fields that they name."""
-        return InputError(
-            [
-                Problem(self._where(problem.field), problem.message, problem.field, problem.hint)
-                for problem in failure.problems
-            ]
-        )
+        """The failure with the file, and the line of its field, in the place of each problem."""
+        return InputError([problem._replace(where=self._where(problem.field)) for problem in failure.problems])
 
     def line_of(self, field: str) -> int:
         """The line of a field, or of what holds it; 0 where that is not known."""

@@ -12,7 +12,7 @@ import msgspec
 
 from kwhatif.errors import InputError, Problem
 from kwhatif.gates import KNOWN
-from kwhatif.matching.names import nearest
+from kwhatif.matching.names import did_you_mean, nearest
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.scheduling import AssumedVersion, GateNotModelled, OtherVersion
 from kwhatif.model.node import Node
@@ -63,7 +63,6 @@ class AskedRelease(NamedTuple):
 
 class _Version(NamedTuple):
     minor: int
-    written: str
     source: VersionSource
 
 
@@ -85,7 +84,7 @@ def ask_release(options: ReleaseOptions, server_version: str, nodes: Iterable[No
     Raises:
         InputError: the version or a feature gate cannot be meant.
     """
-    found = _said(options.version) or _read(server_version, nodes, live=live) or _Version(NEWEST, "", "assumed")
+    found = _said(options.version) or _read(server_version, nodes, live=live) or _Version(NEWEST, "assumed")
     caveats: list[Caveat] = []
     minor = nearest_minor(found.minor)
     release = find_release(minor)
@@ -105,21 +104,18 @@ def _said(option: str | None) -> _Version | None:
     if not text:
         return None
     try:
-        return _Version(parse_version(text), text, "asked")
+        return _Version(parse_version(text), "asked")
     except ValueError as wrong:
         raise InputError([Problem(where, str(wrong))]) from wrong
 
 
 def _read(server_version: str, nodes: Iterable[Node], *, live: bool) -> _Version | None:
     if server_version and (match := _VERSION.fullmatch(server_version)):
-        return _Version(int(match[1]), server_version, "server" if live else "snapshot")
+        return _Version(int(match[1]), "server" if live else "snapshot")
     # Kubelets are never newer than the API server: the newest of them comes nearest to it.
     written = {node.status.node_info.kubelet_version for node in nodes}
-    minors = {int(match[1]): text for text in sorted(written) if (match := _VERSION.fullmatch(text))}
-    if not minors:
-        return None
-    newest = max(minors)
-    return _Version(newest, minors[newest], "kubelets")
+    minors = [int(match[1]) for text in written if (match := _VERSION.fullmatch(text))]
+    return _Version(max(minors), "kubelets") if minors else None
 
 
 # --- feature gates -------------------------------------------------------------------------------------------------
@@ -166,7 +162,7 @@ def _settings(given: str | Mapping[str, bool] | None, release: Release) -> dict[
 
 
 def _by_stage(settings: Mapping[str, bool], known: Mapping[str, Gate]) -> dict[str, bool]:
-    """With the gates that `AllAlpha` and `AllBeta` stand for, unless they are set themselves."""
+    """The settings with gates in the place of `AllAlpha` and `AllBeta`; what is set by its own name stays so."""
     found = {name: value for name, value in settings.items() if name not in _STAGES}
     for special, stage in _STAGES.items():
         if special in settings:
@@ -196,15 +192,11 @@ def _refusals(settings: Mapping[str, bool], known: Mapping[str, Gate]) -> Iterab
         if name in _STAGES:
             continue
         if gate is None:
-            near = nearest(name, known)
-            yield Problem(
-                _OPTION, f"unrecognized feature gate: {name}", hint=f"did you mean {near[0]}?" if near else ""
-            )
+            hint = did_you_mean(nearest(name, known)[:1])
+            yield Problem(_OPTION, f"unrecognized feature gate: {name}", hint=hint)
         elif gate.locked and value != gate.default:
-            locked = str(gate.default).lower()
-            yield Problem(
-                _OPTION, f"cannot set feature gate {name} to {str(value).lower()}, feature is locked to {locked}"
-            )
+            wanted, locked = str(value).lower(), str(gate.default).lower()
+            yield Problem(_OPTION, f"cannot set feature gate {name} to {wanted}, feature is locked to {locked}")
 
 
 def _missing(settings: Mapping[str, bool], known: Mapping[str, Gate]) -> Iterable[str]:

@@ -25,6 +25,7 @@ _CONTENT = re.compile(rb"^[ \t]*[^\s#]", re.MULTILINE)
 
 #: A larger text that is not JSON is not tried as YAML flow style: a dump that was cut off would take minutes.
 _MAX_FLOW_YAML = 1 << 20
+#: Of a larger document no lines are known: to find them it is parsed a second time, event by event.
 _MAX_WITH_LINES = 4 << 20
 
 Buffer = bytes | memoryview

@@ -17,6 +17,7 @@ _XZ = b"\xfd7zXZ\0"
 _BZIP2 = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
 #: As many bytes as are needed to see how something is compressed.
 MAGIC = 10
+#: Says to zlib that there is a header of gzip before the data.
 _GZIP_WINDOW = 31
 _CHUNK = 1 << 20
 #: A block of 4 bytes of zstd can become 128 KiB.
@@ -26,6 +27,7 @@ _XZ_MEMORY = 1 << 30
 
 #: Dumps deflate to a 20th or 50th of their size. What inflates to far more is made to fill the memory.
 MAX_RATIO = 200
+#: Small files may become so much, whatever the ratio: a file of nothing but zeros is no attack.
 _MAX_SMALL = 64 << 20
 #: As much text as is decoded; a stream from which only some is taken may be longer.
 MAX_TEXT = 4 << 30
@@ -43,14 +45,9 @@ class Unreadable(Exception):
         self.hint = hint
 
 
-def limit_of(size: int) -> int:
-    """How many bytes so many compressed ones may become."""
-    return min(max(size * MAX_RATIO, _MAX_SMALL), MAX_TEXT)
-
-
-def limit_of_stream(size: int) -> int:
-    """The same where most of them are thrown away at once."""
-    return min(max(size * MAX_RATIO, _MAX_SMALL), _MAX_STREAM)
+def limit_of(size: int, *, is_stream: bool = False) -> int:
+    """How many bytes so many compressed ones may become: more in a stream, of which most is thrown away at once."""
+    return min(max(size * MAX_RATIO, _MAX_SMALL), _MAX_STREAM if is_stream else MAX_TEXT)
 
 
 def inflate(data: bytes) -> bytes:

@@ -17,6 +17,7 @@ import msgspec
 from kwhatif.sources.text import yaml_blocks
 from kwhatif.sources.text.yaml_entries import NotSimpleError
 
+#: Half a megabyte: what is read of it is still in the processor's cache when it is decoded.
 PIECE = 1 << 19
 _ENVELOPE = re.compile(
     rb'\s*\{\s*(?:"(?:apiVersion|kind)"\s*:\s*"[^"\\]*"\s*,\s*|"metadata"\s*:\s*\{[^{}]*\}\s*,\s*)*"items"\s*:\s*\[(\s*)\{'

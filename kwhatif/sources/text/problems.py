@@ -78,11 +78,11 @@ class ObjectProblems:
         self._found.append(self._problem(message, path, to_text(path), hint))
 
     def add_named(self, message: str, path: FieldPath, hint: str = "") -> None:
-        """The same where the message names the field itself."""
+        """A field is wrong, and the message names it itself."""
         self._found.append(self._problem(message, path, "", hint))
 
     def add_unless_there(self, message: str, path: FieldPath, hint: str = "") -> None:
-        """The same unless something is known to be wrong with that field of that object."""
+        """A field is wrong; said only where nothing is known yet to be wrong with that field of that object."""
         problem = self._problem(message, path, to_text(path), hint)
         if not any((known.where, known.field) == (problem.where, problem.field) for known in self._found):
             self._found.append(problem)

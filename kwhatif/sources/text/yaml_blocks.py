@@ -45,6 +45,7 @@ def _require_plain_text(text: bytes) -> None:
             raise NotSimpleError from None
 
 
+#: The number of no line.
 _NONE = -1
 
 

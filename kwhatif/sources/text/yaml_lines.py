@@ -35,33 +35,9 @@ class FieldNode:
 def line_tree(text: bytes) -> FieldNode:
     """Every field of the document; `text` must be valid. What an alias stands for has no lines of its own."""
     root = FieldNode(0)
-    stack: list[tuple[FieldNode, bool]] = []
-    event: Any
-    for event in events(text):
-        if isinstance(event, yaml.CollectionEndEvent):
-            stack.pop()
-            continue
-        if not isinstance(event, yaml.NodeEvent):
-            continue
-        line = event.start_mark.line  # type: ignore[union-attr]
-        parent, is_map = stack[-1] if stack else (root, False)
-        if is_map and parent.key is None:
-            parent.key, parent.key_line = getattr(event, "value", ""), line
-            continue
-        node = parent.add(line)
-        if isinstance(event, yaml.CollectionStartEvent):
-            stack.append((node, isinstance(event, yaml.MappingStartEvent)))
+    for _ in _grow(root, text):
+        pass  # of two equal keys the last one stands in the tree
     return root.children.get(0, root)
-
-
-class _Map:
-    """An open map: the keys so far, and whether a key comes next."""
-
-    __slots__ = ("key_next", "keys")
-
-    def __init__(self) -> None:
-        self.keys: set[str] = set()
-        self.key_next = True
 
 
 def repeated_keys(text: bytes) -> Iterator[tuple[int, str]]:
@@ -69,20 +45,26 @@ def repeated_keys(text: bytes) -> Iterator[tuple[int, str]]:
 
     kubectl lets the last one win; kube-scheduler does not start.
     """
-    stack: list[_Map | None] = []  # None is a list
+    return _grow(FieldNode(0), text)
+
+
+def _grow(root: FieldNode, text: bytes) -> Iterator[tuple[int, str]]:
+    """Put the fields of the documents below the root; yields the keys that their map has already."""
+    stack: list[tuple[FieldNode, bool]] = []  # open maps and lists, and which of them are maps
     event: Any
     for event in events(text):
         if isinstance(event, yaml.CollectionEndEvent):
             stack.pop()
+            continue
         if not isinstance(event, yaml.NodeEvent):
             continue
-        parent = stack[-1] if stack else None
-        if parent is not None:
-            if parent.key_next and isinstance(event, yaml.ScalarEvent):
-                if event.value in parent.keys:
-                    line: int = event.start_mark.line  # type: ignore[union-attr] # the parser always knows it
-                    yield line + 1, event.value
-                parent.keys.add(event.value)
-            parent.key_next = not parent.key_next
+        line: int = event.start_mark.line  # type: ignore[union-attr] # the parser always knows it
+        parent, is_map = stack[-1] if stack else (root, False)
+        if is_map and parent.key is None:
+            if isinstance(event, yaml.ScalarEvent) and event.value in parent.children:
+                yield line + 1, event.value
+            parent.key, parent.key_line = getattr(event, "value", ""), line
+            continue
+        node = parent.add(line)
         if isinstance(event, yaml.CollectionStartEvent):
-            stack.append(_Map() if isinstance(event, yaml.MappingStartEvent) else None)
+            stack.append((node, isinstance(event, yaml.MappingStartEvent)))

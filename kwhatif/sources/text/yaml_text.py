@@ -18,9 +18,11 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 #: Kubernetes objects are a dozen levels deep, schemas of custom resources a few dozen.
 MAX_DEPTH = 400
+#: As much text as aliases may make of a document: more than any manifest holds, and it fits into the memory.
 _MAX_ALIASED_CHARS = 64 << 20
 #: So many repeated keys are named.
 _MAX_REPEATS = 1000
+#: With so few nodes nearly all may come from aliases, with so many only a tenth (`allowedAliasRatio` in Go's yaml).
 _FEW_NODES = 400_000
 _MANY_NODES = 4_000_000
 
@@ -62,7 +64,9 @@ def load(text: bytes) -> Any:
 
 
 def load_with_repeats(text: bytes) -> tuple[Any, tuple[FieldPath, ...]]:
-    """The same, and the paths of the keys that their map has already; what `<<` brings in does not count.
+    """The value of the one document in `text`, and the paths of the keys that their map has already.
+
+    What `<<` brings in does not count as a key.
 
     Raises:
         YAMLProblem: as `load`.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kwhatif.edits.edit import DeleteObjects, Reference, Scale
+from kwhatif.edits.edit import DeleteObjects, Scale
+from kwhatif.edits.words import object_references, reference
 from kwhatif.framework.evidence import (
     DeviceShortage,
     Evidence,
@@ -19,15 +20,16 @@ from kwhatif.framework.evidence import (
 from kwhatif.matching.requests import PODS
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.job import Job
-from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import SCALABLE, Scalable
 from kwhatif.preemption.budgets import Budgets
+from kwhatif.report.advise import AdviceKind
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.whatif.advise.change import COSTS, AdvisedChange, Amount
+from kwhatif.whatif.advise.change import AdvisedChange, Amount, in_cluster
+from kwhatif.whatif.deciding.nearest_miss import lack
 
 #: What the edit `scale` can make smaller.
 Resizable = Scalable | Job
@@ -75,9 +77,7 @@ def _may_go(pod: Pod) -> bool:
 def least_important(pods: Iterable[PodInfo], pod: PodInfo, evidence: Evidence | None, state: State) -> list[PodInfo]:
     """In the order in which one would let them go: dying ones, less important ones, those that free just enough."""
     budgets = Budgets(state.cluster)
-    lack = 0
-    if isinstance(evidence, InsufficientResource):
-        lack = evidence.requested - (evidence.allocatable - evidence.used)
+    short = lack(evidence)
 
     def rank(other: PodInfo) -> tuple[object, ...]:
         frees = _frees(other, evidence)
@@ -85,10 +85,10 @@ def least_important(pods: Iterable[PodInfo], pod: PodInfo, evidence: Evidence | 
         return (
             not other.terminating,
             other.priority >= pod.priority and other.namespace == _SYSTEM,
-            bool(lack) and frees < lack,
+            bool(short) and frees < short,
             bool(split.violating),
             other.priority,
-            frees if frees >= lack else -frees,
+            frees if frees >= short else -frees,
             other.key,
         )
 
@@ -97,9 +97,7 @@ def least_important(pods: Iterable[PodInfo], pod: PodInfo, evidence: Evidence | 
 
 def may_be_enough(pod: PodInfo, evidence: Evidence | None) -> bool:
     """Whether the pod alone may be why the evidence holds: it has as much of a resource as is short."""
-    if not isinstance(evidence, InsufficientResource):
-        return True
-    return _frees(pod, evidence) >= evidence.requested - (evidence.allocatable - evidence.used)
+    return not isinstance(evidence, InsufficientResource) or _frees(pod, evidence) >= lack(evidence)
 
 
 def _frees(pod: PodInfo, evidence: Evidence | None) -> int:
@@ -131,16 +129,14 @@ def scale_down(workload: Resizable, by: int = 1) -> AdvisedChange:
     """So many pods less."""
     kind, key, now = type(workload).__name__, key_of(workload), replicas_of(workload)
     name, count = f"{kind.lower()}/{key}", now - by
-    reference = Reference(name, RESOURCES[type(workload)], workload.metadata.name, workload.metadata.namespace)
-    return AdvisedChange(
-        kind="scale-down",
-        by="cluster",
-        target=f"{kind} {key}",
+    return in_cluster(
+        "scale-down",
+        f"{kind} {key}",
+        Scale(text=f"scale {name}={count}", targets=((reference(name), count),)),
+        extra=10 * by + 30 * (not count) + _extra(workload.metadata.namespace),
         before=str(now),
         after=str(count),
         count=by,
-        cost=COSTS["scale-down"] + 10 * by + 30 * (not count) + _extra(workload.metadata.namespace),
-        edits=(Scale(text=f"scale {name}={count}", targets=((reference, count),)),),
         amount=Amount(by, now, 1, lambda more: scale_down(workload, more)),
     )
 
@@ -148,7 +144,9 @@ def scale_down(workload: Resizable, by: int = 1) -> AdvisedChange:
 def delete_pods(pods: Sequence[Pod], preemptor: PodInfo, *, moved_to: str = "") -> AdvisedChange:
     """Without these pods, by their end, by hand, or to a place where their controllers' new ones go."""
     keys = sorted(map(key_of, pods))
-    kind = "wait" if all(pod.metadata.deletion_timestamp for pod in pods) else "move-pod" if moved_to else "delete-pod"
+    kind: AdviceKind = "move-pod" if moved_to else "delete-pod"
+    if all(pod.metadata.deletion_timestamp for pod in pods):
+        kind = "wait"
 
     def less() -> Iterator[AdvisedChange]:
         for pod in pods:
@@ -156,14 +154,13 @@ def delete_pods(pods: Sequence[Pod], preemptor: PodInfo, *, moved_to: str = "") 
 
     above = any((pod.spec.priority or 0) >= preemptor.priority for pod in pods)
     extra = 0 if kind == "wait" else sum(_extra(pod.metadata.namespace) for pod in pods) + 20 * above
-    return AdvisedChange(
-        kind=kind,  # type: ignore[arg-type] # one of these three
-        by="waiting" if kind == "wait" else "cluster",
-        target=", ".join(keys),
+    return in_cluster(
+        kind,
+        ", ".join(keys),
+        _deletion(keys),
+        extra=10 * (len(keys) - 1) + extra,
         after=moved_to,
         count=len(keys),
-        cost=COSTS[kind] + 10 * (len(keys) - 1) + extra,  # type: ignore[index]
-        edits=(_deletion(keys),),
         less=less if len(pods) > 1 else None,
     )
 
@@ -181,21 +178,12 @@ def _is_of(job: Job, pod: Pod) -> bool:
 def job_done(job: Job, pods: Sequence[Pod]) -> AdvisedChange:
     """Once the Job is complete, and these pods of it have ended."""
     keys = sorted(map(key_of, pods))
-    return AdvisedChange(
-        kind="job-done",
-        by="waiting",
-        target=f"Job {key_of(job)}",
-        count=len(keys),
-        cost=COSTS["job-done"],
-        edits=(_deletion(keys),),
-    )
+    return in_cluster("job-done", f"Job {key_of(job)}", _deletion(keys), count=len(keys))
 
 
 def _deletion(keys: Sequence[str]) -> DeleteObjects:
-    references = tuple(
-        Reference(f"pod/{key}", RESOURCES[Pod], key.partition("/")[2], key.partition("/")[0]) for key in keys
-    )
-    return DeleteObjects(text=f"delete {' '.join(f'pod/{key}' for key in keys)}", objects=references)
+    names = [f"pod/{key}" for key in keys]
+    return DeleteObjects(text=f"delete {' '.join(names)}", objects=object_references(names))
 
 
 def _extra(namespace: str) -> int:

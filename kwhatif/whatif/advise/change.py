@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from kwhatif.edits.edit import Edit
-from kwhatif.report.advise import AdviceKind, Advised
+from kwhatif.report.advise import AdviceBy, AdviceKind, Advised
 
 #: The spec of a pod as plain data, in the API's names.
 Spec = dict[str, Any]
@@ -56,6 +56,9 @@ COSTS: dict[AdviceKind, int] = {
 }
 
 
+_WAITING: frozenset[AdviceKind] = frozenset({"wait", "job-done", "node-ready", "claim-bound"})
+
+
 class Amount(NamedTuple):
     """How much of a change there is: it is made larger until it helps, and smaller while it still does."""
 
@@ -86,11 +89,30 @@ class AdvisedChange(Advised, kw_only=True, eq=False):
         return self.kind, self.target, self.about, self.before, self.after
 
 
-def in_spec(kind: AdviceKind, revise: Revise, about: str = "", before: str = "", after: str = "") -> AdvisedChange:
-    """A change of the manifest."""
-    return AdvisedChange(
-        kind=kind, by="manifest", about=about, before=before, after=after, cost=COSTS[kind], revise=revise
-    )
+def in_spec(kind: AdviceKind, revise: Revise, *, extra: int = 0, **fields: Any) -> AdvisedChange:
+    """A change of the manifest.
+
+    Args:
+        kind: of the change.
+        revise: makes it.
+        extra: what it costs more than others of its kind.
+        fields: what else is known of it.
+    """
+    return AdvisedChange(kind=kind, by="manifest", cost=COSTS[kind] + extra, revise=revise, **fields)
+
+
+def in_cluster(kind: AdviceKind, target: str, *edits: Edit, extra: int = 0, **fields: Any) -> AdvisedChange:
+    """A change of the cluster, or what to wait for: then the edits make what will have come.
+
+    Args:
+        kind: of the change.
+        target: what is changed.
+        edits: what changes it.
+        extra: what it costs more than others of its kind.
+        fields: what else is known of it.
+    """
+    by: AdviceBy = "waiting" if kind in _WAITING else "cluster"
+    return AdvisedChange(kind=kind, by=by, target=target, cost=COSTS[kind] + extra, edits=edits, **fields)
 
 
 def prune(spec: Spec, kind: str) -> None:

@@ -8,11 +8,11 @@ from typing import Literal
 
 import msgspec
 
-from kwhatif.edits.edit import Apply, Patch, Reference
+from kwhatif.edits.edit import Apply, Patch
+from kwhatif.edits.words import reference
 from kwhatif.matching.names import nearest
 from kwhatif.matching.volumes import BIND_COMPLETED, claim_class, is_fully_bound
 from kwhatif.model.cluster import key_of
-from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import AnnotatedMeta, Model
 from kwhatif.model.pod import Pod
 from kwhatif.model.quantity import parse_quantity
@@ -26,7 +26,7 @@ from kwhatif.model.storage import (
     StorageRequirements,
 )
 from kwhatif.state.state import State
-from kwhatif.whatif.advise.change import COSTS, AdvisedChange
+from kwhatif.whatif.advise.change import AdvisedChange, in_cluster, in_spec
 
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
@@ -67,30 +67,22 @@ def _bound(claim: PersistentVolumeClaim, state: State) -> Iterator[AdvisedChange
     for volume in sorted(free, key=lambda each: (parse_quantity(each.spec.capacity["storage"]), each.metadata.name))[
         :1
     ]:
-        yield AdvisedChange(
-            kind="bind-claim",
-            by="cluster",
-            target=key_of(claim),
-            after=volume.metadata.name,
-            cost=COSTS["bind-claim"],
-            edits=(_binding(claim, volume.metadata.name),),
-        )
+        name = volume.metadata.name
+        yield in_cluster("bind-claim", key_of(claim), _binding(claim, name), after=name)
     storage_class = state.cluster.get(StorageClass, claim_class(claim))
     if storage_class is not None and storage_class.provisioner not in ("", _NO_PROVISIONER):
         yield _provisioned(claim, storage_class)
 
 
 def _binding(claim: PersistentVolumeClaim, volume: str) -> Patch:
-    key, meta = key_of(claim), claim.metadata
     merge = {
         "metadata": {"annotations": {BIND_COMPLETED: "yes"}},
         "spec": {"volumeName": volume},
         "status": {"phase": "Bound"},
     }
-    name = f"persistentvolumeclaim/{key}"
+    name = f"persistentvolumeclaim/{key_of(claim)}"
     text = f"patch {name} '{json.dumps(merge, separators=(',', ':'))}'"
-    reference = Reference(name, RESOURCES[PersistentVolumeClaim], meta.name, meta.namespace)
-    return Patch(text=text, object=reference, merge=merge)
+    return Patch(text=text, object=reference(name), merge=merge)
 
 
 def _provisioned(claim: PersistentVolumeClaim, storage_class: StorageClass) -> AdvisedChange:
@@ -107,17 +99,13 @@ def _provisioned(claim: PersistentVolumeClaim, storage_class: StorageClass) -> A
     )
     patch = _binding(claim, name)
     data = {"apiVersion": "v1"} | msgspec.to_builtins(volume)
-    return AdvisedChange(
-        kind="claim-bound",
-        by="waiting",
-        target=key_of(claim),
+    return in_cluster(
+        "claim-bound",
+        key_of(claim),
+        Apply(text=f"apply PersistentVolume/{name}", objects=(volume,)),
+        patch,
         about=storage_class.provisioner,
-        cost=COSTS["claim-bound"],
-        edits=(Apply(text=f"apply PersistentVolume/{name}", objects=(volume,)), patch),
-        data=(
-            {"apply": [data]},
-            {"patch": {"object": patch.object.text, "merge": dict(patch.merge)}},
-        ),
+        data=({"apply": [data]}, {"patch": {"object": patch.object.text, "merge": dict(patch.merge)}}),
     )
 
 
@@ -129,15 +117,7 @@ def _other_claim(before: str, after: str) -> AdvisedChange:
             if source and source.get("claimName") == before:
                 source["claimName"] = after
 
-    return AdvisedChange(
-        kind="other-name",
-        by="manifest",
-        about="PersistentVolumeClaim",
-        before=before,
-        after=after,
-        cost=COSTS["other-name"],
-        revise=revise,
-    )
+    return in_spec("other-name", revise, about="PersistentVolumeClaim", before=before, after=after)
 
 
 def _new_claim(namespace: str, name: str, state: State) -> AdvisedChange:
@@ -165,12 +145,5 @@ def created(kind: Literal["create-claim", "create-namespace"], obj: Model, targe
     """An object that is not there yet."""
     data = {"apiVersion": version} | msgspec.to_builtins(obj)
     name = type(obj).__name__
-    return AdvisedChange(
-        kind=kind,
-        by="cluster",
-        target=target,
-        about=name,
-        cost=COSTS[kind],
-        edits=(Apply(text=f"apply {name}/{target}", objects=(obj,)),),
-        data=({"apply": [data]},),
-    )
+    edit = Apply(text=f"apply {name}/{target}", objects=(obj,))
+    return in_cluster(kind, target, edit, about=name, data=({"apply": [data]},))

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kwhatif.edits.edit import AddNodes, Label, Reference, TaintNodes, TaintRemoval, Uncordon
+from kwhatif.edits.edit import AddNodes, Label, TaintNodes, TaintRemoval, Uncordon
+from kwhatif.edits.words import reference
 from kwhatif.framework.evidence import (
     CordonedNode,
     Evidence,
     MissingTopologyLabel,
     UnmatchedSelector,
     UntoleratedTaint,
+    taint_text,
 )
 from kwhatif.matching.tolerations import UNSCHEDULABLE_TAINT
-from kwhatif.model.kinds import RESOURCES
-from kwhatif.model.node import Node
 from kwhatif.state.node_info import NodeInfo
-from kwhatif.whatif.advise.change import COSTS, AdvisedChange, Amount
+from kwhatif.whatif.advise.change import AdvisedChange, Amount, in_cluster
 from kwhatif.whatif.advise.manifest import STATE_OF_NODE, precious
 
 #: Labels that say what a node is: nobody sets those to get a pod there.
@@ -30,13 +30,7 @@ def on_node(evidence: Evidence | None, node: NodeInfo) -> Iterator[AdvisedChange
     """What the node could be, so that this no longer keeps the pod away from it."""
     match evidence:
         case CordonedNode():
-            yield AdvisedChange(
-                kind="uncordon",
-                by="cluster",
-                target=node.name,
-                cost=COSTS["uncordon"],
-                edits=(Uncordon(text=f"uncordon {node.name}", nodes=(node.name,)),),
-            )
+            yield in_cluster("uncordon", node.name, Uncordon(text=f"uncordon {node.name}", nodes=(node.name,)))
         case UntoleratedTaint() if evidence.key != UNSCHEDULABLE_TAINT.key:
             yield _untaint(evidence, node.name)
         case UnmatchedSelector():
@@ -48,16 +42,10 @@ def on_node(evidence: Evidence | None, node: NodeInfo) -> Iterator[AdvisedChange
 def _untaint(taint: UntoleratedTaint, node: str) -> AdvisedChange:
     """Without the taint; if it says that the node is in trouble, that is for the node to get over."""
     text = f"taint {node} {taint.key}:{taint.effect}-"
-    in_trouble = taint.key.startswith(STATE_OF_NODE)
-    value = f"={taint.value}" if taint.value else ""
-    return AdvisedChange(
-        kind="node-ready" if in_trouble else "untaint",
-        by="waiting" if in_trouble else "cluster",
-        target=node,
-        about=f"{taint.key}{value}:{taint.effect}",
-        cost=COSTS["node-ready"] if in_trouble else COSTS["untaint"] + precious(taint),
-        edits=(TaintNodes(text=text, nodes=(node,), removed=(TaintRemoval(taint.key, None, taint.effect),)),),
-    )
+    edit = TaintNodes(text=text, nodes=(node,), removed=(TaintRemoval(taint.key, None, taint.effect),))
+    if taint.key.startswith(STATE_OF_NODE):
+        return in_cluster("node-ready", node, edit, about=taint_text(taint))
+    return in_cluster("untaint", node, edit, about=taint_text(taint), extra=precious(taint))
 
 
 def _labelled(evidence: UnmatchedSelector, node: NodeInfo) -> Iterator[AdvisedChange]:
@@ -67,25 +55,12 @@ def _labelled(evidence: UnmatchedSelector, node: NodeInfo) -> Iterator[AdvisedCh
     if len(pairs) != len(evidence.terms) or not wrong or any(map(_OWN_LABELS.search, wrong)):
         return
     said = " ".join(f"{key}={value}" for key, value in wrong.items())
-    reference = Reference(f"node/{node.name}", RESOURCES[Node], node.name)
-    yield AdvisedChange(
-        kind="label-node",
-        by="cluster",
-        target=node.name,
-        about=said,
-        cost=COSTS["label-node"],
-        edits=(Label(text=f"label node/{node.name} {said}", objects=(reference,), added=wrong),),
-    )
+    edit = Label(text=f"label node/{node.name} {said}", objects=(reference(f"node/{node.name}"),), added=wrong)
+    yield in_cluster("label-node", node.name, edit, about=said)
 
 
 def add_nodes(like: str, count: int = 1) -> AdvisedChange:
     """More nodes like one that is there."""
-    return AdvisedChange(
-        kind="add-nodes",
-        by="cluster",
-        target=like,
-        count=count,
-        cost=COSTS["add-nodes"] + 10 * (count - 1),
-        edits=(AddNodes(text=f"add {count} node{'s' * (count != 1)} like {like}", count=count, like=like),),
-        amount=Amount(count, _MOST_NODES, 1, lambda more: add_nodes(like, more)),
-    )
+    edit = AddNodes(text=f"add {count} node{'s' * (count != 1)} like {like}", count=count, like=like)
+    amount = Amount(count, _MOST_NODES, 1, lambda more: add_nodes(like, more))
+    return in_cluster("add-nodes", like, edit, extra=10 * (count - 1), count=count, amount=amount)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from msgspec.structs import replace
-
 from kwhatif.framework.evidence import (
     Evidence,
     InsufficientResource,
@@ -18,6 +16,7 @@ from kwhatif.framework.evidence import (
     UnmatchedSelector,
     UntoleratedTaint,
     WrongNode,
+    taint_text,
 )
 from kwhatif.matching.requests import PODS
 from kwhatif.model.pod import Pod
@@ -116,9 +115,7 @@ def _tolerate(taint: UntoleratedTaint) -> AdvisedChange:
     def revise(spec: Spec) -> None:
         spec.setdefault("tolerations", []).append(entry)
 
-    value = f"={taint.value}" if taint.value else ""
-    change = in_spec("tolerate", revise, about=f"{taint.key}{value}:{taint.effect}")
-    return replace(change, cost=change.cost + precious(taint))
+    return in_spec("tolerate", revise, about=taint_text(taint), extra=precious(taint))
 
 
 def precious(taint: UntoleratedTaint) -> int:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from msgspec.structs import replace
-
 from kwhatif.framework.evidence import PodAffinityUnmatched, PodAntiAffinityMatched, SpreadSkew
 from kwhatif.matching.affinity import AffinityTerm
 from kwhatif.matching.labels import SelectorError
@@ -80,8 +78,8 @@ def soft_terms(pod: Pod, objecting: Sequence[OwnTerm]) -> Iterator[AdvisedChange
     if places:
         name: AdviceKind = "soften-anti-affinity" if away else "soften-pod-affinity"
         keys, selectors = ({each.topology_key: 0 for each in objecting}, {each.selector: 0 for each in objecting})
-        change = in_spec(name, revise, about=" and ".join(keys), before=" and ".join(selectors))
-        yield replace(change, cost=change.cost + _ANOTHER_TERM * (len(objecting) - 1), less=less)
+        extra = _ANOTHER_TERM * (len(objecting) - 1)
+        yield in_spec(name, revise, extra=extra, about=" and ".join(keys), before=" and ".join(selectors), less=less)
 
 
 def _is_about(term: PodAffinityTerm, pod: Pod, evidence: OwnTerm) -> bool:

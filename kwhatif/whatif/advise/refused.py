@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kwhatif.edits.edit import Assignment, Reference, SetFields
+from kwhatif.edits.edit import Assignment, SetFields
+from kwhatif.edits.words import reference
 from kwhatif.matching.requests import CPU
+from kwhatif.model.cluster import key_of
 from kwhatif.model.job import Job
-from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import ObjectMeta, controller_of
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.policy import ResourceQuota
@@ -17,7 +18,7 @@ from kwhatif.model.workload import Namespace
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.advise.blocking import Resizable, delete_pods, job_done, owner_of_pod, pods_of_job, scale_down
-from kwhatif.whatif.advise.change import COSTS, AdvisedChange
+from kwhatif.whatif.advise.change import AdvisedChange, in_cluster
 from kwhatif.whatif.advise.claims import created
 from kwhatif.whatif.advise.requests import request_less
 
@@ -77,29 +78,23 @@ def _fewer_in(namespace: str, pod: Pod, own: tuple[str, str], state: State) -> I
 
 
 def _of_quota(quota: ResourceQuota, exceeded: re.Match[str], requested: dict[str, int]) -> Iterator[AdvisedChange]:
-    key = f"{quota.metadata.namespace}/{quota.metadata.name}"
+    key = key_of(quota)
     asked, used, limited = (_amounts(exceeded[name]) for name in ("requested", "used", "limited"))
     hard = {name: used[name] + asked[name] for name in asked if used.get(name, 0) + asked[name] > limited.get(name, 0)}
     values = {name: _quantity(name, nanos) for name, nanos in hard.items()}
     said = " ".join(f"spec.hard[{name}]={value}" for name, value in values.items())
-    reference = Reference(
-        f"resourcequota/{key}", RESOURCES[ResourceQuota], quota.metadata.name, quota.metadata.namespace
+    edit = SetFields(
+        text=f"set resourcequota/{key} {said}",
+        object=reference(f"resourcequota/{key}"),
+        values=tuple(Assignment(("spec", "hard", name), value) for name, value in values.items()),
     )
-    yield AdvisedChange(
-        kind="raise-quota",
-        by="cluster",
-        target=key,
+    yield in_cluster(
+        "raise-quota",
+        key,
+        edit,
         about=", ".join(hard),
         before=", ".join(f"{name}={quota.spec.hard.get(name, '')}" for name in hard),
         after=", ".join(f"{name}={value}" for name, value in values.items()),
-        cost=COSTS["raise-quota"],
-        edits=(
-            SetFields(
-                text=f"set resourcequota/{key} {said}",
-                object=reference,
-                values=tuple(Assignment(("spec", "hard", name), value) for name, value in values.items()),
-            ),
-        ),
     )
     for name, needed in hard.items():
         resource = name.removeprefix("requests.")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
-from kwhatif.model.quantity import ceil_to_milli, milli_value, parse_quantity, value
-from kwhatif.whatif.advise.change import COSTS, AdvisedChange, Amount, Revise, Spec
+from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, units
+from kwhatif.model.quantity import ceil_to_milli, parse_quantity
+from kwhatif.whatif.advise.change import AdvisedChange, Amount, Revise, Spec, in_spec
 
 _KI, _MI = 1 << 10, 1 << 20
 
@@ -15,34 +15,32 @@ def request_less(resource: str, requested: int, cut: int) -> AdvisedChange:
     """Ask for `cut` less of a resource, of which the whole pod asks for `requested` (milli-cpu, bytes, units)."""
     left = requested - cut
     step = _MI if resource in (MEMORY, EPHEMERAL_STORAGE) and requested > 64 * _MI else 1
-    return AdvisedChange(
-        kind="request-less",
-        by="manifest",
+    return in_spec(
+        "request-less",
+        _limited_to(resource, left),
+        # A small cut costs little, to ask for next to nothing a lot.
+        extra=60 * cut // max(requested, 1),
         about=resource,
         before=text_of(resource, requested),
         after=text_of(resource, left),
-        # A small cut costs little, to ask for next to nothing a lot.
-        cost=COSTS["request-less"] + 60 * cut // max(requested, 1),
-        revise=_limited_to(resource, left),
         amount=Amount(cut, requested - 1, step, lambda more: request_less(resource, requested, more)),
     )
 
 
-def text_of(resource: str, units: int) -> str:
+def text_of(resource: str, amount: int) -> str:
     """The amount as a quantity, exactly: `300m`, `1536Mi`, `2`."""
     if resource == CPU:
-        return f"{units}m" if units % 1000 else str(units // 1000)
+        return f"{amount}m" if amount % 1000 else str(amount // 1000)
     if resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGEPAGES_PREFIX):
         for suffix, unit in (("Gi", 1 << 30), ("Mi", _MI), ("Ki", _KI)):
-            if units and units % unit == 0:
-                return f"{units // unit}{suffix}"
-    return str(units)
+            if amount and amount % unit == 0:
+                return f"{amount // unit}{suffix}"
+    return str(amount)
 
 
 def units_of(resource: str, text: Any) -> int:
     """A quantity in the scheduler's units, as `kwhatif.matching.requests` counts them."""
-    nanos = ceil_to_milli(parse_quantity(text))
-    return milli_value(nanos) if resource == CPU else value(nanos)
+    return units(resource, ceil_to_milli(parse_quantity(text)))
 
 
 def _limited_to(resource: str, most: int) -> Revise:
@@ -87,8 +85,8 @@ def _asked(resources: dict[str, Any], resource: str) -> int:
     return units_of(resource, requests.get(resource, limits.get(resource, 0)))
 
 
-def _set(resources: dict[str, Any], resource: str, units: int) -> None:
-    text = text_of(resource, units)
+def _set(resources: dict[str, Any], resource: str, amount: int) -> None:
+    text = text_of(resource, amount)
     resources.setdefault("requests", {})[resource] = text
     limits = resources.get("limits") or {}
     # Extended resources and huge pages cannot be overcommitted: request and limit are equal.

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kwhatif.admission.denied import Denied
 from kwhatif.admission.new_pod import stored_pod
+from kwhatif.admission.outcome import Denied
 from kwhatif.edits.resolve import NotResolved
 from kwhatif.framework.attempt import held_back
 from kwhatif.framework.cycle import Cycle, CycleError
@@ -83,7 +83,7 @@ class Trial:
         return [obstacle for verdict in verdicts for obstacle in _taken_apart(verdict)]
 
     def without(self, pods: Sequence[PodInfo]) -> Trial:
-        """The same without these pods."""
+        """The pod, and the cluster with these changes and without these pods."""
         self._scene.trials += 1
         state = self.state.fork()
         state.apply(*(Delete(Pod, pod.key) for pod in pods))

@@ -73,7 +73,7 @@ class Search:
         return Searched((), *(() if nearest is None else nearest[2:]))
 
     def _level(self, frontiers: dict[Target, list[tuple[AdvisedChange, ...]]]) -> list[Advice]:
-        """Those of the combinations that are enough; the others grow by one change."""
+        """The combinations of changes that are enough; the others grow by one change."""
         found: list[Advice] = []
         longer: dict[Target, list[tuple[AdvisedChange, ...]]] = {}
         fewest = min((len(each) for all_ in frontiers.values() for each in all_), default=0)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.denied import Denied
 from kwhatif.admission.load import fill_budgets
+from kwhatif.admission.outcome import Denied
 from kwhatif.admission.updated import updated
 from kwhatif.model.bystanders import CustomResource
 from kwhatif.model.caveat import Caveat

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from kwhatif.admission.changes import FieldChange
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.denied import Denied
 from kwhatif.admission.new_pod import admit_replicas, stored_pod
 from kwhatif.admission.new_workload import check_workload
+from kwhatif.admission.outcome import Denied
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.model.bystanders import CustomResource
 from kwhatif.model.caveat.workloads import ReplicasKept, UnknownController

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kwhatif.admission.denied import Denied
 from kwhatif.admission.new_claim import admit_claim, complete_claim
+from kwhatif.admission.outcome import Denied
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.volume_binder import binding_of
 from kwhatif.model.caveat import Caveat

@@ -8,9 +8,7 @@ from typing import NamedTuple
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.model.workload import (
-    WORKLOADS,
-)
+from kwhatif.model.workload import WORKLOADS
 from kwhatif.report.inputs import SourceRow
 from kwhatif.whatif.applying.applied import Applied
 from kwhatif.whatif.rows import owner_and_workload

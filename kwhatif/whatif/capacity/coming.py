@@ -20,6 +20,7 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.applying.applied import Applied
 from kwhatif.whatif.applying.candidates import PlannedPod, Planner
+from kwhatif.whatif.deciding.decide import stand_in
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.placing.queue import in_queue_order
 from kwhatif.whatif.placing.sleeping import asleep
@@ -50,12 +51,6 @@ def pods_without_end(applied: Applied, planner: Planner) -> Iterator[PlannedPod]
     new = replace(applied, anew=False)
     for group in more:
         yield from planner.admit(new, [group])
-
-
-def stand_in(applied: Applied) -> Pod:
-    """The name of an object of which there is no pod."""
-    meta = applied.object.metadata
-    return Pod(metadata=replace(Pod().metadata, name=meta.name or meta.generate_name, namespace=meta.namespace))
 
 
 class PendingToTry(NamedTuple):

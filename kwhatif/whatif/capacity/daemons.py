@@ -42,5 +42,5 @@ def with_daemons(notes: Iterable[str]) -> tuple[str, ...]:
 
 
 def changes_with_daemons(changes: Iterable[EditRow]) -> tuple[EditRow, ...]:
-    """The same of all edits."""
+    """The edits, with notes that do not leave out pods of DaemonSets."""
     return tuple(replace(change, notes=with_daemons(change.notes)) for change in changes)

@@ -22,10 +22,10 @@ from kwhatif.report.decision import Decision
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.applying.applied import Applied, apply_claims, apply_surroundings
 from kwhatif.whatif.applying.candidates import PlannedPod, Planner
-from kwhatif.whatif.capacity.coming import pods_without_end, stand_in, waiting
+from kwhatif.whatif.capacity.coming import pods_without_end, waiting
 from kwhatif.whatif.capacity.daemons import run_daemons
 from kwhatif.whatif.capacity.room import Shortage, requests_of, shortage
-from kwhatif.whatif.deciding.decide import denied, objections_of, refusal
+from kwhatif.whatif.deciding.decide import denied, objections_of, refusal, stand_in
 from kwhatif.whatif.deciding.nearest_miss import nearest_miss
 from kwhatif.whatif.deciding.short import in_full
 from kwhatif.whatif.loaded.session import Session
@@ -67,7 +67,7 @@ class _Next(NamedTuple):
 
 
 class Filling:
-    """See the module. The session stays as it is."""
+    """A fork of the session's cluster that is filled with sets of pods; the session stays as it is."""
 
     def __init__(
         self,

@@ -8,10 +8,11 @@ from typing import NamedTuple
 from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.evidence import Evidence, InsufficientResource
 from kwhatif.framework.status import Verdict
-from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, Resources
+from kwhatif.matching.requests import Resources
 from kwhatif.report.capacity import ReasonRow, TightestRow
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.whatif.deciding.nearest_miss import lack
 
 
 class Shortage(NamedTuple):
@@ -24,13 +25,7 @@ class Shortage(NamedTuple):
 
 def requests_of(resources: Resources) -> dict[str, int]:
     """What a pod asks for, by the resources' names; nothing of what it asks none of."""
-    amounts = {
-        CPU: resources.cpu,
-        MEMORY: resources.memory,
-        EPHEMERAL_STORAGE: resources.ephemeral,
-        **dict(resources.scalars),
-    }
-    return {name: amount for name, amount in amounts.items() if amount}
+    return {name: resources.of(name) for name in resources.asked}
 
 
 def shortage(result: Attempt, objections: Mapping[str, Sequence[Verdict]]) -> Shortage:
@@ -52,15 +47,8 @@ def _reasons(objections: Mapping[str, Sequence[Verdict]]) -> Iterator[ReasonRow]
             item = evidence[place] if paired else next(iter(evidence), None)
             found.setdefault((first.plugin, reason), []).append((name, item))
     for (plugin, reason), said in sorted(found.items(), key=lambda item: (-len(item[1]), item[0])):
-        node, item = min(said, key=lambda each: (_lack(each[1]), each[0]))
+        node, item = min(said, key=lambda each: (lack(each[1]), each[0]))
         yield ReasonRow(plugin=plugin, reason=reason, nodes=len(said), node=node, evidence=item)
-
-
-def _lack(evidence: Evidence | None) -> int:
-    """By how much a resource is short; 0 for everything that has no size."""
-    if isinstance(evidence, InsufficientResource):
-        return evidence.requested - (evidence.allocatable - evidence.used)
-    return 0
 
 
 # --- the tightest ------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.framework.scoring import Scores
 from kwhatif.framework.status import Code, Status, Verdict
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import Pod
+from kwhatif.model.pod import Pod, PodMeta
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.preemption.policy import EvictsByPolicy
 from kwhatif.report.decision import Decision
@@ -62,9 +62,13 @@ def denied(candidate: PlannedPod, cluster: Cluster) -> Decision:
 
 def refusal(applied: Applied, message: str, cluster: Cluster) -> Decision:
     """The API server does not take an object: it stands for its only pod."""
+    return replace(denied(PlannedPod(stand_in(applied), refusal=message), cluster), source=applied.source)
+
+
+def stand_in(applied: Applied) -> Pod:
+    """A pod that has nothing but the name of an object of which there is none."""
     meta = applied.object.metadata
-    pod = Pod(metadata=replace(Pod().metadata, name=meta.name or meta.generate_name, namespace=meta.namespace))
-    return replace(denied(PlannedPod(pod, refusal=message), cluster), source=applied.source)
+    return Pod(metadata=PodMeta(name=meta.name or meta.generate_name, namespace=meta.namespace))
 
 
 #: From the objections to each node, by its name, the nodes to show, and how many others each stands for.
@@ -78,7 +82,7 @@ def _all(objections: Mapping[str, tuple[Verdict, ...]]) -> Mapping[str, int]:
 def decision_of(result: Attempt, choose: Choose = _all, *, described: int | None = None) -> Decision:
     """The attempt as a row of the report; `choose` picks the nodes to show, of all that are out.
 
-    So many candidates for eviction are described, see `preemption_row`.
+    `described` is how many candidates for eviction are described, best first, and the chosen one; None: all.
 
     To be made before the snapshot changes: nodes are asked for all their objections.
     """

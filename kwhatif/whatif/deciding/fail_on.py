@@ -22,7 +22,7 @@ def _hangs(row: WorkloadRow) -> bool:
 
 
 def _is_unschedulable(report: Report) -> bool:
-    """Also where pods were only counted."""
+    """Whether a pod stays pending, also one that was only counted."""
     of_workloads = any(_hangs(row) or row.unschedulable for row in report.workloads)
     return of_workloads or any(map(_stays_pending, report.decisions))
 
@@ -40,7 +40,7 @@ def _lands(landing: Landing) -> Callable[[Report], bool]:
 
 
 def _sleeps_though_it_fits(row: QueuedPodRow) -> bool:
-    return row.after is not None and row.after.fate == "Asleep" and row.after.node is not None
+    return row.after is not None and row.after.sleeps_though_it_fits
 
 
 def _ends(words: Collection[str]) -> Callable[[Report], bool]:

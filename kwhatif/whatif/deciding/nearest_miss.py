@@ -19,7 +19,7 @@ from kwhatif.framework.evidence import (
     UntoleratedTaint,
 )
 from kwhatif.framework.status import Code, Verdict
-from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources
+from kwhatif.matching.requests import PODS, Resources
 from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, tolerated
 from kwhatif.report.nodes import MissRow, NearRow, ObstacleRow, TooLargeRow
 from kwhatif.state.node_info import NodeInfo
@@ -72,7 +72,7 @@ class _Group:
         self.names.append(name)
         for place, obstacle in enumerate(obstacles):
             best, node = self.closest[place]
-            if not node or (obstacle is not best and (_lack(obstacle), name) < (_lack(best), node)):
+            if not node or (obstacle is not best and (lack(obstacle.evidence), name) < (lack(best.evidence), node)):
                 self.closest[place] = obstacle, name
             if isinstance(obstacle.evidence, Elsewhere):
                 self.domains[place].add(obstacle.evidence.domain)
@@ -176,22 +176,12 @@ def _freed(cycle: Cycle, node: NodeInfo, obstacles: list[_Obstacle]) -> list[_Ob
 
 def _is_freed(obstacle: _Obstacle, lower: Sequence[Resources]) -> bool:
     evidence = obstacle.evidence
-    return isinstance(evidence, InsufficientResource) and _lack(obstacle) <= _sum(lower, evidence)
+    return isinstance(evidence, InsufficientResource) and lack(obstacle.evidence) <= _sum(lower, evidence)
 
 
 def _sum(requests: Sequence[Resources], evidence: InsufficientResource) -> int:
     name = evidence.resource
-    return len(requests) if name == PODS else sum(_amounts(amounts).get(name, 0) for amounts in requests)
-
-
-def _amounts(resources: Resources) -> dict[str, int]:
-    """The amounts by the resources' names."""
-    return {
-        CPU: resources.cpu,
-        MEMORY: resources.memory,
-        EPHEMERAL_STORAGE: resources.ephemeral,
-        **dict(resources.scalars),
-    }
+    return len(requests) if name == PODS else sum(amounts.of(name) for amounts in requests)
 
 
 def _requirements(evidence: UnmatchedSelector) -> Iterator[UnmatchedSelector]:
@@ -213,9 +203,8 @@ def _taints(cycle: Cycle, node: NodeInfo, *, without_cordon: bool) -> Iterator[U
             yield UntoleratedTaint(taint.key, taint.value, taint.effect)
 
 
-def _lack(obstacle: _Obstacle) -> int:
+def lack(evidence: Evidence | None) -> int:
     """By how much a resource is short; 0 for everything that has no size."""
-    evidence = obstacle.evidence
     if isinstance(evidence, InsufficientResource):
         return evidence.requested - (evidence.allocatable - evidence.used)
     return 0
@@ -223,10 +212,8 @@ def _lack(obstacle: _Obstacle) -> int:
 
 def _too_large(cycle: Cycle) -> Iterator[TooLargeRow]:
     """Resources of which no node has as much, however empty it is; one that no node has at all is an unknown name."""
-    largest: dict[str, int] = {}
-    for allocatable in {node.allocatable for node in cycle.snapshot.nodes}:
-        for name, amount in _amounts(allocatable).items():
-            largest[name] = max(largest.get(name, 0), amount)
-    for name, requested in _amounts(cycle.pod.resources.requested).items():
-        if 0 < largest.get(name, 0) < requested:
-            yield TooLargeRow(resource=name, requested=requested, largest=largest[name])
+    kinds, requested = {node.allocatable for node in cycle.snapshot.nodes}, cycle.pod.resources.requested
+    for name in requested.asked:
+        largest = max((allocatable.of(name) for allocatable in kinds), default=0)
+        if 0 < largest < requested.of(name):
+            yield TooLargeRow(resource=name, requested=requested.of(name), largest=largest)

@@ -28,7 +28,7 @@ class Alone:
         caveats: dict[Caveat, None],
         described: int | None = None,
     ) -> None:
-        """`described`: see `decision_of`."""
+        """`described`: how many candidates for eviction a decision describes, best first; None: all."""
         self._profiles = profiles
         self._snapshot = snapshot
         self._caveats = caveats

@@ -24,7 +24,7 @@ from kwhatif.whatif.placing.burst import Burst
 from kwhatif.whatif.placing.placer import Describe
 from kwhatif.whatif.placing.queue import Explain, Planned
 from kwhatif.whatif.placing.taken_room import took_room
-from kwhatif.whatif.rows import decision_about
+from kwhatif.whatif.rows import decision_about, with_chosen
 
 
 class Attempts:
@@ -144,10 +144,4 @@ class Attempts:
 
 def _with_victims(decision: Decision, keep: Callable[[VictimRow], bool], *others: VictimRow) -> Decision:
     """The decision with these victims of the chosen candidate, after others that went before."""
-    preemption = decision.preemption
-    chosen = preemption.chosen if preemption is not None else None
-    if preemption is None or chosen is None:
-        return decision
-    changed = replace(chosen, victims=(*others, *filter(keep, chosen.victims)))
-    candidates = tuple(changed if each is chosen else each for each in preemption.candidates)
-    return replace(decision, preemption=replace(preemption, candidates=candidates))
+    return with_chosen(decision, lambda row: replace(row, victims=(*others, *filter(keep, row.victims))))

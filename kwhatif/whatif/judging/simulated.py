@@ -12,8 +12,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from kwhatif.admission.denied import Denied
-from kwhatif.admission.outcome import Admitted
+from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.batch import ScheduleResult
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.model.caveat import Caveat

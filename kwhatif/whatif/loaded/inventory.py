@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-import msgspec
-
-from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, units
 from kwhatif.model.caveat import Caveat, merged
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import FrozenMeta
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
-from kwhatif.model.quantity import milli_value, parse_quantity, value
+from kwhatif.model.quantity import parse_quantity
 from kwhatif.model.saved import SavedSnapshot
-from kwhatif.report import API_VERSION
+from kwhatif.report.row import Document, Row
 from kwhatif.whatif.loaded.completeness import gaps, has_read_classes
 
 _FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 
 
-class _Row(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rename="camel", gc=False):
-    """Base of all parts of an inventory."""
-
-
-class SavedRow(_Row, kw_only=True):
+class SavedRow(Row, kw_only=True):
     """What a saved snapshot says of itself."""
 
     taken_at: str
@@ -35,7 +27,7 @@ class SavedRow(_Row, kw_only=True):
     anonymized: bool = False
 
 
-class NodeShapeRow(_Row):
+class NodeShapeRow(Row):
     """Nodes that have the same to offer: milli-CPU, bytes, and units of everything else."""
 
     nodes: int
@@ -43,7 +35,7 @@ class NodeShapeRow(_Row):
     allocatable: dict[str, int]
 
 
-class PriorityRow(_Row):
+class PriorityRow(Row):
     """Pods of one priority class ("" for none) that are not finished."""
 
     priority_class: str
@@ -52,7 +44,7 @@ class PriorityRow(_Row):
     pending: int
 
 
-class PendingPodRow(_Row, kw_only=True):
+class PendingPodRow(Row, kw_only=True):
     """A pod that waits for a node."""
 
     pod: str
@@ -61,10 +53,9 @@ class PendingPodRow(_Row, kw_only=True):
     gated: bool = False
 
 
-class Inventory(_Row, kw_only=True, tag_field="kind", tag="Inventory"):
+class Inventory(Document, kw_only=True, tag_field="kind", tag="Inventory"):
     """The answer of `kwhatif snapshot info`."""
 
-    api_version: str = API_VERSION
     sources: tuple[str, ...]
     saved: tuple[SavedRow, ...] = ()
     #: Kind -> number of objects.
@@ -120,12 +111,13 @@ def _kinds(cluster: Cluster) -> dict[str, int]:
     return counts
 
 
-def _shapes(nodes: Any) -> tuple[NodeShapeRow, ...]:
+def _shapes(nodes: Iterable[Node]) -> tuple[NodeShapeRow, ...]:
     """By number of nodes, the most first."""
     totals: Counter[tuple[tuple[str, int], ...]] = Counter()
     cordoned: Counter[tuple[tuple[str, int], ...]] = Counter()
     for node in nodes:
-        amounts = {name: _amount(name, text) for name, text in (node.status.allocatable or {}).items()}
+        allocatable = node.status.allocatable or {}
+        amounts = {name: units(name, parse_quantity(text)) for name, text in allocatable.items()}
         rest = sorted(amounts.keys() - {*_FIRST})
         shape = tuple((name, amounts[name]) for name in (*_FIRST, *rest) if amounts.get(name))
         totals[shape] += 1
@@ -134,11 +126,6 @@ def _shapes(nodes: Any) -> tuple[NodeShapeRow, ...]:
         NodeShapeRow(nodes=count, unschedulable=cordoned[shape], allocatable=dict(shape))
         for shape, count in sorted(totals.items(), key=lambda item: (-item[1], item[0]))
     )
-
-
-def _amount(resource: str, text: Any) -> int:
-    nanos = parse_quantity(text)
-    return milli_value(nanos) if resource == CPU else value(nanos)
 
 
 def _priorities(pods: Sequence[Pod]) -> tuple[PriorityRow, ...]:

@@ -77,7 +77,8 @@ class Session:
         self.caveats = tuple(caveats)
         #: How long ago the cluster was read, in seconds, when this session was made; None: not known.
         self.age = age
-        self._taken_at = taken_at
+        #: When the dump was taken; None of a live cluster, and where a dump does not show it.
+        self.taken_at = taken_at
         self._sources = tuple(sources)
         #: The edits that were made, and the session as it was without them.
         self.changes: tuple[EditRow, ...] = ()
@@ -99,7 +100,7 @@ class Session:
         return other
 
     def for_release(self, release: Release) -> Session:
-        """The same cluster and the same configuration, with the scheduler of another release.
+        """A session of this cluster and this configuration, with the scheduler of another release.
 
         Raises:
             InputError: that release refuses the configuration.
@@ -114,18 +115,13 @@ class Session:
         other.unedited = None
         return other
 
-    @property
-    def taken_at(self) -> str | None:
-        """When the dump was taken; None of a live cluster, and where a dump does not show it."""
-        return self._taken_at
-
     def stale(self, limit: int | None = None) -> Iterator[Caveat]:
         """That the cluster was read longer ago than `limit`, in seconds (None: an hour), or nobody knows when."""
-        if self.age is None or self._taken_at is None:
+        if self.age is None or self.taken_at is None:
             if self.age is None and limit is not None:
                 yield UndatedSnapshot()
         elif self.age > (HOUR if limit is None else limit):
-            yield StaleSnapshot(taken_at=self._taken_at, age=self.age)
+            yield StaleSnapshot(taken_at=self.taken_at, age=self.age)
 
     def left_out(self, cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[Caveat]:
         """What the decisions depend on and this session does not know; `cluster` has what manifests bring."""
@@ -145,7 +141,7 @@ class Session:
                 pod_disruption_budgets=(
                     None if "PodDisruptionBudget" in self.cluster.unread else len(self.cluster.all(PodDisruptionBudget))
                 ),
-                taken_at=self._taken_at,
+                taken_at=self.taken_at,
             ),
             changes=self.changes,
             caveat_details=merged(caveats),

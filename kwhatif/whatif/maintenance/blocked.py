@@ -19,7 +19,7 @@ from kwhatif.simulation.engine import Engine
 
 
 def blocked_pods(drain: KubectlDrain, engine: Engine, before: Cluster) -> Iterator[BlockedRow]:
-    """Those of the drain's nodes, once everything has settled; `before`: the cluster as it was."""
+    """The pods that are left on the drain's nodes once everything has settled; `before`: the cluster as it was."""
     found: set[str] = set()
     for row in _still_there(drain, engine, before):
         found.add(row.pod)

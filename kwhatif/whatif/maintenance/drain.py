@@ -10,7 +10,7 @@ from math import ceil
 from msgspec.structs import replace
 
 from kwhatif.controllers.drain import KubectlDrain
-from kwhatif.controllers.drain_filters import DrainOptions, joined
+from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.errors import InputError
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod, is_terminal
@@ -26,7 +26,7 @@ from kwhatif.whatif.maintenance.remedies import Remedy, remedies
 from kwhatif.whatif.story.failed import failed
 from kwhatif.whatif.story.played import Played, SettledCluster, worst_failed
 from kwhatif.whatif.story.refused import refused
-from kwhatif.whatif.story.rows import story_of
+from kwhatif.whatif.story.rows import command_row, story_of
 
 #: For so many kinds of blocked pods at most a remedy is looked for: each takes a simulation or a few.
 _MOST_PROVEN = 8
@@ -82,15 +82,7 @@ class Drained(Played):
     @property
     def command(self) -> CommandRow:
         """The command, and what it prints."""
-        end = self.engine.evictors.ended.get(self.drain.name, self.engine.clock.now)
-        errors = [error for failed in self.drain.failures.values() for error in failed]
-        return CommandRow(
-            command=f"drain {' '.join(self.drain.nodes)}",
-            ok=self.drain.ok if self.drain.done else None,
-            seconds=round(end - self.base.start, 3),
-            why=joined(errors) if errors else "",
-            output=tuple(self.drain.log.output),
-        )
+        return command_row(self.drain, self.engine, self.base.start)
 
     def _worst(self) -> WorstRow | None:
         drain = self.drain

@@ -32,16 +32,16 @@ class _NoFiles:
     """A reader for edits that are made here: they name neither files nor fields that there are not."""
 
     def objects(self, given: str | Mapping[str, Any]) -> Sequence[Any]:
-        """See `edits.verbs.Reader`."""
+        """No remedy applies a manifest."""
         raise AssertionError(f"no remedy reads {given}")
 
     def field(self, resource: Resource, path: str, value: Any) -> Assignment:
-        """See `edits.verbs.Reader`."""
+        """A field of a budget; the value has its type already."""
         del resource
         return Assignment(tuple(path.split(".")), value)
 
     def patch(self, resource: Resource, merge: Any) -> Mapping[str, Any]:
-        """See `edits.verbs.Reader`."""
+        """No remedy is a patch."""
         raise AssertionError(f"no remedy patches {resource.kind}: {merge}")
 
 

@@ -79,7 +79,7 @@ class _Answering:
         return Sleeper(info, frozenset(tried.rejectors or may))
 
     def answer(self) -> AfterEdits:
-        """See `after_edits`."""
+        """Have the edits happen, try whoever wakes, and write a row for each pod that is asked for."""
         replay, question = self._replay, self._question
         replay.edit(self._session.cluster)
         replay.run(self._wanted)
@@ -134,7 +134,7 @@ class _Answering:
             turn=turn.number if turn else None,
             outcome=result.outcome,
             node=result.node,
-            message=decision.message or (decision.pre_enqueue.message if decision.pre_enqueue else ""),
+            message=decision.said,
             rejected_by=result.rejectors,
             victims=tuple(victim.pod.key for victim in result.victims),
             behind=self._replay.behind(info) if stuck else (),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.evidence import CordonedNode, UntoleratedTaint
 from kwhatif.framework.status import Verdict
 from kwhatif.matching.tolerations import UNSCHEDULABLE_TAINT
-from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.pending import node_causes, other_causes
 from kwhatif.whatif.pending.objected import OnNode, WakingChange
 
@@ -26,8 +25,17 @@ def changes(result: Attempt, objections: Mapping[str, tuple[Verdict, ...]]) -> I
         for verdict in verdicts
         if verdict.plugin in rejectors
     ]
-    for make in _MAKERS:
-        yield from make(result.cycle.pod, found)
+    pod = result.cycle.pod
+    yield from node_causes.room(found)
+    yield from node_causes.growth(found)
+    yield from node_causes.taints(pod, found)
+    yield from node_causes.cordons(found)
+    yield from node_causes.labels(found)
+    yield from other_causes.ports(found)
+    yield from other_causes.spread(pod, found)
+    yield from other_causes.affinity(found)
+    yield from other_causes.volumes(found)
+    yield from other_causes.devices(found)
 
 
 def _is_alone(verdict: Verdict, verdicts: Sequence[Verdict]) -> bool:
@@ -40,17 +48,3 @@ def _is_cordon(verdict: Verdict) -> bool:
         isinstance(item, CordonedNode) or (isinstance(item, UntoleratedTaint) and item.key == UNSCHEDULABLE_TAINT.key)
         for item in verdict.status.evidence
     )
-
-
-_MAKERS: tuple[Callable[[PodInfo, Sequence[OnNode]], Iterator[WakingChange]], ...] = (
-    node_causes.room,
-    node_causes.growth,
-    node_causes.taints,
-    node_causes.cordons,
-    node_causes.labels,
-    other_causes.ports,
-    other_causes.spread,
-    other_causes.affinity,
-    other_causes.volumes,
-    other_causes.devices,
-)

@@ -46,7 +46,7 @@ def _short_of(found: Sequence[OnNode], *, too_small: bool) -> dict[tuple[str, Am
     return {key: groups[key] for key in smallest[:FEW]}
 
 
-def room(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
+def room(found: Sequence[OnNode]) -> Iterator[WakingChange]:
     """So much is freed on a node, by pods that end or are deleted."""
     for (plugin, amounts), group in _short_of(found, too_small=False).items():
         for each in group[:FEW]:
@@ -57,7 +57,6 @@ def room(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
         nodes, more = names([each.node.name for each in group])
         pods = _large_enough(group, amounts)
         yield WakingChange(plugin, RoomFreed(dict(amounts), nodes, pods, more), group[0].alone)
-    del pod
 
 
 def _gives(pod: PodInfo, resource: str) -> int:
@@ -75,12 +74,11 @@ def _large_enough(group: Sequence[OnNode], amounts: Amounts) -> tuple[str, ...]:
     return tuple(there.key for there in found[:FEW])
 
 
-def growth(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
+def growth(found: Sequence[OnNode]) -> Iterator[WakingChange]:
     """Nodes that are too small even when they are empty grow."""
     for (plugin, amounts), group in list(_short_of(found, too_small=True).items())[:1]:
         nodes, more = names([each.node.name for each in group])
         yield WakingChange(plugin, NodeGrows(dict(amounts), nodes, more), group[0].alone)
-    del pod
 
 
 def taints(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
@@ -100,16 +98,15 @@ def taints(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
         yield WakingChange(group[0].plugin, TaintRemoved(taint, nodes, more), enough)
 
 
-def cordons(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
+def cordons(found: Sequence[OnNode]) -> Iterator[WakingChange]:
     """Nodes are uncordoned."""
     pairs = of(found, CordonedNode)
     if pairs:
         nodes, more = names([each.node.name for each, _ in pairs])
         yield WakingChange(pairs[0][0].plugin, Uncordoned(nodes, more), pairs[0][0].alone)
-    del pod
 
 
-def labels(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
+def labels(found: Sequence[OnNode]) -> Iterator[WakingChange]:
     """Nodes get labels, or declare features."""
     yield from by(
         found,
@@ -129,4 +126,3 @@ def labels(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
         lambda item: item.features,
         lambda nodes, more, names: FeaturesDeclared(names, nodes, more),
     )
-    del pod

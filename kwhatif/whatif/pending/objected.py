@@ -11,6 +11,7 @@ from kwhatif.state.node_info import NodeInfo
 
 #: So many nodes, pods, and kinds of shortage are named.
 FEW = 3
+#: So many nodes are named where each would do: a report for programs has use for more of them than a sentence.
 _MOST_NODES = 10
 E = TypeVar("E")
 

@@ -32,7 +32,7 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.pending.objected import FEW, OnNode, WakingChange, by, of
 
 
-def ports(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
+def ports(found: Sequence[OnNode]) -> Iterator[WakingChange]:
     """Whoever has a host port goes."""
     for each, items in of(found, PortConflict)[:FEW]:
         in_the_way = dict.fromkeys(item.pod for item in items)
@@ -40,7 +40,6 @@ def ports(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
         for key in in_the_way:
             enough = each.alone and len(in_the_way) == 1
             yield WakingChange(each.plugin, PodDeleted(key, f"host port {ports}", each.node.name), enough)
-    del pod
 
 
 def spread(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
@@ -66,7 +65,7 @@ def _spread_selectors(pod: Pod) -> dict[str, str]:
     return {each.topology_key: selector_text(each.label_selector) for each in pod.spec.topology_spread_constraints}
 
 
-def affinity(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
+def affinity(found: Sequence[OnNode]) -> Iterator[WakingChange]:
     """Pods come or go that affinity and anti-affinity speak of."""
     yield from by(
         found,
@@ -80,7 +79,6 @@ def affinity(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
     for each, existing in _first_of_each(of(found, ExistingAntiAffinity)):
         cause = MatchingPodsDeleted(existing.topology_key, existing.domain, existing.count, own=False)
         yield WakingChange(each.plugin, cause, each.alone)
-    del pod
 
 
 D = TypeVar("D", PodAntiAffinityMatched, ExistingAntiAffinity)
@@ -94,7 +92,7 @@ def _first_of_each(pairs: Iterable[tuple[OnNode, list[D]]]) -> Iterator[tuple[On
     yield from sorted(domains.values(), key=lambda pair: (pair[1].count, pair[1].domain))[:FEW]
 
 
-def volumes(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
+def volumes(found: Sequence[OnNode]) -> Iterator[WakingChange]:
     """Volumes come within reach, or are detached."""
     claims: dict[tuple[str, str, str], bool] = {}
     for each, items in of(found, VolumeConflict):
@@ -108,10 +106,9 @@ def volumes(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
         lambda item: (item.driver, item.attached + item.new - item.limit),
         lambda nodes, more, key: VolumeDetached(*key, nodes, more),
     )
-    del pod
 
 
-def devices(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
+def devices(found: Sequence[OnNode]) -> Iterator[WakingChange]:
     """Devices come, or are given back."""
     missing: dict[tuple[str, str, str], tuple[int | None, bool]] = {}
     for each, items in of(found, DeviceShortage):
@@ -126,4 +123,3 @@ def devices(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
         for each, elsewhere in of(found, kind)[:1]:
             claim = elsewhere[0].claim if isinstance(elsewhere[0], ClaimElsewhere) else ""
             yield WakingChange(each.plugin, DevicesFreed(claim), each.alone)
-    del pod

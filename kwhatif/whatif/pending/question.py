@@ -20,7 +20,6 @@ from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.pending.after_edits import after_edits
 from kwhatif.whatif.pending.backoff import Backoff, backoff_end_of
 from kwhatif.whatif.pending.trying import QueueQuestion, Tried, Trying
-from kwhatif.whatif.pending.wakeups import WakeUp
 from kwhatif.whatif.placing.queue import in_queue_order
 
 #: What the condition PodScheduled says -> where the scheduler then keeps the pod.
@@ -101,8 +100,8 @@ def _row(tried: Tried, state: QueueState, position: int | None) -> QueuedPodRow:
         rejected_by=tried.rejectors,
         outcome=decision.outcome,
         node=decision.node,
-        message=decision.message or (decision.pre_enqueue.message if decision.pre_enqueue else ""),
-        wake_ups=None if tried.wake_ups is None else tuple(map(_wake_up_row, _with_flush(tried, state))),
+        message=decision.said,
+        wake_ups=None if tried.wake_ups is None else tuple(_with_flush(tried, state)),
     )
 
 
@@ -131,12 +130,8 @@ def _rejected_since(pod: Pod) -> str | None:
     return condition.last_transition_time if condition and condition.status == "False" else None
 
 
-def _with_flush(tried: Tried, state: QueueState) -> Sequence[WakeUp]:
+def _with_flush(tried: Tried, state: QueueState) -> Sequence[WakeUpRow]:
     """A pod that the scheduler has rejected, and that would fit now, sleeps on until something happens."""
     if tried.decision.outcome == "Placed" and state == "Unschedulable":
-        return [WakeUp(Flush(fits=True))]
+        return [WakeUpRow(cause=Flush(fits=True))]
     return tried.wake_ups or ()
-
-
-def _wake_up_row(wake_up: WakeUp) -> WakeUpRow:
-    return WakeUpRow(cause=wake_up.cause, plugin=wake_up.plugin, enough=wake_up.enough, wakes=wake_up.wakes)

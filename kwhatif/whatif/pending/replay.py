@@ -6,7 +6,7 @@ flushed, nobody has to back off any more.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -32,6 +32,7 @@ from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.placing.placer import Placement, Placer, Wanted
+from kwhatif.whatif.placing.taken_room import in_the_way, without
 
 #: Everything that backs off is free again by then.
 _LATER = 3600 * SECOND
@@ -174,9 +175,7 @@ class Replay:
         turn = self.turns.get(info.key)
         before = [each for each in self._placed if turn is None or self.turns[each.pod.key].number < turn.number]
         nodes = self._nodes_without_others(info) if before else frozenset()
-        here = tuple(each.pod.key for each in before if each.node in nodes)
-        # Where they are elsewhere, they are in the way by what they are: affinity, spreading, a volume or a device.
-        return here or (tuple(each.pod.key for each in before) if nodes else ())
+        return in_the_way(before, nodes)
 
     def _nodes_without_others(self, info: PodInfo) -> frozenset[str]:
         """Where the pod would fit if it were the first of all; replicas fit alike."""
@@ -184,19 +183,11 @@ class Replay:
         known = self._alone.get(alike)
         if known is None:
             if self._before_all is None:
-                self._before_all = self._without(self._placed)
+                self._before_all = without(self._placed, self.world)
             result = attempt(self._profile_of(info), info, self._before_all)
             feasible = result.cycle.feasible if result.scores is not None else ()
             known = self._alone[alike] = frozenset(node.name for node in feasible)
         return known
-
-    def _without(self, placed: Iterable[ScheduleResult]) -> State:
-        without = self.world.fork()
-        for each in placed:
-            without.apply(Delete(Pod, each.pod.key))
-        for victim in (victim for each in placed for victim in each.victims):
-            without.apply(Upsert(victim.pod.pod))
-        return without
 
     def _profile_of(self, info: PodInfo) -> Profile:
         return self._profiles[info.pod.spec.scheduler_name or DEFAULT_SCHEDULER]

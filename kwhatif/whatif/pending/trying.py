@@ -10,11 +10,12 @@ import msgspec
 from kwhatif.batch import ScheduleResult
 from kwhatif.framework.attempt import Attempt
 from kwhatif.report.decision import Decision
+from kwhatif.report.queue import WakeUpRow
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.deciding.decide import decision_of
 from kwhatif.whatif.deciding.short import in_full
 from kwhatif.whatif.loaded.session import Session
-from kwhatif.whatif.pending.wakeups import WakeUp, wake_ups
+from kwhatif.whatif.pending.wakeups import wake_ups
 from kwhatif.whatif.placing.placer import Describe, Placer
 from kwhatif.whatif.rows import owner_of
 
@@ -41,7 +42,7 @@ class Tried(NamedTuple):
     decision: Decision
     rejectors: tuple[str, ...]
     #: None: not asked for.
-    wake_ups: Sequence[WakeUp] | None
+    wake_ups: Sequence[WakeUpRow] | None
 
 
 class Trying:
@@ -52,7 +53,7 @@ class Trying:
         self.found: list[Tried] = []
         self._question = question
         #: Replicas fail alike: the first one's decision says why, and what would wake them.
-        self._explained: dict[object, Sequence[WakeUp]] = {}
+        self._explained: dict[object, Sequence[WakeUpRow]] = {}
 
     def try_all(self, pods: Iterable[PodInfo]) -> Trying:
         """Try the pods in this order."""
@@ -64,7 +65,7 @@ class Trying:
         question = self._question
         named, asked = info.key in question.pods, question.asks_for(info)
         explain = asked and (named or question.explain)
-        found: list[Sequence[WakeUp]] = []
+        found: list[Sequence[WakeUpRow]] = []
 
         def describe(result: Attempt) -> Decision:
             if explain:

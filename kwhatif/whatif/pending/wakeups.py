@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.events import ActionType, ClusterEvent, EventResource, cluster_events
@@ -19,6 +18,7 @@ from kwhatif.plugins.dynamic_resources import DynamicResources
 from kwhatif.plugins.scheduling_gates import SchedulingGates
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.queue import wakeup
+from kwhatif.report.queue import WakeUpRow
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.deciding.decide import objections_of
 from kwhatif.whatif.pending.causes import changes
@@ -65,19 +65,7 @@ _CURED_BY_NODES = {
 _NODE_ADD = ClusterEvent(EventResource.NODE, ActionType.ADD)
 
 
-class WakeUp(NamedTuple):
-    """Something that would wake the pod, or would help although nobody wakes it."""
-
-    cause: wakeup.Cause
-    #: The plugin that waits for it, "" for the queue itself.
-    plugin: str = ""
-    #: Whether the pod then fits, as far as can be said.
-    enough: bool = True
-    #: Whether the scheduler tries the pod again because of it.
-    wakes: bool = True
-
-
-def wake_ups(result: Attempt) -> tuple[WakeUp, ...]:
+def wake_ups(result: Attempt) -> tuple[WakeUpRow, ...]:
     """What would wake the pod of a failed attempt, the most likely first; nothing for one that was placed.
 
     To be asked before the snapshot changes.
@@ -87,32 +75,35 @@ def wake_ups(result: Attempt) -> tuple[WakeUp, ...]:
     if result.gated is not None:
         return tuple(_ungating(result.cycle.pod, result.gated, result.cycle.snapshot.cluster, result.cycle.profile))
     if not result.cycle.unschedulable_plugins:
-        return (WakeUp(wakeup.BackoffEnds(), enough=False),)
-    found: list[WakeUp] = []
-    for wake_up in (*_Finder(result).find(), WakeUp(wakeup.Flush(), enough=False)):
+        return (WakeUpRow(cause=wakeup.BackoffEnds(), enough=False),)
+    found: list[WakeUpRow] = []
+    for wake_up in (*_Finder(result).find(), WakeUpRow(cause=wakeup.Flush(), enough=False)):
         if wake_up not in found:
             found.append(wake_up)
     return tuple(sorted(found, key=_rank))
 
 
-def _rank(wake_up: WakeUp) -> tuple[bool, bool, bool, int]:
+def _rank(wake_up: WakeUpRow) -> tuple[bool, bool, bool, int]:
     kind = type(wake_up.cause)
     return kind is wakeup.Flush, not wake_up.wakes, not wake_up.enough, _LIKELIHOOD.index(kind)
 
 
-def _ungating(pod: PodInfo, gated: Verdict, cluster: Cluster, profile: Profile) -> Iterator[WakeUp]:
+def _ungating(pod: PodInfo, gated: Verdict, cluster: Cluster, profile: Profile) -> Iterator[WakeUpRow]:
     if gated.plugin == SchedulingGates.name:
         gates = pod.pod.spec.scheduling_gates
-        yield from (WakeUp(wakeup.GateRemoved(gate.name), gated.plugin, len(gates) == 1) for gate in gates)
+        yield from (
+            WakeUpRow(cause=wakeup.GateRemoved(gate.name), plugin=gated.plugin, enough=len(gates) == 1)
+            for gate in gates
+        )
     elif gated.plugin == DynamicResources.name:
-        yield from (WakeUp(cause, gated.plugin) for cause in missing_resource_claims(pod, cluster))
+        yield from (WakeUpRow(cause=cause, plugin=gated.plugin) for cause in missing_resource_claims(pod, cluster))
     else:
         yield _any_event(gated.plugin, registrations(profile))
 
 
-def _any_event(plugin: str, registered: Sequence[Registration]) -> WakeUp:
+def _any_event(plugin: str, registered: Sequence[Registration]) -> WakeUpRow:
     events = dict.fromkeys(each.event.label for each in registered if each.plugin == plugin)
-    return WakeUp(wakeup.AnyEvent(plugin, tuple(events)), plugin, enough=False)
+    return WakeUpRow(cause=wakeup.AnyEvent(plugin, tuple(events)), plugin=plugin, enough=False)
 
 
 class _Finder:
@@ -126,7 +117,7 @@ class _Finder:
         self._registered = [each for each in registrations(result.cycle.profile) if each.plugin in self._rejectors]
         self._objections = objections_of(result)
 
-    def find(self) -> Iterator[WakeUp]:
+    def find(self) -> Iterator[WakeUpRow]:
         """Everything that is known to help, and for plugins of which nothing is known their events."""
         spoken_for: set[str] = set()
         for wake_up in (*self._of_preemption(), *self._of_evidence(), *self._of_claims(), *self._of_new_nodes()):
@@ -135,18 +126,17 @@ class _Finder:
         for plugin in sorted(self._rejectors - spoken_for):
             yield _any_event(plugin, self._registered)
 
-    def _of_preemption(self) -> Iterator[WakeUp]:
+    def _of_preemption(self) -> Iterator[WakeUpRow]:
         found = self._result.post_filter.outcome if self._result.post_filter else None
         if isinstance(found, Preemption) and found.node is not None and found.candidates:
             pods = found.candidates[0].pods
             wakes = any(self._is_woken(pod.pod, None) for pod in pods)
-            yield WakeUp(
-                wakeup.VictimsEnd(found.node, tuple(pod.key for pod in pods)), "DefaultPreemption", wakes=wakes
-            )
+            cause = wakeup.VictimsEnd(found.node, tuple(pod.key for pod in pods))
+            yield WakeUpRow(cause=cause, plugin="DefaultPreemption", wakes=wakes)
 
-    def _of_evidence(self) -> Iterator[WakeUp]:
+    def _of_evidence(self) -> Iterator[WakeUpRow]:
         for change in changes(self._result, self._objections):
-            yield WakeUp(change.cause, change.plugin, change.enough, self._wakes(change))
+            yield WakeUpRow(cause=change.cause, plugin=change.plugin, enough=change.enough, wakes=self._wakes(change))
 
     def _wakes(self, change: WakingChange) -> bool:
         """Whether a hint says so of such an event; where no object stands for it, the plugin waits for it."""
@@ -167,13 +157,13 @@ class _Finder:
             for each in self._registered
         )
 
-    def _of_claims(self) -> Iterator[WakeUp]:
+    def _of_claims(self) -> Iterator[WakeUpRow]:
         found = claim_causes(self._pod, self._result.cycle.snapshot, self._rejectors)
-        return (WakeUp(cause, plugin) for cause, plugin in found)
+        return (WakeUpRow(cause=cause, plugin=plugin) for cause, plugin in found)
 
     # --- new nodes -----------------------------------------------------------------------------------
 
-    def _of_new_nodes(self) -> Iterator[WakeUp]:
+    def _of_new_nodes(self) -> Iterator[WakeUpRow]:
         """A node that is made for the pod: one that stays out of reach of its hints is not worth waiting for."""
         node = ideal_node(self._pod.pod, self._named_node())
         if not self._is_woken(None, node):
@@ -189,7 +179,7 @@ class _Finder:
         cause = wakeup.NodeAdded(asked, wanted.terms, self._named_node())
         listening = (each.plugin for each in self._registered if each.event.matches(_NODE_ADD))
         enough = self._rejectors <= _CURED_BY_NODES and not needs_pods
-        yield WakeUp(cause, next(listening, ""), enough)
+        yield WakeUpRow(cause=cause, plugin=next(listening, ""), enough=enough)
 
     def _named_node(self) -> str:
         verdicts = (verdict for verdicts in self._objections.values() for verdict in verdicts)

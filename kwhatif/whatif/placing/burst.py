@@ -15,6 +15,7 @@ from kwhatif.preemption.candidate import Victim
 from kwhatif.preemption.disruption import counted
 from kwhatif.report.decision import Decision
 from kwhatif.report.preemption import CandidateRow
+from kwhatif.whatif.rows import with_chosen
 
 
 class Burst:
@@ -33,16 +34,12 @@ class Burst:
 
     def as_left(self, decision: Decision) -> Decision:
         """The decision with what is really left of budgets; why its node was chosen stays as the scheduler sees it."""
-        preemption = decision.preemption
-        chosen = preemption.chosen if preemption is not None and self._spent else None
-        if preemption is None or chosen is None or not any(row.budget in self._spent for row in chosen.budgets):
-            return decision
-        changed = self._as_left(chosen)
-        candidates = tuple(changed if each is chosen else each for each in preemption.candidates)
-        return replace(decision, preemption=replace(preemption, candidates=candidates))
+        return with_chosen(decision, self._as_left) if self._spent else decision
 
     def _as_left(self, chosen: CandidateRow) -> CandidateRow:
         spent = self._spent
+        if not any(row.budget in spent for row in chosen.budgets):
+            return chosen
         rows = tuple(
             replace(row, before=row.before - spent[row.budget], after=row.after - spent[row.budget])
             for row in chosen.budgets

@@ -66,10 +66,9 @@ class Placer:
         cycles = Cycles()
         self._caches = {name: BatchCache(profile, snapshot, cycles) for name, profile in profiles.items()}
 
-    def place_all(self, pods: Iterable[PodInfo], in_detail: Wanted = _nowhere) -> Iterator[Placement]:
+    def place_all(self, pods: Iterable[PodInfo]) -> Iterator[Placement]:
         """Place the pods in the order of the queue: the highest priority first, then as given."""
-        for pod in sorted(pods, key=lambda pod: -pod.priority):
-            yield self.place(pod, in_detail)
+        return map(self.place, sorted(pods, key=lambda pod: -pod.priority))
 
     def place(self, pod: PodInfo, in_detail: Wanted = _nowhere, *, evicts: bool = True) -> Placement:
         """Place the next pod; it replaces a pod of its name.

@@ -57,7 +57,7 @@ class Planned(msgspec.Struct):
     explained: list[Outcome] = []
 
     def copy(self) -> Planned:
-        """The same plan, of which nothing has become yet."""
+        """A plan like this one, of whose pods nothing has become yet."""
         stages = [stage.copy() for stage in self.stages]
         return replace(self, stages=stages, decisions=self.decisions.copy(), explained=[])
 

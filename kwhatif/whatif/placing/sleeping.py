@@ -35,7 +35,7 @@ def was_tried(pod: Pod) -> bool:
 def asleep(
     pods: Iterable[PodInfo], profiles: Mapping[str, Profile], before: State, after: Cluster, applied: Sequence[Applied]
 ) -> Iterator[PodInfo]:
-    """Those of the pending pods that are not tried before a new pod.
+    """The pending pods that the scheduler does not try before a new pod.
 
     Args:
         pods: pods that wait.

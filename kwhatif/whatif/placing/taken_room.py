@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from kwhatif.batch import ScheduleResult
 from kwhatif.framework.attempt import attempt
@@ -24,14 +24,8 @@ def took_room(
         profile: of the pod's scheduler.
         snapshot: what the pod was judged on.
     """
-    without = snapshot.fork()
     there = [each for each in before if _is_there(each, snapshot)]
-    for each in there:
-        without.apply(Delete(Pod, each.pod.key))
-    for victim in (victim.pod for each in there for victim in each.victims):
-        if victim.key not in without.pods:
-            without.apply(Upsert(victim.pod))
-    result = attempt(profile, asked.pod, without)
+    result = attempt(profile, asked.pod, without(there, snapshot))
     if result.scores is not None:
         nodes = {node.name for node in result.cycle.feasible}
     elif asked.outcome == "Unschedulable":
@@ -39,9 +33,26 @@ def took_room(
         nodes = {each.node for each in outcome.candidates} if isinstance(outcome, Preemption) else set()
     else:
         nodes = set()
-    here = [each.pod.key for each in there if each.node in nodes]
-    # Where they are elsewhere, they are in the way by what they are: affinity, spreading, a volume or a device.
-    return tuple(here or ([each.pod.key for each in there] if nodes else []))
+    return in_the_way(there, nodes)
+
+
+def without(placed: Sequence[ScheduleResult], state: State) -> State:
+    """A fork as if these had not been placed: their victims are there again."""
+    fork = state.fork()
+    fork.apply(*(Delete(Pod, each.pod.key) for each in placed))
+    for victim in (victim.pod for each in placed for victim in each.victims):
+        if victim.key not in fork.pods:
+            fork.apply(Upsert(victim.pod))
+    return fork
+
+
+def in_the_way(placed: Sequence[ScheduleResult], nodes: Collection[str]) -> tuple[str, ...]:
+    """Those of the placed pods that are on the nodes where another pod would fit without all of them, by key.
+
+    Where none is, they are in the way by what they are: affinity, spreading, a volume or a device.
+    """
+    here = tuple(each.pod.key for each in placed if each.node in nodes)
+    return here or (tuple(each.pod.key for each in placed) if nodes else ())
 
 
 def _is_there(placed: ScheduleResult, snapshot: State) -> bool:

@@ -11,7 +11,7 @@ from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import OwnerReference, controller_of
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.workload import POD_CONTROLLERS, ReplicaSet, ReplicationController
-from kwhatif.report.deschedule import ReplacementRow
+from kwhatif.report.deschedule import Landing, ReplacementCause, ReplacementRow
 from kwhatif.simulation.world import World
 from kwhatif.state.state import State
 from kwhatif.whatif.rows import owner_of
@@ -88,7 +88,7 @@ class Replacements(Played):
         for pod in evicted:
             made = happened.next_for(pod)
             if made is None:
-                yield ReplacementRow(landing="None", message=self._why_not(pod, happened))
+                yield self._nothing(pod, happened)
             else:
                 yield self._row(pod, made, happened, ties.get(made.metadata.uid, ()))
 
@@ -97,62 +97,68 @@ class Replacements(Played):
         victims = happened.victims(key)
         node = self._bound.get(uid)
         gone = world.history.gone.get(uid)
-        message = ""
+        landing: Landing = "SameNode" if node == pod.spec.node_name else "Elsewhere"
+        cause: tuple[ReplacementCause | None, str] = (None, "")
         if node is None:
-            message = self._why_pending(made)
+            landing, cause = "Pending", self._why_pending(made)
         elif gone is not None and gone.how == "Preempted":
-            message = f"evicted in turn for {gone.by}"
-        landing = "Pending" if node is None else "SameNode" if node == pod.spec.node_name else "Elsewhere"
+            cause = "preempted", gone.by
         if node is not None and victims:
             landing = "Preempts"
         return ReplacementRow(
-            landing=landing,  # type: ignore[arg-type] # one of the literals
+            landing=landing,
             pod=key,
             node=node,
             ties=ties if node is not None and len(ties) > 1 else (),
-            message=message,
             victims=victims,
+            cause=cause[0],
+            about=cause[1],
         )
 
-    def _why_pending(self, made: Pod) -> str:
-        """In the scheduler's words."""
+    def _why_pending(self, made: Pod) -> tuple[ReplacementCause, str]:
+        """The cause, and what it is about."""
         said = self.engine.scheduler.messages.get(made.metadata.uid, "")
         if said:
-            return said
+            return "unschedulable", said
         if made.spec.scheduling_gates:
-            return "its scheduling gates are closed"
+            return "gated", ""
         if made.spec.scheduler_name not in self.base.session.profiles:
-            return f"the scheduler {made.spec.scheduler_name} is not modelled"
-        return "it was not tried"
+            return "scheduler-not-modelled", made.spec.scheduler_name
+        return "not-tried", ""
 
-    def _why_not(self, pod: Pod, happened: _Happened) -> str:
-        """Why nothing came in its place."""
+    def _nothing(self, pod: Pod, happened: _Happened) -> ReplacementRow:
+        """Nothing has come in its place, and why."""
         owner = controller_of(pod.metadata)
         if pod.metadata.annotations.mirror is not None:
-            return "it is a static pod, which its kubelet keeps running"
+            return _none("static")
         if owner is None:
-            return "no controller makes it anew"
+            return _none("bare")
         if owner.kind not in POD_CONTROLLERS:
-            return f"what makes pods of a {owner.kind} is not modelled"
+            return _none("controller-not-modelled", owner.kind)
         is_done = is_terminal(pod) or pod.metadata.deletion_timestamp is not None
         if is_done and owner.kind in _DO_NOT_WAIT:
-            return f"its {owner.kind} has counted it out before"
+            return _none("counted-out", owner.kind)
         if key_of(pod) in self._went_before:
-            return "it goes without the descheduler, too"
-        return happened.refusals.get(_place(owner, pod), "") or self._unwanted(owner, pod)
+            return _none("gone-anyway")
+        refusal = happened.refusals.get(_place(owner, pod), "")
+        return _none("refused", refusal) if refusal else self._unwanted(owner, pod)
 
-    def _unwanted(self, owner: OwnerReference, pod: Pod) -> str:
-        """Why the owner wants no other pod."""
-        cluster = self.engine.world.state.cluster
-        found = cluster.get(POD_CONTROLLERS[owner.kind], f"{pod.metadata.namespace}/{owner.name}")
+    def _unwanted(self, owner: OwnerReference, pod: Pod) -> ReplacementRow:
+        """The owner wants no other pod, and why."""
+        cluster, kind = self.engine.world.state.cluster, owner.kind
+        found = cluster.get(POD_CONTROLLERS[kind], f"{pod.metadata.namespace}/{owner.name}")
         if found is None:
-            any_ = self.base.session.cluster.all(POD_CONTROLLERS[owner.kind])
-            return f"its {owner.kind} is {'not there any more' if any_ else 'not in the input'}"
+            is_read = bool(self.base.session.cluster.all(POD_CONTROLLERS[kind]))
+            return _none("owner-gone" if is_read else "owner-not-read", kind)
         if isinstance(found, _COUNTED):
             wanted = 1 if found.spec.replicas is None else found.spec.replicas
             if len(self.engine.world.pods_of(found)) >= wanted:
-                return f"its {owner.kind} wants no more than {wanted} {'pod' if wanted == 1 else 'pods'}"
-        return f"its {owner.kind} makes no other"
+                return _none("enough", kind, wanted)
+        return _none("no-other", kind)
+
+
+def _none(cause: ReplacementCause, about: str = "", wanted: int = 0) -> ReplacementRow:
+    return ReplacementRow(landing="None", cause=cause, about=about, wanted=wanted)
 
 
 class _Happened:

@@ -21,6 +21,19 @@ def not_started(world: World, before: Cluster) -> list[str]:
     ]
 
 
+def behind_gates(world: World, before: Cluster) -> list[str]:
+    """Pods with readiness gates that have got ready, or go, so that others are made: webhooks give these gates, too."""
+    pods, were = world.state.cluster.all(Pod), before.all(Pod)
+    ready = (event.object.removeprefix("Pod ") for event in world.history.events if event.verb == "ready")
+    replaced = (
+        gone.pod
+        for gone in world.history.gone.values()
+        if gone.initial and gone.owner is not None and gone.how not in ("ScaledDown", "Garbage")
+    )
+    concerned = [*(pods.get(key) for key in ready), *(were.get(key) for key in replaced)]
+    return [f"Pod {key_of(pod)}" for pod in concerned if pod is not None and pod.spec.readiness_gates]
+
+
 def not_ready(world: World, before: Cluster) -> list[str]:
     """Pods that were not ready at the start, and go, so that others are made: these get ready here."""
     pods, nodes = before.all(Pod), before.all(Node)

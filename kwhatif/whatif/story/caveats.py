@@ -43,19 +43,19 @@ def caveats_of_verdict(engine: Engine, before: Cluster) -> Iterator[Caveat]:
         engine: a simulation that has come to its end.
         before: the cluster as it was at its start.
     """
-    yield from _ends(engine, before)
+    yield from caveats_of_end(engine, before)
     yield from gaps_of_verdict(engine, before)
     if any(gone.how in ("Preempted", "Evicted") for gone in engine.world.history.gone.values()):
         yield from lacking_for_story(before, evicts=True)
 
 
-def caveats_of_end(engine: Engine) -> Iterator[Caveat]:
-    """Owners that made no pods anew though they would have; pods that were left where they are."""
-    return _ends(engine)
+def caveats_of_end(engine: Engine, before: Cluster | None = None) -> Iterator[Caveat]:
+    """Owners that made no pods anew though they would have; pods that were left where they are.
 
-
-def _ends(engine: Engine, before: Cluster | None = None) -> Iterator[Caveat]:
-    """The same; with `before`, nodes whose taints are as they were then do not count."""
+    Args:
+        engine: a simulation that has come to its end.
+        before: leave out the pods on nodes whose taints are as they were in this cluster.
+    """
     silent = [gone.owner for gone in engine.world.history.gone.values() if gone.owner and gone.how in _REPLACED]
     seen = {event.object for event in engine.world.history.events} if silent else set()
     there = {owner: owner in seen or _is_there(owner, engine) for owner in dict.fromkeys(silent)}

@@ -8,13 +8,7 @@ from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod, is_ready, is_terminal
 from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
-from kwhatif.report.story import (
-    CycleRow,
-    LoopCause,
-    PendingRow,
-    RefusedRow,
-    Settled,
-)
+from kwhatif.report.story import CycleRow, LoopCause, PendingRow, RefusedRow, Settled
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.loops import EndlessLoop
 from kwhatif.workloads.numbers import ordinal_of

@@ -24,7 +24,7 @@ from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.model.workload import POD_CONTROLLERS, DaemonSet, Namespace, StatefulSet
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.world import World
-from kwhatif.whatif.story.assumed_ready import not_ready, not_started
+from kwhatif.whatif.story.assumed_ready import behind_gates, not_ready, not_started
 
 #: Labels and taints that cluster-autoscaler and Karpenter put on nodes, or how these begin.
 _AUTOSCALED = ("karpenter.sh/", "ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler")
@@ -33,7 +33,7 @@ _APP_LABELS = ("app.kubernetes.io/name", "k8s-app", "app")
 
 
 def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
-    """The caveats about them.
+    """The caveats about everybody who would act within the simulated time, and is not modelled.
 
     Args:
         engine: a simulation that has come to its end.
@@ -54,12 +54,18 @@ def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
             "budgets": _uncounted(cluster, before),
             "not-started": not_started(world, before),
             "not-ready": not_ready(world, before),
+            "readiness-gates": behind_gates(world, before),
         }
     )
 
 
 def gaps_of_verdict(engine: Engine, before: Cluster) -> Iterator[Caveat]:
-    """Those of `gaps_of` that could change what becomes of manifests; pods are adopted by workloads of the story."""
+    """The caveats about who could change what becomes of manifests; pods are adopted by workloads of the story only.
+
+    Args:
+        engine: a simulation that has come to its end.
+        before: the cluster as it was at its start.
+    """
     world = engine.world
     yield from _claims(engine)
     yield from _missed(world)
@@ -103,7 +109,7 @@ def _claims(engine: Engine) -> Iterator[Caveat]:
 
 
 def _autoscalers(engine: Engine) -> Iterator[Caveat]:
-    """Those of workloads that the story changes, or takes pods of."""
+    """Autoscalers of workloads that the story changes, or takes pods of."""
     history = engine.world.history
     concerned = {gone.owner for gone in history.gone.values()} | {event.object for event in history.events}
     for key, scaler in engine.world.state.cluster.all(HorizontalPodAutoscaler).items():

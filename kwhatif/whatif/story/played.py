@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from kwhatif.controllers.catalog import all_controllers
@@ -41,7 +41,14 @@ class SettledCluster:
         prepare: Callable[[Engine], None] | None = None,
         start: int | None = None,
     ) -> None:
-        """`prepare`: what is done before scenarios start, once the cluster has settled; `start`: see `begin`."""
+        """Let the cluster settle.
+
+        Args:
+            session: the cluster.
+            parameters: how long things take.
+            prepare: what is done before scenarios start, once the cluster has settled.
+            start: when the simulation starts, nanoseconds since the epoch; None: at the moment that the cluster shows.
+        """
         self.session = session
         self.parameters = parameters
         self._prepare = prepare
@@ -123,13 +130,6 @@ class Played:
             sorted(key for key, each in after.items() if each.overrun > (before[key].overrun if key in before else 0))
         )
 
-    def harm(self) -> tuple[tuple[str, ...], int | None, int]:
-        """Who is pending, the highest priority of one of them, and how many are critical."""
-        pending = self.pending
-        priorities = [self.engine.world.state.pending[key].priority for key in pending]
-        critical = sum(priority >= SYSTEM_PRIORITY_CLASSES["system-cluster-critical"] for priority in priorities)
-        return pending, max(priorities, default=None), critical
-
     @property
     def preempted(self) -> int:
         """How many pods were evicted in turn."""
@@ -152,7 +152,8 @@ class Played:
         self, of: Literal["drain", "outage"], nodes: tuple[str, ...], worst: WorstRow | None, *, moved: int
     ) -> VerdictRow:
         """What it comes to; `worst`: the worst harm, None without any; `moved`: how many pods leave the nodes."""
-        pending, priority, critical = self.harm()
+        pending = self.pending
+        priorities = [self.engine.world.state.pending[key].priority for key in pending]
         return VerdictRow(
             of=of,
             ok=worst is None,
@@ -163,21 +164,25 @@ class Played:
             preempted=self.preempted,
             pending=pending,
             seconds=self.seconds,
-            priority=priority,
-            critical=critical,
+            priority=max(priorities, default=None),
+            critical=_critical(priorities),
             broken=self.broken,
         )
+
+
+def _critical(priorities: Iterable[int]) -> int:
+    """How many of them are those of pods without which the cluster does not work."""
+    return sum(priority >= SYSTEM_PRIORITY_CLASSES["system-cluster-critical"] for priority in priorities)
 
 
 def harm_of(engine: Engine, since: Engine) -> tuple[float, ...]:
     """How much is worse than it was: critical pods that wait, pods that wait, broken budgets, evictions in turn."""
     before = since.world.state.pending
     waiting = [info.priority for key, info in engine.world.state.pending.items() if key not in before]
-    critical = sum(priority >= SYSTEM_PRIORITY_CLASSES["system-cluster-critical"] for priority in waiting)
     overruns = sum(each.overrun for each in engine.tally.budgets.values())
     overruns -= sum(each.overrun for each in since.tally.budgets.values())
     gone = list(engine.world.history.gone.values())[len(since.world.history.gone) :]
-    return float(critical), float(len(waiting)), float(overruns), float(sum(each.how == "Preempted" for each in gone))
+    return _critical(waiting), len(waiting), overruns, sum(each.how == "Preempted" for each in gone)
 
 
 def named_nodes(session: Session, words: Sequence[str], selector: Selector | None = None) -> tuple[str, ...]:

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import asdict
 
+from kwhatif.controllers.drain import KubectlDrain
+from kwhatif.controllers.drain_filters import joined
+from kwhatif.framework.evidence import taint_text
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
@@ -74,6 +77,19 @@ def story_of(engine: Engine, commands: tuple[CommandRow, ...] = ()) -> Story:
     )
 
 
+def command_row(drain: KubectlDrain, engine: Engine, start: float) -> CommandRow:
+    """A drain that began at that second of the simulation, and what it prints."""
+    end = engine.evictors.ended.get(drain.name, engine.clock.now)
+    errors = [error for failed in drain.failures.values() for error in failed]
+    return CommandRow(
+        command=f"drain {' '.join(drain.nodes)}",
+        ok=drain.ok if drain.done else None,
+        seconds=round(end - start, 3),
+        why=joined(errors) if errors else "",
+        output=tuple(drain.log.output),
+    )
+
+
 def _parameters(given: Parameters) -> dict[str, float | str]:
     return {
         "start": given.start,
@@ -106,7 +122,7 @@ def _gone(gone: Gone) -> GoneRow:
         owner=gone.owner,
         initial=gone.initial,
         node=gone.node,
-        how=gone.how,
+        how=gone.earlier or gone.how,
         by=gone.by,
         at=round(gone.at, 3),
     )
@@ -198,10 +214,6 @@ def _state(node: Node) -> tuple[object, ...]:
 
 def _words(node: Node) -> tuple[str, ...]:
     ready = next((each.status for each in node.status.conditions if each.type == "Ready"), "True")
-    taints = (
-        f"{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
-        for taint in node.spec.taints
-        if taint.key not in _SAID_ALREADY
-    )
+    taints = (taint_text(taint) for taint in node.spec.taints if taint.key not in _SAID_ALREADY)
     cordoned = ("cordoned",) if node.spec.unschedulable else ()
     return (*cordoned, *(() if ready == "True" else ("not ready",)), *sorted(taints))

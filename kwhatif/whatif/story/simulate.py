@@ -8,7 +8,6 @@ from itertools import zip_longest
 from msgspec.structs import replace
 
 from kwhatif.controllers.drain import KubectlDrain
-from kwhatif.controllers.drain_filters import joined
 from kwhatif.controllers.eviction import EvictionApi, EvictionGranted
 from kwhatif.edits import edit as edits
 from kwhatif.edits.drain_flags import drain_options
@@ -29,7 +28,7 @@ from kwhatif.whatif.applying.edited import Given
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.story.caveats import caveats_of_story
 from kwhatif.whatif.story.played import begin
-from kwhatif.whatif.story.rows import story_of
+from kwhatif.whatif.story.rows import command_row, story_of
 from kwhatif.whatif.story.runs import Runs, compared
 from kwhatif.whatif.story.writes import writes_of
 
@@ -103,7 +102,7 @@ class Playing:
         self.engine = engine
         #: Whether it goes on where the API server refuses an object.
         self.lenient = False
-        self._drains: list[tuple[str, KubectlDrain, float]] = []
+        self._drains: list[tuple[KubectlDrain, float]] = []
         self._namespace = namespace
 
     def perform(self, step: Given) -> None:
@@ -156,23 +155,13 @@ class Playing:
         except Wrong as wrong:
             raise _cannot(step, [wrong]) from wrong
         drain = KubectlDrain(tuple(self._nodes(step, edit.nodes)), options, self.engine.world.chance.order)
-        self._drains.append((f"drain {' '.join(drain.nodes)}", drain, self.engine.clock.now))
+        self._drains.append((drain, self.engine.clock.now))
         self.engine.evict(drain)
 
     @property
     def commands(self) -> Iterator[CommandRow]:
         """What was run, and how it ended."""
-        for text, drain, start in self._drains:
-            end = self.engine.evictors.ended.get(drain.name, self.engine.clock.now)
-            ok = drain.ok if drain.done else None
-            errors = [error for failed in drain.failures.values() for error in failed]
-            yield CommandRow(
-                command=text,
-                ok=ok,
-                seconds=round(end - start, 3),
-                why=joined(errors) if errors else "",
-                output=tuple(drain.log.output),
-            )
+        return (command_row(drain, self.engine, start) for drain, start in self._drains)
 
     def _nodes(self, step: Given, words: tuple[str, ...]) -> list[str]:
         lookup = Lookup(self.engine.world.state.cluster, self._namespace)

@@ -24,6 +24,11 @@ class Replica(NamedTuple):
         """Whether others need not wait for it."""
         return self.ready and not self.terminating and not self.ended
 
+    @property
+    def is_outdated(self) -> bool:
+        """Whether it is to be replaced by one of the new revision, and nobody has deleted it yet."""
+        return not self.updated and not self.terminating
+
 
 #: A pod that is missing is made in the same step.
 _JUST_MADE = Replica(updated=True, ready=False)
@@ -41,7 +46,9 @@ class Moves(NamedTuple):
     waits_for: int | None = None
 
 
-def sync(replicas: Mapping[int, Replica], ordinals: range, *, ordered: bool, lowest: int | None) -> Moves:
+def sync(
+    replicas: Mapping[int, Replica], ordinals: range, *, ordered: bool, lowest: int | None, most: int | None = None
+) -> Moves:
     """One step of the controller (`updateStatefulSet`).
 
     Args:
@@ -49,6 +56,7 @@ def sync(replicas: Mapping[int, Replica], ordinals: range, *, ordered: bool, low
         ordinals: the numbers that there should be.
         ordered: pods are made and deleted one by one (`podManagementPolicy: OrderedReady`).
         lowest: the lowest number that is updated; None where pods are only updated when somebody deletes them.
+        most: how many may be unavailable while others are updated; None: each waits for those above it.
 
     QUIRK: an ordered set stops at the first pod that is not ready, also where the new revision would repair it.
     """
@@ -57,7 +65,7 @@ def sync(replicas: Mapping[int, Replica], ordinals: range, *, ordered: bool, low
         missing = islice((ordinal for ordinal in ordinals if ordinal not in replicas), _AT_ONCE)
         gone = sorted(ordinal for ordinal in replicas if ordinal in ordinals and replicas[ordinal].ended)
         gone = [ordinal for ordinal in (*gone, *condemned) if not replicas[ordinal].terminating]
-        updated = _update(replicas, ordinals, lowest)
+        updated = _update(replicas, ordinals, lowest, most, ordered=False)
         gone += [ordinal for ordinal in updated.delete if ordinal not in gone]
         return Moves(tuple(missing), tuple(gone), updated.waits_for)
     for ordinal in ordinals:
@@ -70,7 +78,7 @@ def sync(replicas: Mapping[int, Replica], ordinals: range, *, ordered: bool, low
             return Moves(waits_for=ordinal)
     if condemned:
         return _condemn(replicas, condemned)
-    return _update(replicas, ordinals, lowest)
+    return _update(replicas, ordinals, lowest, most, ordered=True)
 
 
 def _condemn(replicas: Mapping[int, Replica], condemned: list[int]) -> Moves:
@@ -84,17 +92,45 @@ def _condemn(replicas: Mapping[int, Replica], condemned: list[int]) -> Moves:
     return Moves(delete=(highest,))
 
 
-def _update(replicas: Mapping[int, Replica], ordinals: range, lowest: int | None) -> Moves:
+def _update(
+    replicas: Mapping[int, Replica], ordinals: range, lowest: int | None, most: int | None, *, ordered: bool
+) -> Moves:
     """From the highest down: the first outdated pod goes, unless one above it is not ready."""
-    for ordinal in reversed(ordinals) if lowest is not None else ():
-        if ordinal < (lowest or 0):
+    if lowest is None:
+        return Moves()
+    if most is not None:
+        return _update_several(replicas, ordinals, lowest, most, ordered=ordered)
+    for ordinal in reversed(ordinals):
+        if ordinal < lowest:
             break
         replica = replicas.get(ordinal, _JUST_MADE)
-        if not replica.updated and not replica.terminating:
+        if replica.is_outdated:
             return Moves(delete=(ordinal,))
         if not replica.is_healthy:
             return Moves(waits_for=ordinal)
     return Moves()
+
+
+def _update_several(
+    replicas: Mapping[int, Replica], ordinals: range, lowest: int, most: int, *, ordered: bool
+) -> Moves:
+    """As many outdated pods go as may be unavailable (`updateStatefulSetAfterInvariantEstablished`, as of 1.37).
+
+    Those of a parallel set that are not ready go in any case: that makes nothing worse.
+    """
+    there = sorted((ordinal for ordinal in replicas if ordinal in ordinals), reverse=True)
+    unavailable = len(ordinals) - sum(replicas[ordinal].is_healthy for ordinal in there)
+    outdated = [ordinal for ordinal in there if ordinal >= lowest and replicas[ordinal].is_outdated]
+    broken = [] if ordered else [ordinal for ordinal in outdated if not replicas[ordinal].is_healthy]
+    others = [ordinal for ordinal in outdated if ordinal not in broken]
+    delete = (*broken, *others[: max(0, most - unavailable)])
+    if delete:
+        return Moves(delete=delete)
+    last = ordinals.start if outdated else max(lowest, ordinals.start)
+    late = (
+        number for number in range(ordinals.stop - 1, last - 1, -1) if not replicas.get(number, _JUST_MADE).is_healthy
+    )
+    return Moves(waits_for=next(late, None))
 
 
 def made_of_old(ordinal: int, start: int, partition: int | None, current: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwhatif.admission.denied import Denied
+from kwhatif.admission.outcome import Denied
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.job import CronJob, Job
 from kwhatif.model.pod import Pod

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.admission.denied import Denied
 from kwhatif.admission.new_pod import complete_pod
+from kwhatif.admission.outcome import Denied
 from kwhatif.admission.pod_defaults import default_pod
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.container import Container, ResourceRequirements
@@ -57,11 +57,12 @@ def _common(resources: ResourceRequirements, asked: ResourceRequirements) -> Res
 
 
 def _as_created(stored: PodSpec, made: PodSpec) -> PodSpec:
-    """Without what came to the pod later: its node, its token; with the gates that have been lifted."""
+    """Without what came to the pod later (node, token, readiness gates); with the scheduling gates that were lifted."""
     volumes = tuple(volume for volume in stored.volumes if not volume.name.startswith(_TOKEN_VOLUME))
     return replace(
         stored,
         node_name=made.node_name or "",
         volumes=stored.volumes if len(made.volumes) == len(stored.volumes) else volumes,
         scheduling_gates=made.scheduling_gates,
+        readiness_gates=made.readiness_gates,
     )

@@ -15,17 +15,17 @@ from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.numbers import ordinal_of
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.rolling.update import ROLLS, UNCHANGED, Rollout, WorkloadUpdate
-from kwhatif.workloads.stateful_set import expand_stateful_set, first_to_roll, is_ordered, ordinals_of
+from kwhatif.workloads.stateful_set import expand_stateful_set, first_to_roll, is_ordered, most_unavailable, ordinals_of
 from kwhatif.workloads.template import same_template
 
 
 def update_stateful_set(
     new: StatefulSet, known: StatefulSet | None, pods: Sequence[Pod], cluster: Cluster, rollout: Rollout
 ) -> WorkloadUpdate:
-    """Missing pods are made first; then pods are replaced under their old names, one at a time.
+    """Missing pods are made first; then pods are replaced under their old names, as many at a time as may be missing.
 
-    That goes from the highest number down to the partition, and each waits until all pods run: even where missing ones
-    are made in parallel.
+    That goes from the highest number down to the partition, and the next ones wait until all pods run: even where
+    missing ones are made in parallel.
     """
     numbered = ((ordinal_of(pod.metadata, new.metadata.name), pod) for pod in active(pods))
     by_ordinal = {ordinal: pod for ordinal, pod in numbered if ordinal is not None}
@@ -39,8 +39,7 @@ def update_stateful_set(
     if rollout == "end" and replaced:
         return ROLLS
     if rollout == "surge":
-        # The gate MaxUnavailableStatefulSet is off.
-        replaced = replaced[:1]
+        replaced = replaced[: most_unavailable(new, count, cluster.gates) or 1]
     gone = [*sorted(before.difference(after), reverse=True), *replaced]
     removed = tuple(by_ordinal[ordinal] for ordinal in gone if ordinal in by_ordinal)
     fresh = [ordinal for ordinal in after if ordinal not in before]

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from kwhatif.admission.denied import Denied
+from kwhatif.admission.outcome import Denied
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.pod import Pod
 from kwhatif.workloads.expansion import Expansion

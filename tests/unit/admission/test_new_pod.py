@@ -6,9 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.admission.changes import FieldChange, changes_between
-from kwhatif.admission.denied import Denied
 from kwhatif.admission.new_pod import ReplicaAdmission, admit_pod, admit_replicas, complete_pod
-from kwhatif.admission.outcome import Admitted
+from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.container import ResourceRequirements

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.admission.denied import Denied
 from kwhatif.admission.new_workload import check_workload
+from kwhatif.admission.outcome import Denied
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.workload import Namespace, Workload

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.admission.denied import Denied
+from kwhatif.admission.outcome import Denied
 from kwhatif.admission.priority import PriorityClasses, admit_priority, resolve_priority
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import ObjectMeta

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.admission.denied import Denied
+from kwhatif.admission.outcome import Denied
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.container import ResourceRequirements

@@ -55,6 +55,7 @@ ERRORS = {
     "an address with a zone": ('ip("fe80::1%eth0")', '^IP address "fe80::1%eth0" with zone value is not allowed$'),
     "an IPv4 address in IPv6": ('ip("::ffff:1.2.3.4")', '^IPv4-mapped IPv6 address "::ffff:1.2.3.4" is not allowed$'),
     "a network that is none": ('cidr("10.0.0.0/")', "^network address parse error during conversion from string: "),
+    "a prefix that is longer than any": ("cidr('10.0.0.0/" + "9" * 5000 + "')", 'bad bits after slash: "9+"$'),
     "an IPv4 network in IPv6": ('cidr("::ffff:1.2.3.4/120")', "IPv4-mapped IPv6 address .* is not allowed$"),
     "an address in a text that is none": ('cidr("10.0.0.0/8").containsIP("x")', "^IP Address"),
 }

@@ -112,3 +112,24 @@ def test_fails_in_cel_gos_words(expression: str, message: str) -> None:
     with pytest.raises(CelRuntimeError) as caught:
         compile_expression(expression, VARIABLES).evaluate(DATA)
     assert caught.value.message == message
+
+
+TOO_LONG = {
+    "int": ("int(text)", "9" * 5000, "int"),
+    "uint": ("uint(text)", "9" * 5000, "uint"),
+    "duration": ("duration(text)", f"{'9' * 400}s", "google.protobuf.Duration"),
+}
+
+
+@pytest.mark.parametrize(("expression", "text", "kind"), TOO_LONG.values(), ids=TOO_LONG.keys())
+def test_numbers_that_are_longer_than_any_fail_like_others_that_are_too_large(
+    expression: str, text: str, kind: str
+) -> None:
+    with pytest.raises(CelRuntimeError) as failed:
+        compile_expression(expression, {"text": "string"}).evaluate({"text": text})
+    assert failed.value.message == f"type conversion error from 'string' to '{kind}'"
+
+
+def test_leading_zeroes_do_not_make_a_number_too_long() -> None:
+    program = compile_expression("int(text) == 7 && uint(text) == 7u", {"text": "string"})
+    assert program.evaluate({"text": "0" * 5000 + "7"}) is True

@@ -48,6 +48,10 @@ ERRORS = {
         "18446744073709551616.0.0",
         'strconv.ParseUint: parsing "18446744073709551616": value out of range',
     ),
+    "a number of thousands of digits": (
+        "9" * 5000 + ".0.0",
+        'strconv.ParseUint: parsing "' + "9" * 5000 + '": value out of range',
+    ),
     "an empty prerelease": ("1.0.0-", "Prerelease is empty"),
     "a leading zero in the prerelease": (
         "1.0.0-01",

@@ -331,6 +331,11 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "extenders[0].managedResources[0].name",
         f'Invalid value: "a.io/b c": name part must {NAME_RULE}',
     ),
+    "a managed resource with a quotation mark": (
+        "{extenders: [{managedResources: [{name: 'a.io/b\"c'}]}]}",
+        "extenders[0].managedResources[0].name",
+        f'Invalid value: "a.io/b\\"c": name part must {NAME_RULE}',
+    ),
     "a resource managed twice": (
         "{extenders: [{managedResources: [{name: a.io/x}]}, {managedResources: [{name: a.io/x}]}]}",
         "extenders[1].managedResources[0].name",

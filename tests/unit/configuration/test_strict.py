@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from kwhatif.configuration.schema import ExtenderConfig, Int32, KubeSchedulerConfiguration
-from kwhatif.configuration.strict import convert, problems, without_nulls
+from kwhatif.configuration.schema import ExtenderConfig, KubeSchedulerConfiguration
+from kwhatif.configuration.strict import problems, without_nulls
+from kwhatif.model.meta import Int32
 
 
 class Inner(msgspec.Struct):
@@ -80,14 +81,14 @@ def test_problems(data: dict[str, Any], expected: list[tuple[str, str]]) -> None
 def test_a_null_is_as_good_as_missing() -> None:
     data = {"profiles": [{"schedulerName": None, "plugins": {"score": {"enabled": [None]}}}], "extenders": None}
     assert without_nulls(data) == {"profiles": [{"plugins": {"score": {"enabled": [{}]}}}]}
-    config = convert(without_nulls(data), KubeSchedulerConfiguration)
+    config = msgspec.convert(without_nulls(data), KubeSchedulerConfiguration)
     assert (config.profiles[0].scheduler_name, config.extenders) == (None, ())
 
 
 def test_certificates_are_base64() -> None:
     data = {"urlPrefix": "https://x", "tlsConfig": {"caData": "aGk="}, "enableHTTPS": True}
     assert list(problems(data, ExtenderConfig)) == []
-    extender = convert(data, ExtenderConfig)
+    extender = msgspec.convert(data, ExtenderConfig)
     assert extender.enable_https
     assert extender.tls_config is not None
     assert extender.tls_config.ca_data == b"hi"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 import pytest
 
-from kwhatif.framework.by_shape import Alike
+from kwhatif.framework.by_shape import ask_each
 from kwhatif.framework.evidence import ExistingAntiAffinity, PodAffinityUnmatched, PodAntiAffinityMatched
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.status import SUCCESS, Code, Status, error, unresolvable
@@ -475,7 +474,7 @@ def test_nodes_of_a_shape_are_of_one_class_but_for_those_whose_hosts_count() -> 
     row = NodeRow.at(snap, range(len(snap.nodes)))
     assert compiled.exceptions(row) == {"n00", "n05"}
     one_by_one = [compiled.node_class(info) for info in row]
-    assert Alike[Hashable](row).ask(compiled, compiled.node_class) == one_by_one
+    assert ask_each(row, compiled, compiled.node_class) == one_by_one
     assert len(set(one_by_one)) > len("ab")
 
 

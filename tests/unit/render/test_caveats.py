@@ -350,6 +350,9 @@ SENTENCES: dict[Caveat, str] = {
     LeftOutOfStory(what="not-ready", objects=("Pod a/b",)): (
         "Pod a/b: goes, and was not ready; why is not known: here the pod that is made in its place gets ready"
     ),
+    LeftOutOfStory(what="readiness-gates", objects=("Pod a/b",)): (
+        "Pod a/b: has readiness gates; who opens them is not modelled: here they are open as soon as it runs"
+    ),
     UnknownController(workload="Rollout a/b"): (
         "Rollout a/b: its controller is not known, so all its pods count as replaced"
     ),

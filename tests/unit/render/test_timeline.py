@@ -109,25 +109,25 @@ def test_a_command_that_failed_is_the_verdict() -> None:
     failed = CommandRow(command="drain a", ok=False, seconds=0.0, why="it cannot")
     node = StoryNodeRow(node="a", before=(), after=("cordoned",))
     said = story(commands=(failed,), nodes=(node,))
-    assert first_line(said)[2] == "drain a failed: it cannot; settled after 0 s: 1 node different"
-    assert first_line(said)[0] == "✘"
+    assert first_line(said)[1] == "drain a failed: it cannot; settled after 0 s: 1 node different"
+    assert first_line(said)[0] == "bad"
 
 
 def test_a_broken_budget_is_not_green() -> None:
     said = story(budgets=(StoryBudgetRow(budget="a/b", before=1, lowest=0, after=0, overrun=1),))
-    assert (first_line(said)[2], first_line(said)[0]) == ("settled after 0 s: 1 budget broken", "!")
-    assert first_line(story())[0] == "✔"
+    assert (first_line(said)[1], first_line(said)[0]) == ("settled after 0 s: 1 budget broken", "doubtful")
+    assert first_line(story())[0] == "good"
 
 
 def test_refused_pods_are_not_green() -> None:
     refused = (RefusedRow(workload="Deployment a/web", message="exceeded quota"),)
     row = PendingRow(pod="a/q", owner=None, message=LONG, nominated_node=None)
-    sign, _, said = first_line(story(settled="rollout-stuck", refused=refused))
-    assert (sign, said) == ("✘", "settled after 0 s, but pods are refused: Deployment a/web")
-    said = first_line(story(settled="rollout-stuck", refused=refused, pending=(row,)))[2]
+    quality, said = first_line(story(settled="rollout-stuck", refused=refused))
+    assert (quality, said) == ("bad", "settled after 0 s, but pods are refused: Deployment a/web")
+    said = first_line(story(settled="rollout-stuck", refused=refused, pending=(row,)))[1]
     assert said == "settled after 0 s, 1 pod pending, but pods are refused: Deployment a/web"
 
 
 def test_a_failed_job_is_not_green() -> None:
-    sign, _, said = first_line(story(failed=(FailedRow(workload="Job a/etl", message="too many"),)))
-    assert (sign, said) == ("✘", "settled after 0 s: 1 Job failed")
+    quality, said = first_line(story(failed=(FailedRow(workload="Job a/etl", message="too many"),)))
+    assert (quality, said) == ("bad", "settled after 0 s: 1 Job failed")

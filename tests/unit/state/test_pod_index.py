@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.matching.affinity import AffinityTerms
+from kwhatif.matching.labels import compile_selector
 from kwhatif.model.pod import Pod
 from kwhatif.state.change import Bind, Delete, Evict
 from kwhatif.state.state import State
@@ -61,9 +62,9 @@ def test_it_keeps_up_with_pods_that_come_and_go() -> None:
     assert counts(snap) == {"web": {"n1": 1, "n2": 1}}
 
 
-def test_groups_with_a_label_are_those_of_each_fork() -> None:
+def test_groups_that_a_selector_matches_are_those_of_each_fork() -> None:
     def front(snap: State) -> dict[str | None, dict[str, int]]:
-        found = snap.index.labels.groups_with("default", ("tier", "front"))
+        found = snap.index.labels.matching("default", compile_selector(selector(tier="front")))
         return {group.labels.get("app"): dict(group.pods) for group in found}
 
     snap = snapshot(node("n1"), web("a").labels(tier="front").on("n1"), web("b").on("n1"))
@@ -74,6 +75,17 @@ def test_groups_with_a_label_are_those_of_each_fork() -> None:
     assert (front(one), front(other)) == ({"web": {"n1": 1}, "db": {"n1": 1}}, {"web": {"n1": 1}})
     other.apply(Evict("default/a"))
     assert (front(other), front(snap)) == ({"web": {}}, {"web": {"n1": 1}})
+
+
+def test_groups_that_a_fork_makes_are_there_for_others_and_change_for_it_alone() -> None:
+    snap = snapshot(node("n1"), web("a", "shop").on("n1"), web("b").on("n1"))
+    assert counts(snap) == {"web": {"n1": 1}}
+    one, other = snap.fork(), snap.fork()
+    assert counts(one, "shop") == {"web": {"n1": 1}}
+    one.apply(Bind(web("c", "shop").build(), "n1"), Bind(pod("d", "shop").labels(app="db").build(), "n1"))
+    one.apply(Evict("shop/a"), Bind(web("e", "shop").build(), "n1"))
+    assert counts(one, "shop") == {"web": {"n1": 2}, "db": {"n1": 1}}
+    assert counts(other, "shop") == counts(snap, "shop") == {"web": {"n1": 1}}
 
 
 def test_it_keeps_up_with_namespaces_that_nobody_asked_about() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -138,3 +139,41 @@ def stored(made: dict[str, Any], ready: str) -> list[dict[str, Any]]:
     }
     made["metadata"]["uid"] = "d"
     return [made, replica_set, pod]
+
+
+@pytest.mark.parametrize(
+    ("reason", "how"), [("EvictionByEvictionAPI", "Evicted"), ("PreemptionByScheduler", "Preempted"), ("", "Deleted")]
+)
+def test_who_was_going_before_is_gone_for_the_reason_of_then(reason: str, how: str) -> None:
+    going = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "old",
+            "namespace": "default",
+            "deletionTimestamp": "2026-01-01T00:00:00Z",
+            "deletionGracePeriodSeconds": 30,
+        },
+        "spec": {"nodeName": "a", "containers": [{"name": "c", "image": "i"}]},
+        "status": {
+            "phase": "Running",
+            "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": reason}],
+        },
+    }
+    said, _ = played([*NODES, going])
+    assert [(row.pod, row.how) for row in said.gone] == [("default/old", how)]
+
+
+@pytest.mark.parametrize(("version", "at_once"), [("1.36", 1), ("1.37", 2)])
+def test_since_1_37_several_pods_of_a_stateful_set_may_be_replaced_at_a_time(version: str, at_once: int) -> None:
+    """The gate `MaxUnavailableStatefulSet`."""
+    stateful = workload("StatefulSet")
+    stateful["spec"]["updateStrategy"] = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "70%"}}
+    session = kwhatif.load([*NODES, stateful], kubernetes_version=version)
+    changed = deepcopy(stateful)
+    changed["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "100m"}}
+    report = kwhatif.simulate(session, then=[{"apply": changed}])
+    assert report.story is not None
+    gone = [event.at for event in report.story.events if event.verb == "deleted"]
+    assert (len(gone), gone.count(gone[0])) == (3, at_once)
+    assert report.story.settled == "settled"

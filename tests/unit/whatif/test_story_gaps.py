@@ -201,6 +201,27 @@ def test_a_pod_that_was_not_ready_and_goes(ready: str, then: tuple[str, ...], ca
     assert ("not-ready" in said([node("a"), waiting, pod("other")], then=then)) == caveat
 
 
+GATES = [{"conditionType": "target-health.elbv2.k8s.aws/tg"}]
+
+
+def gated(made: Object) -> Object:
+    return {**made, "spec": {**made["spec"], "readinessGates": GATES}}
+
+
+@pytest.mark.parametrize(
+    ("then", "caveat"), [("delete pod/shop/behind", True), ("delete pod/shop/other", False), ("cordon a", False)]
+)
+def test_a_pod_behind_a_readiness_gate_that_goes(then: str, caveat: bool) -> None:
+    behind = gated(pod("behind", **owner("ReplicaSet", "db")))
+    assert ("readiness-gates" in said([node("a"), behind, pod("other")], then=(then,))) == caveat
+
+
+def test_a_new_pod_behind_a_readiness_gate() -> None:
+    bare = obj("Pod", "new", spec=TEMPLATE["spec"])
+    assert "readiness-gates" in said([node("a")], gated(bare))
+    assert "readiness-gates" not in said([node("a")], bare)
+
+
 def test_a_drain_and_an_outage_say_it_too() -> None:
     session = kwhatif.load([node("a"), node("b"), obj("Namespace", "shop"), pod("x", **owner("ReplicaSet", "gone"))])
     for report in (kwhatif.drain(session, "a"), kwhatif.outage(session, "a", deleted=True)):

@@ -17,7 +17,7 @@ from kwhatif.report.queue import WakeUpRow
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.state import State
 from kwhatif.whatif.pending.ideal_node import ideal_node
-from kwhatif.whatif.pending.wakeups import WakeUp, wake_ups
+from kwhatif.whatif.pending.wakeups import wake_ups
 from tests import devices, storage
 from tests.builders import NodeBuilder, PodBuilder, affinity_term, node, pod, requirement, selector, snapshot, term
 
@@ -25,7 +25,7 @@ ZONE = "topology.kubernetes.io/zone"
 Objects = list[KubernetesObject | NodeBuilder | PodBuilder]
 
 
-def woken(candidate: PodBuilder, *objects: KubernetesObject | NodeBuilder | PodBuilder) -> list[WakeUp]:
+def woken(candidate: PodBuilder, *objects: KubernetesObject | NodeBuilder | PodBuilder) -> list[WakeUpRow]:
     """The causes, without the flush, which is always the last."""
     found = wake_ups(attempt(default_profile(), candidate.info(), snapshot(*objects)))
     return [each for each in found if not isinstance(each.cause, Flush)]

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.admission.denied import Denied
 from kwhatif.admission.new_pod import admit_replicas
+from kwhatif.admission.outcome import Denied
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta

@@ -59,6 +59,29 @@ PARALLEL = {
     "one is missing above": ("OO.", 3, 0, [2], [], 2),
 }
 
+#: The same where two pods may be unavailable (`maxUnavailable: 2`).
+TWO_ORDERED = {
+    "the two highest outdated ones go": ("OOOO", 4, 0, [], [3, 2], None),
+    "and no more while they are gone": ("OOPP", 4, 0, [], [], 2),
+    "the missing ones come back from the lowest on": ("OO..", 4, 0, [2], [], None),
+    "not before the new one is ready": ("OOnN", 4, 0, [], [], 2),
+    "down to the partition": ("OOON", 4, 2, [], [2], None),
+    "all is well": ("NNNN", 4, 0, [], [], None),
+    "when somebody deletes them": ("OOOO", 4, None, [], [], None),
+}
+TWO_PARALLEL = {
+    "the two highest outdated ones go": ("OOOO", 4, 0, [], [3, 2], None),
+    "one while another is not ready": ("OOOn", 4, 0, [], [2], None),
+    "none while two are not ready": ("OOnn", 4, 0, [], [], 3),
+    "nor while one is going and one is missing": ("OOM.", 4, 0, [3], [], 3),
+    "outdated ones that are not ready go first, and count": ("oOOO", 4, 0, [], [0, 3], None),
+    "all of them": ("oooO", 4, 0, [], [2, 1, 0], None),
+    "though too many are unavailable": ("oOnn", 4, 0, [], [0], None),
+    "not below the partition, where they count all the same": ("ooOO", 4, 2, [], [], 1),
+    "one that goes already does not go again": ("pOOO", 4, 0, [], [3], None),
+    "a new one that is not ready below the partition is not waited for": ("nNNN", 4, 1, [], [], None),
+}
+
 
 def state(letters: str, start: int) -> dict[int, Replica]:
     return {start + number: STATES[letter] for number, letter in enumerate(letters) if letter != "."}
@@ -66,14 +89,17 @@ def state(letters: str, start: int) -> dict[int, Replica]:
 
 @pytest.mark.parametrize("start", [0, 5])
 @pytest.mark.parametrize(
-    ("ordered", "letters", "wanted", "lowest", "made", "gone", "waits"),
-    [pytest.param(True, *case, id=f"ordered: {name}") for name, case in ORDERED.items()]
-    + [pytest.param(False, *case, id=f"parallel: {name}") for name, case in PARALLEL.items()],
+    ("ordered", "most", "letters", "wanted", "lowest", "made", "gone", "waits"),
+    [pytest.param(True, None, *case, id=f"ordered: {name}") for name, case in ORDERED.items()]
+    + [pytest.param(False, None, *case, id=f"parallel: {name}") for name, case in PARALLEL.items()]
+    + [pytest.param(True, 2, *case, id=f"ordered, two: {name}") for name, case in TWO_ORDERED.items()]
+    + [pytest.param(False, 2, *case, id=f"parallel, two: {name}") for name, case in TWO_PARALLEL.items()],
 )
 def test_steps(
     *,
     start: int,
     ordered: bool,
+    most: int | None,
     letters: str,
     wanted: int,
     lowest: int | None,
@@ -82,7 +108,7 @@ def test_steps(
     waits: int | None,
 ) -> None:
     lowest = None if lowest is None else start + lowest
-    moves = sync(state(letters, start), range(start, start + wanted), ordered=ordered, lowest=lowest)
+    moves = sync(state(letters, start), range(start, start + wanted), ordered=ordered, lowest=lowest, most=most)
     assert moves == Moves(
         tuple(start + number for number in made),
         tuple(start + number for number in gone),
@@ -95,8 +121,9 @@ def test_below_the_partition_pods_are_made_of_the_old_revision() -> None:
     assert [made_of_old(number, 0, None, 3) for number in range(5)] == [True, True, True, False, False]
 
 
+@pytest.mark.parametrize("most", [None, 2])
 @pytest.mark.parametrize("ordered", [True, False])
-def test_a_set_of_absurdly_many_pods_is_not_numbered_through(ordered: bool) -> None:
-    moves = sync({0: STATES["N"]}, range(2**31 - 1), ordered=ordered, lowest=0)
+def test_a_set_of_absurdly_many_pods_is_not_numbered_through(ordered: bool, most: int | None) -> None:
+    moves = sync({0: STATES["N"]}, range(2**31 - 1), ordered=ordered, lowest=0, most=most)
     assert moves.create[0] == 1
     assert len(moves.create) <= 10_000

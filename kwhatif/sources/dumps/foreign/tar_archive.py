@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Self
 
 from kwhatif.sources.dumps.foreign.trees import LINK, NO_FILE, ByteBudget, File, Packed, counted, safe
-from kwhatif.sources.text.inflate import MAGIC, Unreadable, inflated_parts, is_compressed, limit_of, limit_of_stream
+from kwhatif.sources.text.inflate import MAGIC, Unreadable, inflated_parts, is_compressed, limit_of
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer as Buffer
@@ -98,7 +98,7 @@ class _Stream(io.RawIOBase):
     """The inflated archive: an error where it gets too long."""
 
     def __init__(self, file: IO[bytes], size: int) -> None:
-        self._budget = ByteBudget(limit_of_stream(size))
+        self._budget = ByteBudget(limit_of(size, is_stream=True))
         self._parts = inflated_parts(file)
         self._rest = memoryview(b"")
 

@@ -53,7 +53,7 @@ class Tree(Protocol):
         """Path and content of the wanted files that are fit for it.
 
         Raises:
-            Unreadable: the same.
+            Unreadable: the tree is broken, or made to do harm.
         """
 
 

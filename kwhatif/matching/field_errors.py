@@ -1,25 +1,28 @@
-"""Go's field errors in its words (`apimachinery/pkg/util/validation/field`): (path, message) pairs."""
+"""Field errors in the API machinery's words (`apimachinery/pkg/util/validation/field/errors.go`)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
-from kwhatif.configuration.strict import Issue
 from kwhatif.matching.label_syntax import label_key_errors
+from kwhatif.matching.labels import quoted
 from kwhatif.model.duration import parse_duration
+
+#: Path and message.
+Issue = tuple[str, str]
 
 _NUMBER = re.compile(r"[-+]?(?:\d++\.?\d*+|\.\d++)")
 
 
-def quoted(value: object) -> str:
-    """A value as Go's field errors print it."""
-    return f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+def shown(value: str | int) -> str:
+    """A value as field errors print it: plain numbers as they are, text and quantities in quotes."""
+    return str(value) if type(value) is int else quoted(str(value))
 
 
-def invalid(path: str, value: object, detail: str) -> Issue:
+def invalid(path: str, value: str | int, detail: str) -> Issue:
     """`field.Invalid`."""
-    return path, f"Invalid value: {quoted(value)}: {detail}"
+    return path, f"Invalid value: {shown(value)}: {detail}"
 
 
 def required(path: str, detail: str = "") -> Issue:
@@ -27,9 +30,9 @@ def required(path: str, detail: str = "") -> Issue:
     return path, f"Required value: {detail}" if detail else "Required value"
 
 
-def duplicate(path: str, value: object) -> Issue:
+def duplicate(path: str, value: str | int) -> Issue:
     """`field.Duplicate`."""
-    return path, f"Duplicate value: {quoted(value)}"
+    return path, f"Duplicate value: {shown(value)}"
 
 
 def forbidden(path: str, detail: str) -> Issue:
@@ -37,9 +40,14 @@ def forbidden(path: str, detail: str) -> Issue:
     return path, f"Forbidden: {detail}"
 
 
-def unsupported(path: str, value: object, supported: Sequence[str]) -> Issue:
+def unsupported(path: str, value: str, supported: Sequence[str]) -> Issue:
     """`field.NotSupported`."""
-    return path, f"Unsupported value: {quoted(value)}: supported values: {', '.join(map(quoted, supported))}"
+    return path, f"Unsupported value: {shown(value)}: supported values: {', '.join(map(quoted, supported))}"
+
+
+def not_found(path: str, value: str, detail: str) -> Issue:
+    """`field.NotFound`, with a detail."""
+    return path, f"Not found: {shown(value)}: {detail}"
 
 
 def label_name(path: str, name: str) -> Iterator[Issue]:
