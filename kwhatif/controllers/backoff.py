@@ -19,10 +19,19 @@ class BackingOff:
 
     def refused(self, key: str, view: View) -> SyncResult:
         """What a sync of the key would create was refused, and the writes after it were not made: when to try again."""
+        return SyncResult(again=self._after(view.now, key, view))
+
+    def skipped(self, due: float, key: str, view: View) -> float:
+        """When it tries again, where it has tried in vain at `due`, and whenever it was time since then until now."""
+        while due < view.now:
+            due = self._after(due, key, view)
+        return due
+
+    def _after(self, failure: float, key: str, view: View) -> float:
         memory = view.memory(self.name, key)
         failures = memory.get(_FAILURES, 0)
         memory[_FAILURES] = failures + 1
-        return SyncResult(again=view.now + min(_LONGEST, _FIRST * 2 ** min(failures, 30)))
+        return failure + min(_LONGEST, _FIRST * 2 ** min(failures, 30))
 
     def synced(self, key: str, outcome: SyncResult, view: View) -> SyncResult:
         """The outcome of a sync; one that creates nothing has not failed."""

@@ -38,6 +38,8 @@ class CreateRefusal(NamedTuple):
     since: int
     #: That of the state when it was refused last: before it changes, trying is in vain.
     generation: int
+    #: When the controller would try again.
+    retry: float | None
 
 
 class LivelockError(Exception):
@@ -140,9 +142,22 @@ class Reactions:
                 del self._deadlines[place]
                 self._due[timer.controller].setdefault(timer.key, timer.because)
             if self._again.get(place) == timer.time:
+                retry = self._later_retry(place, timer.time)
+                if retry is not None:
+                    self._wake_again(self._again, *place, retry, timer.because)
+                    continue
                 del self._again[place]
                 self._vain[place] = self._vain.get(place, 0) + 1
                 self._due[timer.controller].setdefault(timer.key, timer.because)
+
+    def _later_retry(self, place: tuple[int, str], due: float) -> float | None:
+        """When a refused key tries again that nobody let try when it was due, as nothing had changed; None if now."""
+        refusal, controller = self.refusals.get(place), self._controllers[place[0]]
+        if refusal is None or refusal.retry != due or due >= self._world.now or not isinstance(controller, BackingOff):
+            return None
+        retry = controller.skipped(due, place[1], self._world)
+        self.refusals[place] = refusal._replace(retry=retry)
+        return retry if retry > self._world.now else None
 
     def _wake_again(
         self, times: dict[tuple[int, str], float], number: int, key: str, time: float | None, because: int | None
@@ -206,7 +221,7 @@ class Reactions:
             known = self.refusals.get((number, key))
             since = len(self._world.history.events) if known is None else known.since
             self.refusals[number, key] = CreateRefusal(
-                actor, write.obj, denied.message, since, self._world.state.generation
+                actor, write.obj, denied.message, since, self._world.state.generation, self._again.get((number, key))
             )
             return
 

@@ -136,7 +136,13 @@ def _argv(what: str, value: Any) -> list[str]:
         case "taint":
             return ["taint", "node", value["node"], value["taint"]]
         case "label":
-            return ["label", "node", value["node"], *(f"{key}={text}" for key, text in value["labels"].items())]
+            return [
+                "label",
+                "--overwrite",
+                "node",
+                value["node"],
+                *(f"{key}={text}" for key, text in value["labels"].items()),
+            ]
         case "scale":
             return [
                 "scale",

@@ -177,3 +177,41 @@ def test_since_1_37_several_pods_of_a_stateful_set_may_be_replaced_at_a_time(ver
     gone = [event.at for event in report.story.events if event.verb == "deleted"]
     assert (len(gone), gone.count(gone[0])) == (3, at_once)
     assert report.story.settled == "settled"
+
+
+def test_who_is_refused_tries_again_when_it_would_and_not_before_others() -> None:
+    """The pod that goes is its own workload's to replace: the other one waits longer and longer between its attempts."""
+    there, early = workload("ReplicaSet"), workload("ReplicaSet")
+    there["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 10
+    early["metadata"]["name"] = "early"
+    early["spec"]["selector"]["matchLabels"] = early["spec"]["template"]["metadata"]["labels"] = {"app": "early"}
+    first, _ = played([*NODES, quota(3), there], then=[])
+    pod = next(event.object for event in first.events if event.verb == "created")
+    said, _ = played([*NODES, quota(3), there], early, then=[f"delete {pod.lower().replace(' ', '/')}"])
+    assert [(row.workload, row.ready_after) for row in said.workloads] == [("ReplicaSet default/web", 3)]
+
+
+@pytest.mark.parametrize("taken_at", [None, "2026-01-01T00:00:00Z"])
+def test_pods_that_were_ready_are_so_though_the_clock_of_the_snapshot_is_slow(taken_at: str | None) -> None:
+    """Or nothing says when it was read, and a pod was ready long after it started."""
+    daemon = workload("DaemonSet")
+    daemon["spec"] |= {"minReadySeconds": 3, "updateStrategy": {"type": "OnDelete"}}
+    ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-03T00:00:00Z"}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "web-0",
+            "namespace": "default",
+            "labels": daemon["spec"]["template"]["metadata"]["labels"],
+            "creationTimestamp": "2026-01-02T00:00:00Z",
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "web", "controller": True}],
+        },
+        "spec": daemon["spec"]["template"]["spec"] | {"nodeName": "a"},
+        "status": {"phase": "Running", "startTime": "2026-01-02T00:00:00Z", "conditions": [ready]},
+    }
+    session = kwhatif.load([*NODES, daemon, pod])
+    session.cluster.taken_at = taken_at or ""
+    said = kwhatif.simulate(session, then=["cordon a"]).story
+    assert said is not None
+    assert (said.settled, said.seconds) == ("settled", 0)
