@@ -29,9 +29,9 @@ class BackingOff:
 
     def _after(self, failure: float, key: str, view: View) -> float:
         memory = view.memory(self.name, key)
-        failures = memory.get(_FAILURES, 0)
+        failures: int = memory.get(_FAILURES, 0)
         memory[_FAILURES] = failures + 1
-        return failure + min(_LONGEST, _FIRST * 2 ** min(failures, 30))
+        return failure + min(_LONGEST, _FIRST * 2.0 ** min(failures, 30))
 
     def synced(self, key: str, outcome: SyncResult, view: View) -> SyncResult:
         """The outcome of a sync; one that creates nothing has not failed."""

@@ -10,7 +10,7 @@ from kwhatif.render.outcomes import Quality
 from kwhatif.render.text import WARN, table, text
 from kwhatif.report.maintenance import VerdictRow
 from kwhatif.report.story import Story
-from kwhatif.words.amounts import plural, some
+from kwhatif.words.amounts import plural, some, took
 
 #: More pods of a wave are counted, not named.
 _MOST_NAMED = 4
@@ -36,7 +36,7 @@ def _of_outage(verdict: VerdictRow) -> str:
     lost = f"{plural(verdict.moved, 'pod')} lost" if verdict.moved else "no pod is lost"
     turn = f", {plural(verdict.preempted, 'pod')} elsewhere evicted in turn" if verdict.preempted else ""
     if verdict.ok:
-        back = f", all back after {verdict.seconds:g} s" if verdict.moved else ""
+        back = f", all back after {took(verdict.seconds)}" if verdict.moved else ""
         return f"{nodes} may fail: {lost}{back}{turn}"
     return f"{nodes} may not fail: {verdict.why}; {lost}{turn}"
 
@@ -50,7 +50,7 @@ def _course(verdict: VerdictRow) -> str:
     parts = [f"{' and '.join(said)} in {plural(verdict.waves, 'wave')}"]
     if verdict.preempted:
         parts.append(f"{plural(verdict.preempted, 'pod')} elsewhere evicted in turn")
-    parts.append(f"settled after {verdict.seconds:g} s")
+    parts.append(f"settled after {took(verdict.seconds)}")
     return ", ".join(parts)
 
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 
 from kwhatif.render.text import STRONG, table, text
-from kwhatif.render.timeline import seconds
 from kwhatif.report.story import RunsRow, Story, What
-from kwhatif.words.amounts import plural
+from kwhatif.words.amounts import plural, took
 
 _WORDS: dict[What, str] = {
     "settled": "it ends {}",
@@ -46,5 +45,5 @@ def fact_rows(runs: RunsRow) -> Iterator[tuple[str, str]]:
 
 
 def _length(runs: RunsRow) -> str:
-    least, most = seconds(runs.seconds_least), seconds(runs.seconds_most)
+    least, most = took(runs.seconds_least), took(runs.seconds_most)
     return f"{least} long" if least == most else f"{least} to {most} long"

@@ -13,6 +13,7 @@ from kwhatif.render.scenarios import headline, scenario_cells
 from kwhatif.render.xml import clean, count, document, suite
 from kwhatif.report import Report
 from kwhatif.report.story import ScenarioRow
+from kwhatif.words.amounts import took
 
 
 def scenarios_junit(report: Report) -> str:
@@ -40,7 +41,7 @@ def _case(command: str, row: ScenarioRow) -> ET.Element:
             *(f"blocked: {each.pod}: {each.why}" for each in (row.story.blocked if row.story else ())),
         )
         failure.text = clean("\n".join(map(safe, lines)))
-    numbers = f"{verdict.moved} pods move, {verdict.preempted} evicted in turn, settled after {verdict.seconds:g} s"
+    numbers = f"{verdict.moved} pods move, {verdict.preempted} evicted in turn, settled after {took(verdict.seconds)}"
     ET.SubElement(case, "system-out").text = numbers
     return case
 

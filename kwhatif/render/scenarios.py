@@ -14,7 +14,7 @@ from kwhatif.render.story import counted, story_budgets, verdict_line
 from kwhatif.render.story_rows import gone_rows, pending_rows
 from kwhatif.render.text import FAINT, STRONG, signed, table, text
 from kwhatif.report import Report
-from kwhatif.words.amounts import but, some
+from kwhatif.words.amounts import but, some, took
 
 #: What a table says of each scenario, besides its name and why it may not go.
 NUMBERS = ("PODS", "PENDING", "IN TURN", "AFTER")
@@ -48,7 +48,7 @@ def scenario_cells(report: Report) -> Iterator[tuple[str, ...]]:
     """A row for each: its name, whether it may go, the numbers, and why not."""
     for row in report.scenarios:
         verdict = row.verdict
-        numbers = (verdict.moved, len(verdict.pending), verdict.preempted, f"{verdict.seconds:g} s")
+        numbers = (verdict.moved, len(verdict.pending), verdict.preempted, took(verdict.seconds))
         yield row.scenario, "yes" if verdict.ok else "no", *map(str, numbers), verdict.why or "-"
 
 

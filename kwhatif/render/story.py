@@ -24,7 +24,7 @@ from kwhatif.render.story_rows import (
 from kwhatif.render.text import FAINT, STRONG, WARN, indented, signed, table, text
 from kwhatif.render.timeline import seconds, timeline, tree
 from kwhatif.report.story import PendingRow, Story, StoryNodeRow
-from kwhatif.words.amounts import but, plural, some
+from kwhatif.words.amounts import but, plural, some, took
 
 
 def verdict_line(story: Story, doubt: str = "") -> Text:
@@ -65,22 +65,22 @@ def _end(story: Story) -> str:
     waiting = f", {pods} pending" if story.pending else ""
     match story.settled:
         case "settled":
-            return f"settled after {seconds(story.seconds)}: {_summary(story)}"
+            return f"settled after {took(story.seconds)}: {_summary(story)}"
         case "pending":
-            return f"settled after {seconds(story.seconds)}, {pods} pending: {_owners(story.pending)}"
+            return f"settled after {took(story.seconds)}, {pods} pending: {_owners(story.pending)}"
         case "terminating":
-            return f"settled after {seconds(story.seconds)}, but pods stay terminating for good: {_summary(story)}"
+            return f"settled after {took(story.seconds)}, but pods stay terminating for good: {_summary(story)}"
         case "stalled":
             return f"a drain comes to no end: {_summary(story)}"
         case "rollout-stuck" if story.refused:
             who = some([row.workload for row in story.refused])
-            return f"settled after {seconds(story.seconds)}{waiting}, but pods are refused: {who}"
+            return f"settled after {took(story.seconds)}{waiting}, but pods are refused: {who}"
         case "rollout-stuck":
-            return f"a rollout stands still after {seconds(story.seconds)}{waiting}: {_summary(story)}"
+            return f"a rollout stands still after {took(story.seconds)}{waiting}: {_summary(story)}"
         case "cycling":
             return _endless(story)
         case "horizon":
-            return f"it has not settled after {seconds(story.seconds)}: {_summary(story)}"
+            return f"it has not settled after {took(story.seconds)}: {_summary(story)}"
 
 
 def _endless(story: Story) -> str:

@@ -82,6 +82,11 @@ def age(start: str | None, now: int) -> str:
     return duration(elapsed) if elapsed >= 0 else "<future>"
 
 
+def took(seconds: float) -> str:
+    """How long something took: `2.5 s`, from ten seconds on whole ones."""
+    return f"{seconds:g} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
 def duration(elapsed: int) -> str:
     """Seconds as kubectl prints them: the largest unit, and the next one where that is still worth saying."""
     largest = next((place for place, (_, unit) in enumerate(_AGE) if elapsed >= unit), len(_AGE) - 1)
