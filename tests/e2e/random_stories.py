@@ -43,9 +43,9 @@ _BRIEFLY = [
     {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
     for key in ("not-ready", "unreachable")
 ]
-#: Seconds without a change after which a story is over: pods of a Job that failed come back after 20, and pods of a
-#: node that is gone are deleted within 60.
-_QUIET, _QUIET_OF_JOBS, _LEAST_OF_LOST_NODES = 7, 25, 75
+#: Seconds without a change after which a story is over: pods of a Job come back 40 after three of them have failed, and
+#: pods of a node that is gone are deleted within 60.
+_QUIET, _QUIET_OF_JOBS, _LEAST_OF_LOST_NODES = 7, 45, 75
 
 
 def main() -> None:
@@ -132,6 +132,7 @@ def _workload(dice: Dice, name: str, *, briefly: bool) -> Json:
 
 
 def _of_job(dice: Dice, template: Json, replicas: int) -> Json:
+    replicas = min(replicas, 3)
     spec: Json = {"parallelism": replicas, "completions": replicas, "backoffLimit": dice.pick(0, 4, 4)}
     if dice.chance(0.4):
         spec["completionMode"] = "Indexed"
