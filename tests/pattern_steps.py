@@ -60,7 +60,7 @@ class Steps:
         for end in self._node(nodes[index], at):
             yield from self._sequence(nodes, index + 1, end)
 
-    def _node(self, node: Any, at: int) -> Iterator[int]:
+    def _node(self, node: Any, at: int) -> Iterator[int]:  # noqa: PLR0912, C901 - one arm per kind of node
         self.count += 1
         if self.count > self._most:
             raise TooManySteps
@@ -164,7 +164,7 @@ def _pumps(nodes: Sequence[Any], flags: int, before: str = "") -> Iterator[tuple
     for node in nodes:
         kind, what = node
         if kind in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
-            low, high, body = what
+            _, high, body = what
             if high is sre.MAXREPEAT or high >= _UNBOUNDED:
                 yield before, _bodies(list(body), flags)
             yield from _pumps(list(body), flags, before)
@@ -222,7 +222,9 @@ def _sample(nodes: Sequence[Any], flags: int, times: int = 1) -> str:
         elif kind in (sre.NOT_LITERAL, sre.IN, sre.ANY):
             text += next((one for one in "a0 " + _CHARACTERS if accepts(node, one, flags)), "")
         elif kind in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
-            text += _sample(list(what[2]), flags, times) * max(what[0], min(times, what[1]) if what[0] or times > 1 else 0)
+            text += _sample(list(what[2]), flags, times) * max(
+                what[0], min(times, what[1]) if what[0] or times > 1 else 0
+            )
         elif kind is sre.BRANCH:
             text += _sample(list(what[1][0]), flags, times)
         elif kind in (sre.SUBPATTERN, sre.ATOMIC_GROUP):

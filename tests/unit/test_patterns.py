@@ -99,7 +99,9 @@ def _cases() -> dict[str, tuple[re.Pattern[Any], str]]:
         else:
             text = ast.unparse(source)
             wanted = next(
-                pattern for known, pattern in _AT_RUN_TIME.items() if ast.unparse(ast.parse(known).body[0].value) == text  # type: ignore[attr-defined]
+                pattern
+                for known, pattern in _AT_RUN_TIME.items()
+                if ast.unparse(ast.parse(known).body[0].value) == text  # type: ignore[attr-defined]
             )
             cases[f"{text}.{function}"] = (re.compile(wanted), "finditer")
     return cases
