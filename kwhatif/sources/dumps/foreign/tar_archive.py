@@ -100,12 +100,12 @@ class _Entry(tarfile.TarInfo):
     def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
         try:
             found = super().fromtarfile(archive)
-            _check_size(found, cls.most)  # which the header before it may have changed
-            return found
         except tarfile.HeaderError as failure:
             if type(failure).__name__ in _ENDS:
                 raise
             raise Unreadable(f"is not a valid archive: {failure}") from failure
+        _check_size(found, cls.most)  # which the header before it may have changed
+        return found
 
 
 def _check_size(entry: tarfile.TarInfo, most: int) -> None:
