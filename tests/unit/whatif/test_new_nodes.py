@@ -162,8 +162,8 @@ def test_advice_to_add_nodes_holds(sets: list[tuple[int, bool, bool]], asked: in
         daemon_set(
             f"agent-{number}",
             f"{cpu}m",
-            **({"tolerations": TOLERATED} if tolerates else {}),
-            **({"priorityClassName": "system-node-critical"} if critical else {}),
+            tolerations=TOLERATED if tolerates else [],
+            priorityClassName="system-node-critical" if critical else "",
         )
         for number, (cpu, tolerates, critical) in enumerate(sets)
     ]
