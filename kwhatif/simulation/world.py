@@ -8,6 +8,7 @@ from typing import Any, Self, cast
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
+from kwhatif.admission.device_taints import with_times
 from kwhatif.admission.new_claim import admit_claim
 from kwhatif.admission.new_pod import ReplicaAdmission
 from kwhatif.admission.outcome import Admitted, Denied, resource_of
@@ -147,10 +148,11 @@ class World(SimulatedView):
         if isinstance(obj, PersistentVolumeClaim):
             taken = admit_claim(obj, cluster, self._usage)
             return taken if isinstance(taken, Denied) else taken.object
-        return default_object(obj)
+        return with_times(default_object(obj), None, self.stamp(self.now))
 
     def _update(self, obj: Any, actor: str, because: int | None) -> None:
         before = self.state.cluster.get(type(obj), key_of(obj))
+        obj = with_times(obj, before, self.stamp(self.now))
         if before is None or before == obj:
             return
         said = said_of_update(before, obj)
@@ -224,6 +226,7 @@ _VERBS = {
     "Preempted": "preempted",
     "Evicted": "evicted",
     "TaintEviction": "evicted by taint",
+    "DeviceTaintEviction": "evicted by device taint",
     "PodGC": "collected",
     "Garbage": "collected",
 }
@@ -234,6 +237,7 @@ _DISRUPTIONS: Mapping[str, How] = {
     "PreemptionByScheduler": "Preempted",
     "EvictionByEvictionAPI": "Evicted",
     "DeletionByTaintManager": "TaintEviction",
+    "DeletionByDeviceTaintManager": "DeviceTaintEviction",
     "DeletionByPodGC": "PodGC",
 }
 

@@ -23,6 +23,7 @@ from kwhatif.sources.decoding.templates import forget_templates
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster
 from kwhatif.sources.dumps.foreign import ForeignDump, find_foreign, find_piped
 from kwhatif.sources.dumps.foreign.exports import read_file
+from kwhatif.sources.dumps.gangs import groups_not_read
 from kwhatif.sources.dumps.progress import Progress, ProgressReporter
 from kwhatif.sources.text.files import READ_ONCE, STDIN, GivenText, Input, find_inputs, matches, read_inputs
 from kwhatif.sources.text.inflate import MAX_TEXT, Unreadable
@@ -84,6 +85,7 @@ def collect_dump(
     decoder.bystanders.add_to(cluster)
     collected.last_seen = decoder.bystanders.newest
     collected.caveats += [VersionNotRead(kind=kind, count=count) for kind, count in sorted(decoder.outdated.items())]
+    collected.caveats += groups_not_read(decoder.skipped)
     for saved in cluster.all(SavedSnapshot).values():
         _recall(saved, collected)
     for read in cluster.unread.keys() & {kind.__name__ for kind, objects in registry.kinds.items() if objects}:
