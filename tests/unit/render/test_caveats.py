@@ -153,6 +153,16 @@ SENTENCES: dict[Caveat, str] = {
     BudgetComputed(budget="shop/web", allowed=1, expected=3, healthy=3, desired=2): (
         f"{BUDGET} 1 of 3 pods may be disrupted (3 are healthy, 2 must be)"
     ),
+    OwnersInferred(kinds=("ReplicaSet", "Job"), count=2): (
+        "the dump has no ReplicaSets and Jobs: owners are inferred from pods, with as many replicas as pods"
+        " (kubectl get nodes,pods,replicasets,jobs -A -o yaml)"
+    ),
+    NodesNotInInput(nodes=("elsewhere-7",), count=1): (
+        "1 pod is on 1 node that the input lacks (elsewhere-7): taken to stay there"
+    ),
+    NodesNotInInput(nodes=("n1", "n2"), count=3): (
+        "3 pods are on 2 nodes that the input lacks (n1, n2): taken to stay there"
+    ),
     NoImages(): (
         "the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken, and"
         " RemoveDuplicates takes all pods of one owner for duplicates"
