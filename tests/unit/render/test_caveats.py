@@ -18,6 +18,7 @@ from kwhatif.model.caveat.descheduling import (
 from kwhatif.model.caveat.lacking import (
     DanglingReference,
     NoBudgets,
+    NodesNotInInput,
     NoDevices,
     NoImages,
     NoLimits,
@@ -28,6 +29,7 @@ from kwhatif.model.caveat.lacking import (
     NoServices,
     NoStorage,
     NoWorkloads,
+    OwnersInferred,
     UnknownPriorityClass,
 )
 from kwhatif.model.caveat.manifests import (
@@ -110,16 +112,18 @@ BUDGET = "PodDisruptionBudget shop/web has no status; computed as the disruption
 
 SENTENCES: dict[Caveat, str] = {
     NoNodes(): "the input holds no Node: kube-scheduler finds no nodes available to schedule pods",
-    NoPods(kinds=("Pod",)): "the dump has no Pods: every node counts as empty",
+    NoPods(kinds=("Pod",)): ("the dump has no Pods: every node counts as empty (kubectl get nodes,pods -A -o yaml)"),
     NoBudgets(kinds=("PodDisruptionBudget",), reason=FORBIDDEN): (
         "no permission to list poddisruptionbudgets in policy: budgets count as if there were none, so whether an"
         " eviction violates one is unknown, and with it whom the scheduler would rather spare"
     ),
     NoPriorityClasses(kinds=("PriorityClass",)): (
         "the dump has no PriorityClasses: the priority of a new pod that names a class, or none, is unknown"
+        " (kubectl get nodes,pods,priorityclasses -A -o yaml)"
     ),
     NoNamespaces(kinds=("Namespace",)): (
         "the dump has no Namespaces: namespace selectors see no label of a namespace but its name"
+        " (kubectl get nodes,pods,namespaces -A -o yaml)"
     ),
     NoServices(kinds=("Service", "ReplicaSet"), reason=FORBIDDEN): (
         "no permission to list services in the core group, replicasets in apps: pods of one service or controller are"
@@ -132,7 +136,10 @@ SENTENCES: dict[Caveat, str] = {
     NoLimits(kinds=("LimitRange",), reason=FORBIDDEN): (
         "no permission to list limitranges in the core group: these count as if there were none"
     ),
-    NoStorage(kinds=("CSINode",)): "the dump has no CSINodes: answers about pods with volumes cannot be trusted",
+    NoStorage(kinds=("CSINode",)): (
+        "the dump has no CSINodes: answers about pods with volumes cannot be trusted"
+        " (kubectl get nodes,pods,csinodes -A -o yaml)"
+    ),
     NoDevices(kinds=("DeviceClass",), reason=FORBIDDEN): (
         "no permission to list deviceclasses in resource.k8s.io: answers about pods that claim devices cannot be"
         " trusted"
