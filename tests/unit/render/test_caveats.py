@@ -65,6 +65,7 @@ from kwhatif.model.caveat.scheduling import (
     BindingNotDated,
     BudgetComputed,
     BudgetNotComputed,
+    BudgetRecounted,
     ClaimUnbound,
     DevicesNotModelled,
     EvictionsAtOnce,
@@ -169,6 +170,10 @@ SENTENCES: dict[Caveat, str] = {
     ),
     NodesNotInInput(nodes=("n1", "n2"), count=3): (
         "3 pods are on 2 nodes that the input lacks (n1, n2): taken to stay there"
+    ),
+    BudgetRecounted(budget="shop/web", stated=1, allowed=0, healthy=1, desired=2): (
+        "PodDisruptionBudget shop/web: its status allows 1 disruption, its pods allow 0 (1 are healthy, 2 must be);"
+        " counted from the pods, as the disruption controller does all the time"
     ),
     NoImages(): (
         "the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken, and"
