@@ -12,7 +12,7 @@ from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.lacking import NoNodes
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
-from kwhatif.sources.dumps.gangs import with_gangs
+from kwhatif.sources.dumps.gangs import gangs
 from kwhatif.sources.dumps.left_out import devices_not_modelled, not_read, taken_at
 from kwhatif.sources.dumps.unread import unread_caveats
 
@@ -56,11 +56,12 @@ class Collected(msgspec.Struct):
     def admitted(self) -> LoadedCluster:
         """The cluster as the API server would store it; `self.cluster` becomes that in place."""
         caveats = [
-            *with_gangs(self.caveats, self.cluster),
+            *self.caveats,
             *unread_caveats(self.cluster.unread),
             *([] if self.cluster.all(Node) else [NoNodes()]),
             *admit(self.cluster, self.unfinished),
             *not_read(self.skipped),
+            *gangs(self.cluster, self.skipped),
             *devices_not_modelled(self.cluster, live=self.live),
         ]
         return LoadedCluster(

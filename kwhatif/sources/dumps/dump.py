@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from io import BytesIO
 from itertools import chain
@@ -23,7 +24,6 @@ from kwhatif.sources.decoding.templates import forget_templates
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster
 from kwhatif.sources.dumps.foreign import ForeignDump, find_foreign, find_piped
 from kwhatif.sources.dumps.foreign.exports import read_file
-from kwhatif.sources.dumps.gangs import groups_not_read
 from kwhatif.sources.dumps.progress import Progress, ProgressReporter
 from kwhatif.sources.text.files import READ_ONCE, STDIN, GivenText, Input, find_inputs, matches, read_inputs
 from kwhatif.sources.text.inflate import MAX_TEXT, Unreadable
@@ -85,7 +85,6 @@ def collect_dump(
     decoder.bystanders.add_to(cluster)
     collected.last_seen = decoder.bystanders.newest
     collected.caveats += [VersionNotRead(kind=kind, count=count) for kind, count in sorted(decoder.outdated.items())]
-    collected.caveats += groups_not_read(decoder.skipped)
     for saved in cluster.all(SavedSnapshot).values():
         _recall(saved, collected)
     for read in cluster.unread.keys() & {kind.__name__ for kind, objects in registry.kinds.items() if objects}:
@@ -195,7 +194,8 @@ def _recall(saved: SavedSnapshot, collected: Collected) -> None:
     events = saved.scheduling_events.items()
     timed = {key: seen for key, seen in events if not seen.last_attempt or are_times([seen.last_attempt])}
     collected.cluster.scheduling_events = {**collected.cluster.scheduling_events, **timed}
+    collected.skipped += Counter(saved.skipped)
     # Of several, the latest: no claim can have waited for longer than until then.
-    if are_times([saved.taken_at]):
+    if saved.noted and are_times([saved.taken_at]):
         collected.cluster.taken_at = max(collected.cluster.taken_at, saved.taken_at)
     collected.cluster.is_whole |= saved.whole

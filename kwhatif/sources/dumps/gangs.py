@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.scheduling import GangsNotModelled
@@ -12,22 +12,12 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.workload import WORKLOADS
 from kwhatif.workloads.applied_template import template_of
 
-
-def groups_not_read(skipped: Counter[str]) -> Iterator[Caveat]:
-    """That there are groups of pods."""
-    count = sum(count for name, count in skipped.items() if is_gang(*name.rpartition("/")[::2]))
-    if count:
-        yield GangsNotModelled(groups=count)
+_KINDS = ("CompositePodGroup", "PodGroup", "Workload")
 
 
-def with_gangs(caveats: Iterable[Caveat], cluster: Cluster) -> Iterator[Caveat]:
-    """The caveats, and one about groups: pods say that they are of one only where the API server knows groups."""
-    groups = 0
-    for caveat in caveats:
-        if isinstance(caveat, GangsNotModelled):
-            groups += caveat.groups
-        else:
-            yield caveat
+def gangs(cluster: Cluster, skipped: Counter[str]) -> Iterator[Caveat]:
+    """That there are groups, or pods of groups: pods say so only where the API server knows groups."""
+    groups = sum(count for name, count in skipped.items() if is_gang(name))
     pods = (f"Pod {key}" for key, pod in cluster.all(Pod).items() if is_grouped(pod))
     made = (f"{kind.__name__} {key}" for kind in WORKLOADS for key, one in cluster.all(kind).items() if is_grouped(one))
     objects = (*made, *pods)
@@ -35,9 +25,14 @@ def with_gangs(caveats: Iterable[Caveat], cluster: Cluster) -> Iterator[Caveat]:
         yield GangsNotModelled(groups=groups, objects=objects)
 
 
-def is_gang(api_version: str, kind: str) -> bool:
-    """Whether objects of that kind are groups of pods, or what groups are made of."""
-    return api_version.startswith("scheduling.k8s.io/") and kind in ("CompositePodGroup", "PodGroup", "Workload")
+def kind_of(name: str) -> str:
+    """The kind of `apiVersion/kind`."""
+    return name.rpartition("/")[2]
+
+
+def is_gang(name: str) -> bool:
+    """Whether objects of `apiVersion/kind` are groups of pods, or what groups are made of."""
+    return name.startswith("scheduling.k8s.io/") and kind_of(name) in _KINDS
 
 
 def is_grouped(obj: KubernetesObject) -> bool:

@@ -18,6 +18,7 @@ from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.resource_slice import ResourceSlice
 from kwhatif.model.saved import SavedSnapshot
+from kwhatif.sources.dumps.gangs import is_gang, kind_of
 
 #: These have a say in what is stored when a pod is created (`k8s.io/apiserver/pkg/admission/plugin`).
 _ADMISSION = (
@@ -43,7 +44,7 @@ def taken_at(cluster: Cluster, caveats: list[Caveat], last_seen: str = "") -> st
         return None
     saved = [snapshot.taken_at for snapshot in cluster.all(SavedSnapshot).values()]
     if saved:
-        return min(filter(_is_time, saved), default=None)  # of several the oldest
+        return min(saved) if all(map(_is_time, saved)) else None  # of several the oldest
     nodes, pods = cluster.all(Node).values(), cluster.all(Pod).values()
     reports = [condition.last_heartbeat_time for node in nodes for condition in node.status.conditions]
     if not any(reports):
@@ -70,10 +71,15 @@ def not_read(skipped: Counter[str]) -> Iterator[Caveat]:
     """About objects that were left out, `apiVersion/kind` -> how many."""
     kinds: Counter[str] = Counter()
     for name, count in skipped.items():
-        kinds[name.rpartition("/")[2]] += count
+        kinds[kind_of(name)] += count
     admission = tuple((kind, kinds[kind]) for kind in _ADMISSION if kinds[kind])
     if admission:
         yield AdmissionNotAsked(kinds=admission)
+
+
+def asked_about(skipped: Counter[str]) -> dict[str, int]:
+    """Of the objects that were left out those that a caveat is about, by `apiVersion/kind`."""
+    return {name: count for name, count in sorted(skipped.items()) if kind_of(name) in _ADMISSION or is_gang(name)}
 
 
 def devices_not_modelled(cluster: Cluster, *, live: bool) -> Iterator[Caveat]:

@@ -56,7 +56,7 @@ class Unmodelled:
         self._names.add(f"{outline.kind} {namespace}/{outline.metadata.get('name')}")
         if outline.kind == _AUTOSCALER:
             self._autoscalers.append(outline)
-        self._groups += is_gang(outline.version, outline.kind)
+        self._groups += is_gang(f"{outline.version}/{outline.kind}")
         for path in _POD_SPECS:
             account = outline.at((*path, "serviceAccountName")) or outline.at((*path, "serviceAccount"))
             if isinstance(account, str) and account not in ("", _DEFAULT_ACCOUNT):
