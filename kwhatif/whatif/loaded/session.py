@@ -25,6 +25,7 @@ from kwhatif.state.state import State
 from kwhatif.whatif.loaded.completeness import lacking_for
 from kwhatif.whatif.loaded.nominations import keep_queued
 from kwhatif.whatif.loaded.unmodelled import huge_amounts, unmodelled_for
+from kwhatif.workloads.injections import ShownInjections
 
 #: What was read longer ago than this many seconds is old.
 HOUR = 3600
@@ -62,6 +63,7 @@ class Session:
         originals: SessionOriginals | None = None,
     ) -> None:
         self.snapshot = State(cluster)
+        self.snapshot.cluster.webhooks = ShownInjections(self.snapshot.cluster)
         #: Scheduler name -> profile.
         self.profiles = dict(profiles) if profiles else {DEFAULT_SCHEDULER: default_profile()}
         keep_queued(self.snapshot, self.profiles)
