@@ -82,8 +82,13 @@ class Cluster:
         self.unread: dict[str, str] = {}
         #: The moment that this shows, RFC 3339; "" where the input does not say. Nothing here asks a clock.
         self.taken_at = ""
-        #: Whether all else was asked for, so that a kind without objects has none. Of a plain dump nobody knows.
+        #: Whether all else was asked for, so that a kind without objects has none. Of a plain dump that is not known.
         self.is_whole = True
+        #: Kinds of which a list was read, be it empty; kinds of which objects were made up, as the input lacks them;
+        #: and nodes that are known to be gone (`model.unknown`).
+        self.listed: frozenset[str] = frozenset()
+        self.made_up: frozenset[str] = frozenset()
+        self.gone_nodes: frozenset[str] = frozenset()
         #: The minor version of Kubernetes, and the feature gates that are on.
         self.minor = BASE
         self.gates: Gates = BASE_GATES
@@ -210,6 +215,7 @@ class Cluster:
         other._derived = self._derived.copy()
         other._of_origin, other._origin, other._asked = self._of_origin, self._origin, self._asked
         other.unread = self.unread.copy()
+        other.listed, other.made_up, other.gone_nodes = self.listed, self.made_up, self.gone_nodes
         other.taken_at = self.taken_at
         other.is_whole = self.is_whole
         other.minor, other.gates, other.resizes = self.minor, self.gates, self.resizes

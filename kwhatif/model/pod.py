@@ -15,7 +15,7 @@ from kwhatif.model.affinity import (
     TopologySpreadConstraint,
 )
 from kwhatif.model.container import Container, ResourceList, ResourceRequirements
-from kwhatif.model.meta import ApiObject, Int32, Int64, Model, ObjectMeta
+from kwhatif.model.meta import ApiObject, Int32, Int64, Model, ObjectMeta, controller_of
 from kwhatif.model.pod_status import PodCondition, PodStatus
 from kwhatif.model.volume import Volume
 
@@ -113,6 +113,8 @@ _INJECTION = tuple(
     if name.endswith(("_inject", "dapr_enabled"))
 )
 NO_ANNOTATIONS = PodAnnotations()
+#: The reason of the condition DisruptionTarget that is left on a pod whose node is gone.
+ORPHANED = "DeletionByPodGC"
 #: The finalizer that the Job controller lifts once it has counted the pod.
 JOB_TRACKING = "batch.kubernetes.io/job-tracking"
 
@@ -203,6 +205,21 @@ def pod_affinity_terms(spec: PodSpec) -> list[PodAffinityTerm]:
 def is_terminal(pod: Pod) -> bool:
     """Succeeded or failed: such a pod is not part of the scheduler's world."""
     return pod.status.phase in ("Succeeded", "Failed")
+
+
+def is_orphaned(pod: Pod) -> bool:
+    """Whether the pod garbage collector has marked it, as its node is gone (`pkg/controller/podgc`)."""
+    disrupted = pod_condition(pod, "DisruptionTarget")
+    return disrupted is not None and disrupted.reason == ORPHANED
+
+
+def is_static(pod: Pod) -> bool:
+    """Whether it is the mirror of a static pod, which its node's kubelet makes, and which goes with the node.
+
+    Kubelets before 1.17 name no owner, and dumps may have lost it: the annotation alone shows it then.
+    """
+    owner = controller_of(pod.metadata)
+    return pod.metadata.annotations.mirror is not None or (owner is not None and owner.kind == "Node")
 
 
 def is_ready(pod: Pod) -> bool:

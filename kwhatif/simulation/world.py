@@ -17,9 +17,12 @@ from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update,
 from kwhatif.controllers.finished_pods import finished_pods
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.injection import KnownInjection
+from kwhatif.model.meta import AnnotatedMeta
+from kwhatif.model.node import Node
 from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
 from kwhatif.model.policy import ResourceQuota
 from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.model.unknown import lacks_node
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.history import Gone, History, StoryEvent
@@ -192,7 +195,10 @@ class World(SimulatedView):
         self.put(marked(marked_pod, self.stamp(self.now + grace)), event)
 
     def _remove(self, write: Remove, actor: str, because: int | None) -> None:
-        obj: KubernetesObject | None = self.state.cluster.get(write.kind, write.key)
+        cluster = self.state.cluster
+        obj: KubernetesObject | None = cluster.get(write.kind, write.key)
+        if obj is None and write.kind is Node and lacks_node(write.key, cluster):
+            obj = Node(metadata=AnnotatedMeta(name=write.key))
         if obj is None:
             return
         if isinstance(obj, Pod):

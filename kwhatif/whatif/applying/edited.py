@@ -77,6 +77,7 @@ def edit_session(
         state.apply(*map(Upsert, _quotas(before.cluster, state.cluster)), *_in_order(before, state))
         found.extend(Problem(where, message) for message in made.refusals)
         caveats = _without_older(caveats, made.caveats) | made.caveats
+        caveats |= dict.fromkeys(session.inferred if resolved.workloads else ())
         notes = (*resolved.notes, *made.notes, *_stale_budgets(before.cluster, state.cluster))
         rows.append(EditRow(edit=edit.text, touched=tuple(_touched(before, state, edit)), notes=notes))
     if found:

@@ -80,7 +80,7 @@ class _Judging:
             self._caveats[NothingJudged()] = None
         decisions = [*(decision for each in judged for decision in each.decisions), *others]
         left_out = self._session.left_out(self._cluster, decisions)
-        self._caveats.update(dict.fromkeys((*left_out, *self._session.stale(question.max_age))))
+        self._caveats.update(dict.fromkeys((*left_out, *self._session.remarks(question.max_age))))
         return Answer(
             alone=is_alone,
             judged=judged,
