@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import stat
 import sys
 from codecs import getincrementaldecoder
@@ -29,6 +30,8 @@ SUFFIXES = tuple(name + packed for name in (".yaml", ".yml", ".json") for packed
 _PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 #: What standard input is called.
 STDIN = "standard input"
+#: What nobody reads from here: an answer needs no network.
+_URL = re.compile(r"https?://", re.IGNORECASE)
 #: Byte order marks.
 _UTF8 = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -83,6 +86,8 @@ def find_inputs(paths: Sequence[str], stdin: BinaryIO, problems: Problems) -> li
             problems.add("a file's name", "is empty", "a variable that is not set?")
         elif isinstance(path, GivenText):
             inputs.append(Input(str(path), partial(bytes, path.data)))
+        elif _URL.match(path):
+            problems.add(path, "is a URL, and only files are read", f"pipe it in: curl -fsSL {path} | kwhatif … -")
         elif "\0" in path:
             problems.add(repr(path), "holds a null byte: no file has such a name")
         elif path != "-":
