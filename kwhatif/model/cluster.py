@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast
 
 from kwhatif.gates import BASE, BASE_GATES, BASE_RESIZES, Gates, ResizeRules
 from kwhatif.model.generation import next_generation, resume_after
+from kwhatif.model.injection import Webhooks
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.overlay import Overlay
 from kwhatif.model.pod_status import SchedulingEvents
@@ -95,6 +96,8 @@ class Cluster:
         self.resizes: ResizeRules = BASE_RESIZES
         #: Whether the scheduler remembers nominations of pods that PreEnqueue holds back.
         self.nominates_gated = False
+        #: Who knows what webhooks add to new pods; None: nobody does.
+        self.webhooks: Webhooks | None = None
         #: What Events say of pods that wait, by key.
         self.scheduling_events: Mapping[str, SchedulingEvents] = {}
         for name, value in SYSTEM_PRIORITY_CLASSES.items():
@@ -217,6 +220,7 @@ class Cluster:
         other.is_whole = self.is_whole
         other.minor, other.gates, other.resizes = self.minor, self.gates, self.resizes
         other.nominates_gated = self.nominates_gated
+        other.webhooks = self.webhooks
         other.scheduling_events = self.scheduling_events
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:

@@ -91,8 +91,27 @@ class PodAnnotations(Model):
     evict: str | None = field(name="descheduler.alpha.kubernetes.io/evict", default=None)
     prefer_no_eviction: str | None = field(name="descheduler.alpha.kubernetes.io/prefer-no-eviction", default=None)
     restarted_at: str = field(name="kubectl.kubernetes.io/restartedAt", default="")
+    #: What the pod says to webhooks that put sidecars into pods.
+    consul_inject: str = field(name="consul.hashicorp.com/connect-inject", default="")
+    dapr_enabled: str = field(name="dapr.io/enabled", default="")
+    istio_inject: str = field(name="sidecar.istio.io/inject", default="")
+    kuma_inject: str = field(name="kuma.io/sidecar-injection", default="")
+    linkerd_inject: str = field(name="linkerd.io/inject", default="")
+    open_telemetry_inject: str = field(name="sidecar.opentelemetry.io/inject", default="")
+    vault_inject: str = field(name="vault.hashicorp.com/agent-inject", default="")
+
+    @property
+    def injection(self) -> tuple[tuple[str, str], ...]:
+        """Those that speak to webhooks: key and value."""
+        found = ((key, getattr(self, name)) for name, key in _INJECTION)
+        return tuple((key, value) for key, value in found if value)
 
 
+_INJECTION = tuple(
+    (name, key)
+    for name, key in zip(PodAnnotations.__struct_fields__, PodAnnotations.__struct_encode_fields__, strict=True)
+    if name.endswith(("_inject", "dapr_enabled"))
+)
 NO_ANNOTATIONS = PodAnnotations()
 #: The reason of the condition DisruptionTarget that is left on a pod whose node is gone.
 ORPHANED = "DeletionByPodGC"

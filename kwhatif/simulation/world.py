@@ -8,6 +8,7 @@ from typing import Any, Self, cast
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
+from kwhatif.admission.injection import injection_of
 from kwhatif.admission.new_claim import admit_claim
 from kwhatif.admission.new_pod import ReplicaAdmission
 from kwhatif.admission.outcome import Admitted, Denied, resource_of
@@ -15,6 +16,7 @@ from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.finished_pods import finished_pods
 from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.injection import KnownInjection
 from kwhatif.model.meta import AnnotatedMeta
 from kwhatif.model.node import Node
 from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
@@ -56,6 +58,8 @@ class World(SimulatedView):
         finished_pods(state.cluster)  # made of the survey, which holds for the start only; from here on it is kept up
         self._usage = QuotaUsage(state.cluster)
         self._replicas = ReplicaAdmission()
+        #: What webhooks add to pods that were created, by workload.
+        self.injections: dict[str, KnownInjection] = {}
         self._made = 0
         self.limits = PodLimits(state.cluster)
 
@@ -65,6 +69,7 @@ class World(SimulatedView):
         other.chance = self.chance.fork()
         other.history, other.watchers, other.admission_watcher = self.history.fork(), [], None
         other._usage, other.limits = self._usage.fork(), self.limits.fork()
+        other.injections = self.injections.copy()
         return other
 
     # --- writing -------------------------------------------------------------------------------------
@@ -144,6 +149,9 @@ class World(SimulatedView):
         cluster = self.state.cluster
         if isinstance(obj, Pod):
             admitted = self._replicas.admit(obj, cluster, self._usage)
+            known = injection_of(obj, cluster)
+            if known is not None:
+                self.injections[known.workload] = known
             if self.admission_watcher is not None:
                 self.admission_watcher(obj, admitted)
             return admitted if isinstance(admitted, Denied) else admitted.object

@@ -28,6 +28,7 @@ from kwhatif.whatif.loaded.nominations import keep_queued
 from kwhatif.whatif.loaded.unmodelled import huge_amounts, unmodelled_for
 from kwhatif.workloads.inferred.classes import missing_classes
 from kwhatif.workloads.inferred.owners import Inferred, inferred_owners
+from kwhatif.workloads.injections import ShownInjections
 
 #: What was read longer ago than this many seconds is old.
 HOUR = 3600
@@ -65,6 +66,7 @@ class Session:
         originals: SessionOriginals | None = None,
     ) -> None:
         self.snapshot = State(cluster)
+        self.snapshot.cluster.webhooks = ShownInjections(self.snapshot.cluster)
         #: Scheduler name -> profile.
         self.profiles = dict(profiles) if profiles else {DEFAULT_SCHEDULER: default_profile()}
         keep_queued(self.snapshot, self.profiles)

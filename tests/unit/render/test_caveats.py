@@ -86,9 +86,11 @@ from kwhatif.model.caveat.scheduling import (
 from kwhatif.model.caveat.workloads import (
     AutoscalerNotModelled,
     AutoscalersNotRead,
+    ContainerRequests,
     EvictedByTaint,
     FieldsNotCompared,
     ImagesNotCompared,
+    Injected,
     LeftOutOfStory,
     OldRevisionsUnknown,
     OneOfEqualPods,
@@ -378,6 +380,30 @@ SENTENCES: dict[Caveat, str] = {
     ),
     LeftOutOfStory(what="readiness-gates", objects=("Pod a/b",)): (
         "Pod a/b: has readiness gates; who opens them is not modelled: here they are open as soon as it runs"
+    ),
+    Injected(
+        workload="Deployment a/web",
+        containers=(ContainerRequests(name="proxy", requests=(("cpu", "1"), ("memory", "64Mi"))),),
+        changed=(ContainerRequests(name="app"),),
+        volumes=("spool",),
+        tolerations=("team=x:NoSchedule",),
+        node_selector=("pool=x",),
+        seen=2,
+        differ=True,
+    ): (
+        "new pods of Deployment a/web get container proxy (1 cpu, 64Mi memory), other requests of container app, volume"
+        " spool, a toleration of team=x:NoSchedule and node selector pool=x, as its 2 pods have, though not its"
+        " template: webhooks add it; they do not all have the same, and what all have is taken"
+    ),
+    Injected(
+        workload="Pod a/b",
+        containers=(ContainerRequests(name="proxy"),),
+        seen=1,
+        like=("Deployment a/web",),
+        marks=("label sidecar.istio.io/inject=true",),
+    ): (
+        "Pod a/b gets container proxy, as 1 pod of Deployment a/web has with the same label"
+        " sidecar.istio.io/inject=true: webhooks add it"
     ),
     UnknownController(workload="Rollout a/b"): (
         "Rollout a/b: its controller is not known, so all its pods count as replaced"
