@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from kwhatif.controllers import claims, daemon_set, deployment, garbage, job, replica_set, stateful_set, volume_binder
+from kwhatif.controllers import (
+    claims,
+    controller_refs,
+    daemon_set,
+    deployment,
+    garbage,
+    job,
+    replica_set,
+    stateful_set,
+    volume_binder,
+)
 from kwhatif.controllers.contract import Controller
+from kwhatif.controllers.device_taint_eviction import DeviceTaintEviction
 from kwhatif.controllers.disruption import Disruption
 from kwhatif.controllers.node_lifecycle import NodeLifecycle
 from kwhatif.controllers.pod_gc import PodGC
@@ -11,6 +22,7 @@ from kwhatif.controllers.taint_eviction import TaintEviction
 
 #: Those that make pods, or claims for them, and the garbage collector.
 CONTROLLERS: tuple[Controller, ...] = (
+    *controller_refs.CONTROLLERS,
     *deployment.CONTROLLERS,
     *replica_set.CONTROLLERS,
     *stateful_set.CONTROLLERS,
@@ -28,5 +40,5 @@ def all_controllers(node_monitor_grace_period: float = 50.0) -> tuple[Controller
     Args:
         node_monitor_grace_period: kube-controller-manager's flag, in seconds.
     """
-    clocks = (NodeLifecycle(node_monitor_grace_period), TaintEviction(), PodGC())
+    clocks = (NodeLifecycle(node_monitor_grace_period), TaintEviction(), DeviceTaintEviction(), PodGC())
     return (*clocks, Disruption(), *CONTROLLERS)

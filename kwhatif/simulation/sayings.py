@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from kwhatif.controllers.contract import How
 from kwhatif.controllers.node_taints import ready_status
 from kwhatif.model.job import Job
+from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node, Taint
 from kwhatif.model.pod import Pod, pod_condition
 from kwhatif.model.pod_status import PodCondition
@@ -24,6 +26,9 @@ class Said(NamedTuple):
 
 def said_of_update(before: Any, after: Any) -> Said | None:
     """What happened to the object; None for what only moves its status on."""
+    was, now = controller_of(before.metadata), controller_of(after.metadata)
+    if was != now:
+        return Said("adopted" if now else "released")
     if isinstance(after, SCALABLE) and before.spec.replicas != after.spec.replicas:
         return Said("scaled", f"{before.spec.replicas} to {after.spec.replicas}")
     if isinstance(after, Job) and (finished := _new_condition(before, after)):
@@ -75,3 +80,24 @@ def _said_of_pod(before: Pod, after: Pod) -> Said | None:
     if before.spec != after.spec or before.metadata.labels != after.metadata.labels:
         return Said("changed")
     return None
+
+
+#: How a pod goes -> the verb of the event.
+GONE_VERBS: Mapping[How, str] = {
+    "Preempted": "preempted",
+    "Evicted": "evicted",
+    "TaintEviction": "evicted by taint",
+    "DeviceTaintEviction": "evicted by device taint",
+    "PodGC": "collected",
+    "Garbage": "collected",
+}
+
+
+#: Reasons of the condition DisruptionTarget -> how the pod goes.
+DISRUPTIONS: Mapping[str, How] = {
+    "PreemptionByScheduler": "Preempted",
+    "EvictionByEvictionAPI": "Evicted",
+    "DeletionByTaintManager": "TaintEviction",
+    "DeletionByDeviceTaintManager": "DeviceTaintEviction",
+    "DeletionByPodGC": "PodGC",
+}

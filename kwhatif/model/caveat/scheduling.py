@@ -95,10 +95,32 @@ class BudgetNotComputed(BaseCaveat, tag="budget-not-computed", kw_only=True):
     absent: str = ""
 
 
+class BudgetRecounted(BaseCaveat, tag="budget-recounted", kw_only=True):
+    """The status of a budget is not what its pods say: time goes on from what the disruption controller would count."""
+
+    budget: str
+    #: By its status.
+    stated: int
+    #: By its pods.
+    allowed: int
+    healthy: int
+    desired: int
+
+
 class HugeAmounts(IncompleteCaveat, tag="huge-amounts", kw_only=True):
     """Nodes have, or their pods request, more than 8 PiB of something: upstream's numbers may wrap around there."""
 
     nodes: tuple[str, ...]
+
+
+class GangsNotModelled(BaseCaveat, tag="gangs-not-modelled", kw_only=True):
+    """Pods are of groups that kube-scheduler places together: here each is judged by itself."""
+
+    warns = True
+    #: How many PodGroups and Workloads there are.
+    groups: int = 0
+    #: The pods and workloads whose pods are of one: `Kind namespace/name`.
+    objects: tuple[str, ...] = ()
 
 
 class DevicesNotModelled(IncompleteCaveat, tag="devices-not-modelled", kw_only=True):
@@ -108,6 +130,14 @@ class DevicesNotModelled(IncompleteCaveat, tag="devices-not-modelled", kw_only=T
     warns = False
     #: Kinds or fields.
     features: tuple[str, ...]
+
+
+class TaintRulesIgnored(BaseCaveat, tag="taint-rules-ignored", kw_only=True):
+    """There are DeviceTaintRules: neither the scheduler nor a controller looks at them while a gate is off."""
+
+    names: tuple[str, ...]
+    version: str
+    gate: str
 
 
 class BindingNotDated(IncompleteCaveat, tag="binding-not-dated", kw_only=True):
@@ -178,8 +208,11 @@ SchedulingCaveat = (
     | PreemptionSampling
     | BudgetComputed
     | BudgetNotComputed
+    | BudgetRecounted
     | HugeAmounts
+    | GangsNotModelled
     | DevicesNotModelled
+    | TaintRulesIgnored
     | BindingNotDated
     | Batching
     | ClaimUnbound

@@ -107,11 +107,15 @@ def _forget_what_was_left_out(batch: DecodedBatch, snapshots: set[str]) -> None:
 def _read_whole(stdin: BinaryIO, problems: Problems) -> bytes:
     """What is piped in, in memory: archives are read more than once, and nothing of a cluster goes to disk."""
     read = BytesIO()
-    while part := stdin.read(_CHUNK):
-        read.write(part)
-        if read.tell() > MAX_TEXT:
-            problems.add(STDIN, f"is more than {MAX_TEXT:,} bytes", "save it to a file, and name that")
-            return b""
+    try:
+        while part := stdin.read(_CHUNK):
+            read.write(part)
+            if read.tell() > MAX_TEXT:
+                problems.add(STDIN, f"is more than {MAX_TEXT:,} bytes", "save it to a file, and name that")
+                return b""
+    except OSError as failure:
+        problems.add(STDIN, f"cannot be read: {failure.strerror or failure}")
+        return b""
     return read.getvalue()
 
 
@@ -195,6 +199,7 @@ def _recall(saved: SavedSnapshot, collected: Collected) -> None:
     timed = {key: seen for key, seen in events if not seen.last_attempt or are_times([seen.last_attempt])}
     collected.cluster.scheduling_events = {**collected.cluster.scheduling_events, **timed}
     collected.skipped += Counter(saved.skipped)
+    collected.cluster.listed = collected.cluster.listed.union(saved.listed)
     # Of several, the latest: no claim can have waited for longer than until then.
     if saved.noted and are_times([saved.taken_at]):
         collected.cluster.taken_at = max(collected.cluster.taken_at, saved.taken_at)

@@ -18,7 +18,7 @@ from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.pod import Pod
 from kwhatif.model.pod_status import SchedulingEvents
 from kwhatif.model.saved import SAVED_API_VERSION, SavedSnapshot
-from kwhatif.sources.decoding.kinds import RESOURCES
+from kwhatif.sources.decoding.kinds import RESOURCES, group_of
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.left_out import asked_about
 from kwhatif.sources.saving.anonymize import Anonymizer, Kept
@@ -26,7 +26,7 @@ from kwhatif.sources.saving.atomic import replacing
 from kwhatif.sources.saving.formats import format_of
 from kwhatif.sources.saving.redact import holds_images, marked, redact
 from kwhatif.sources.saving.selectors import without_expressions
-from kwhatif.sources.saving.words import release_of
+from kwhatif.sources.saving.words import is_api_group, release_of
 
 
 class Moment(NamedTuple):
@@ -50,10 +50,6 @@ class Saved(NamedTuple):
     def size(self) -> int:
         """The number of objects of the cluster."""
         return len(self.objects) - 1
-
-
-#: Which group and version an object was of that is only counted does not matter.
-_NO_GROUP = "kwhatif.dev/v1"
 
 
 def save(collected: Collected, path: str, *, taken_at: Moment, images: bool = False, anonymize: bool = False) -> Saved:
@@ -90,6 +86,7 @@ def saved_objects(collected: Collected, *, taken_at: Moment, images: bool, anony
         namespace=collected.namespace,
         unread=dict(cluster.unread),
         whole=cluster.is_whole,
+        listed=tuple(sorted(cluster.listed)),
         skipped=asked_about(collected.skipped),
         caveats=_as_data(caveats),
         scheduling_events=dict(cluster.scheduling_events),
@@ -103,7 +100,7 @@ def saved_objects(collected: Collected, *, taken_at: Moment, images: bool, anony
         about,
         namespace=anonymizer.name(about.namespace),
         server_version=release_of(about.server_version),
-        skipped={f"{_NO_GROUP}/{name.rpartition('/')[2]}": count for name, count in about.skipped.items()},
+        skipped=dict(_without_groups(about.skipped)),
         caveats=_as_data(map(anonymizer.caveat, caveats)),
         anonymized=True,
         scheduling_events=dict(_renamed(cluster, anonymizer)),
@@ -115,6 +112,13 @@ def _named(about: SavedSnapshot) -> SavedSnapshot:
     """Under a name of its own: of two snapshots that are read together, each says what it knows."""
     name = about.taken_at or f"undated-{blake2b(msgspec.json.encode(about), digest_size=5).hexdigest()}"
     return replace(about, metadata=ObjectMeta(name=name))
+
+
+def _without_groups(skipped: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+    """What was only counted; the groups stay that are public."""
+    for name, count in skipped.items():
+        version, _, kind = name.rpartition("/")
+        yield (name if is_api_group(group_of(version)) else f"{SAVED_API_VERSION}/{kind}"), count
 
 
 def _as_data(caveats: Iterable[Caveat]) -> tuple[dict[str, Any], ...]:
