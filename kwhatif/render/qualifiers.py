@@ -20,8 +20,8 @@ from kwhatif.report.decision import Decision
 from kwhatif.report.workload import WorkloadRow
 from kwhatif.words.amounts import duration, plural, some
 
-#: So many things are named; what is beyond them is counted.
-_MOST = 2
+#: So many things are named in a first line; what is beyond them is counted, and stands below.
+_MOST = 1
 
 
 def qualifier(report: Report, concerns: Callable[[Caveat], bool] = lambda _: True) -> str:
@@ -118,7 +118,7 @@ def about_workload(row: WorkloadRow, decisions: Sequence[Decision]) -> Callable[
 
 
 def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911 - one arm per kind of caveat, nothing else
-    """A few words; those that a policy alone makes warnings of have their code."""
+    """A few words for people; `sentence` says it all."""
     match caveat:
         case lacking.UnknownPriorityClass(name=name):
             return f"priority class {name} is not known"
@@ -144,7 +144,25 @@ def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911 - one arm per kind of 
             return f"extender {extender} was not asked"
         case PluginNotModelled(plugin=plugin):
             return f"plugin {plugin} is not modelled"
-    return _CONSTANT.get(type(caveat)) or caveat.code.replace("-", " ")
+        case LeftOutOfStory(what=what):
+            return _LEFT_OUT[what]
+        case manifests.CustomKind(kinds=kinds):
+            return "custom kinds are not judged"
+    return _CONSTANT[type(caveat)]
+
+
+_LEFT_OUT: Mapping[Unmodelled, str] = {
+    "adoption": "the adoption of pods is not modelled",
+    "job-ttl": "the removal of finished Jobs is not modelled",
+    "volume-reclaim": "what becomes of released volumes is not modelled",
+    "cron-jobs": "the Jobs of CronJobs are not modelled",
+    "node-autoscaler": "the node autoscaler is not modelled",
+    "namespaces": "the removal of namespaces is not modelled",
+    "budgets": "some budgets cannot be counted",
+    "not-started": "pods that do not run yet count as starting",
+    "not-ready": "pods that were not ready count as ready once they are made again",
+    "readiness-gates": "readiness gates count as open",
+}
 
 
 _CONSTANT: Mapping[type, str] = {

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from kwhatif.render.timeline import why_refused
 from kwhatif.report.story import Story, StoryWorkloadRow
-from kwhatif.words.amounts import some
+from kwhatif.words.amounts import plural, some
 
 #: How a pod went, in words.
 _HOW = {
@@ -29,9 +30,55 @@ def is_different(row: StoryWorkloadRow) -> bool:
     return row.before != row.after or row.ready_lowest < row.ready_before
 
 
-def nodes_in_words(counts: dict[str, int]) -> str:
-    """`a, b (2)`."""
-    return some([f"{node} ({count})" if count > 1 else node for node, count in counts.items()], FEW) or "-"
+def different_workloads(story: Story) -> tuple[list[StoryWorkloadRow], list[StoryWorkloadRow]]:
+    """The workloads that fare otherwise: those that do in the end; and those that are where they were, and did not
+    have as many pods ready all the time, as DaemonSets of nodes that are lost.
+    """
+    rows: list[StoryWorkloadRow] = []
+    as_before: list[StoryWorkloadRow] = []
+    for row in story.workloads:
+        if row.pending or row.before != row.after:
+            rows.append(row)
+        elif is_different(row):
+            is_well = row.workload.startswith("DaemonSet ") or row.ready_after >= row.ready_before
+            (as_before if is_well else rows).append(row)
+    return rows, as_before
+
+
+def kinds_of(rows: Sequence[StoryWorkloadRow]) -> str:
+    """`24 DaemonSets, 1 Deployment`."""
+    counts = Counter(row.workload.partition(" ")[0] for row in rows)
+    return ", ".join(plural(count, kind) for kind, count in counts.items())
+
+
+def places(row: StoryWorkloadRow) -> tuple[str, str]:
+    """Where its pods are, before and after: first the nodes where there are fewer, or more of them."""
+    return nodes_in_words(row.before, row.after), nodes_in_words(row.after, row.before)
+
+
+def nodes_in_words(counts: Mapping[str, int], others: Mapping[str, int]) -> str:
+    """`a, b (2)`; nodes of which the others have another count come first."""
+    nodes = sorted(counts.items(), key=lambda item: others.get(item[0], 0) == item[1])
+    return some([f"{node} ({count})" if count > 1 else node for node, count in nodes], FEW) or "-"
+
+
+def course_of(row: StoryWorkloadRow) -> str:
+    """`1 pod of Deployment shop/web goes from a to b`: what becomes of a workload that is elsewhere in the end."""
+    came, left = _beyond(row.after, row.before), _beyond(row.before, row.after)
+    count = max(sum(came.values()), sum(left.values()))
+    name, is_bare = row.workload, row.workload.startswith("Pod ")
+    if not count:
+        return f"{name} has fewer pods ready for a time"
+    who = name if is_bare else f"{plural(count, 'pod')} of {name}"
+    verb = ("goes", "comes") if count == 1 else ("go", "come")
+    to, from_ = some(list(came), FEW), some(list(left), FEW)
+    if came and left:
+        return f"{who} {verb[0]} from {from_} to {to}"
+    return f"{who} {verb[1]} to {to}" if came else f"{who} {verb[0]} from {from_}"
+
+
+def _beyond(counts: Mapping[str, int], others: Mapping[str, int]) -> Mapping[str, int]:
+    return {node: more for node, count in counts.items() if (more := count - others.get(node, 0)) > 0}
 
 
 def gone_rows(story: Story) -> list[tuple[str, int, str]]:

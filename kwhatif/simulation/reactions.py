@@ -121,6 +121,11 @@ class Reactions:
         ]
         return min(times, default=None)
 
+    def next_key(self) -> str:
+        """Who has the next timer: `Job shop/report`; "" if nobody has one."""
+        number, key = min(self._again, key=self._again.__getitem__, default=(0, ""))
+        return f"{self._controllers[number].name} {key}".rstrip() if self._again else ""
+
     def next_deadline(self) -> float | None:
         """When the next time comes that nobody waits for."""
         return min(self._deadlines.values(), default=None)

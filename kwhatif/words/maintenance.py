@@ -70,7 +70,9 @@ def why_harmful(verdict: VerdictRow) -> str:
         case "unready":
             return f"{worst.subject} has {worst.count} of {worst.of} pods ready"
         case "unsettled":
-            return "it never settles"
+            return f"it never settles{f': {some(worst.messages)} replace each other' if worst.messages else ''}"
+        case "horizon":
+            return f"it does not settle in time{f': {worst.subject} is still under way' if worst.subject else ''}"
         case _:
             return "it comes to no end"
 

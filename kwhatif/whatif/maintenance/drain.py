@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import groupby
 from math import ceil
@@ -23,9 +23,7 @@ from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.maintenance.blocked import blocked_pods
 from kwhatif.whatif.maintenance.order import least_harmful_order
 from kwhatif.whatif.maintenance.remedies import Remedy, remedies
-from kwhatif.whatif.story.failed import failed
-from kwhatif.whatif.story.played import Played, SettledCluster, worst_failed
-from kwhatif.whatif.story.refused import refused
+from kwhatif.whatif.story.played import Played, SettledCluster
 from kwhatif.whatif.story.rows import command_row, story_of
 
 #: For so many kinds of blocked pods at most a remedy is looked for: each takes a simulation or a few.
@@ -65,7 +63,7 @@ class Drained(Played):
 
     def story(self, blocked: tuple[BlockedRow, ...]) -> Story:
         """The story, with what only a drain has."""
-        story = story_of(self.engine, (self.command,))
+        story = story_of(self.ending, (self.command,), self.base.asked)
         return replace(story, waves=self._waves(), blocked=blocked, verdict=self.verdict())
 
     def _waves(self) -> tuple[WaveRow, ...]:
@@ -93,17 +91,18 @@ class Drained(Played):
             if self.blocked:
                 return WorstRow(what="blocked", blocked=self.blocked[0], count=len(self.blocked))
             return WorstRow(what="endless")
-        if self.is_endless:
-            return WorstRow(what="unsettled")
-        return WorstRow(what="pending") if self.pending else self._worst_refused() or worst_failed(self.engine)
+        unsettled = self.worst_unsettled()
+        if unsettled is not None:
+            return unsettled
+        return WorstRow(what="pending") if self.pending else self.worst_of_all()
 
     @property
     def gone(self) -> tuple[str, ...]:
         """Of the evicted pods those in whose place none is made: bare ones, of failed Jobs, and where it is refused."""
         pods = self.base.engine.world.state.cluster.all(Pod)
         bare = [key for key in self._evicted if key in pods and controller_of(pods[key].metadata) is None]
-        short = (*self._refused, *(row.workload for row in failed(self.engine)))
-        lost = [key for name in short for key in self._of(name)[: self._lacking(name)]]
+        ending = self.ending
+        lost = [key for name in ending.fallen_short for key in self._of(name)[: ending.lacks(name)]]
         return (*bare, *lost)
 
     def _of(self, workload: str) -> list[str]:
@@ -116,23 +115,6 @@ class Drained(Played):
         """The pods that were evicted, in order, but for those that had ended before: nobody misses these."""
         pods = self.base.engine.world.state.cluster.all(Pod)
         return [key for _, key in self.drain.log.granted if key not in pods or not is_terminal(pods[key])]
-
-    def _lacking(self, workload: str) -> int:
-        """How many pods fewer than before it has."""
-        before, after = (engine.tally.workloads.get(workload) for engine in (self.base.engine, self.engine))
-        return 0 if before is None or after is None else max(before.pods - after.pods, 0)
-
-    @cached_property
-    def _refused(self) -> Mapping[str, str]:
-        """By workload, what the API server says of its new pods."""
-        return {row.workload: row.message for row in refused(self.engine)}
-
-    def _worst_refused(self) -> WorstRow | None:
-        """The first workload that has fewer pods, as the API server refuses new ones."""
-        for name, message in self._refused.items():
-            if self._lacking(name):
-                return WorstRow(what="refused", subject=name, messages=(message,), count=self._lacking(name))
-        return None
 
 
 # --- remedies ----------------------------------------------------------------------------------------

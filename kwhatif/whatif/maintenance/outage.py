@@ -22,7 +22,7 @@ from kwhatif.simulation.world import World
 from kwhatif.whatif.applying.edited import Given
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.maintenance.remedies import Remedy
-from kwhatif.whatif.story.played import Played, SettledCluster, worst_failed
+from kwhatif.whatif.story.played import Played, SettledCluster
 from kwhatif.whatif.story.rows import story_of
 from kwhatif.whatif.story.simulate import Playing
 
@@ -67,7 +67,11 @@ class Lost(Played):
     def story(self) -> Story:
         """The story, with what only an outage has."""
         blocked = tuple(self._left_behind())
-        return replace(story_of(self.engine), blocked=self._with_remedies(blocked), verdict=self._verdict(blocked))
+        return replace(
+            story_of(self.ending, asked=self.base.asked),
+            blocked=self._with_remedies(blocked),
+            verdict=self._verdict(blocked),
+        )
 
     def verdict(self) -> VerdictRow:
         """What it comes to."""
@@ -77,23 +81,23 @@ class Lost(Played):
         return self.verdict_row("outage", self.nodes, self._worst(blocked), moved=len(self.pods))
 
     def _worst(self, blocked: tuple[BlockedRow, ...]) -> WorstRow | None:
-        if self.is_endless:
-            return WorstRow(what="unsettled")
+        unsettled = self.worst_unsettled()
+        if unsettled is not None:
+            return unsettled
         if self.pending:
             return WorstRow(what="pending")
         if blocked:
             return WorstRow(what="blocked", blocked=blocked[0], count=len(blocked))
-        return worst_failed(self.engine) or self._worst_unready()
+        return self.worst_of_all() or self._worst_unready()
 
     def _worst_unready(self) -> WorstRow | None:
-        """The first workload that has fewer pods ready than before."""
-        tally = self.engine.tally
-        before = {name: each.ready for name, each in tally.before.items()}
-        short = [name for name, each in tally.workloads.items() if each.ready < before.get(name, 0)]
-        name = min((name for name in short if not name.startswith("DaemonSet ")), default="")
+        """The first workload that has fewer pods ready."""
+        unready = {name: each for name, each in self.ending.unready.items() if not name.startswith("DaemonSet ")}
+        name = min(unready, default="")
         if not name:
             return None
-        return WorstRow(what="unready", subject=name, count=tally.workloads[name].ready, of=before[name])
+        count, of = unready[name]
+        return WorstRow(what="unready", subject=name, count=count, of=of)
 
     def _left_behind(self) -> Iterator[BlockedRow]:
         """Lost pods that nothing has come for in their place, and why."""
