@@ -99,8 +99,8 @@ def generated() -> dict[Path, str]:
     """Every generated file with the content that it should have."""
     documents = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     files = {path: fresh(path.read_text()) for path in documents if BLOCK.search(path.read_text())}
-    for kind in (Report, Comparison, Policy):
-        files[ROOT / "kwhatif" / "schema" / f"{kind.__name__.lower()}.json"] = schema_text(kind)
+    for kind, known in ((Report, None), (Comparison, Report), (Policy, None)):
+        files[ROOT / "kwhatif" / "schema" / f"{kind.__name__.lower()}.json"] = schema_text(kind, known)
     return files
 
 

@@ -183,10 +183,6 @@ class SchedulerSource:
     def _read(self, *, strict: bool) -> Session:
         import kwhatif
 
-        if self.plugin or self.scheduler_config:
-            from kwhatif.sources.scheduler.plugin_fence import fence_for_good
-
-            fence_for_good()
         scheduler: SchedulerOptions = {
             "scheduler_config": self.scheduler_config,
             "call_extenders": self.call_extenders,

@@ -1,9 +1,10 @@
-"""Calls of what is not kwhatif's own: whatever they raise is reported with plugin, point, pod and node."""
+"""Calls of plugins that are not kwhatif's own: what they raise is reported with plugin, point, pod and node."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from opcode import opmap
+from contextlib import redirect_stdout
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from kwhatif.errors import KwhatifError, PluginFailed
@@ -12,51 +13,42 @@ from kwhatif.framework.cycle import CycleError
 T = TypeVar("T")
 
 
-#: Reported elsewhere already, or part of the cycle's own ways.
-_PASSED_ON = (KwhatifError, CycleError)
+#: Reported elsewhere already, part of the cycle's own ways, or a person at the keyboard.
+PASSED_ON = (KwhatifError, CycleError, KeyboardInterrupt)
 
 
-_RAISE = opmap["RAISE_VARARGS"]
-
-
-#: Exceptions of the fence, whose messages are about the plugin.
-_SPEAK_FOR_THEMSELVES = ("TookTooLong", "StreamClosed", "EndsProcess")
-
-
-def called(function: Callable[..., Any], *arguments: object, timed: bool = True) -> Any:  # noqa: ARG001
-    """Just call it: a plugin that is fenced off from the process has another way of being called."""
-    return function(*arguments)
+def called(function: Callable[..., T], *arguments: object) -> T:
+    """Call code that is not kwhatif's own: what it prints goes to standard error, not into the answer."""
+    with redirect_stdout(sys.stderr):
+        return function(*arguments)
 
 
 class CallSite(NamedTuple):
-    """Which plugin is asked about which pod, and where; and how it is called."""
+    """Which plugin is asked about which pod, and where."""
 
     plugin: str
     point: str
     pod: str
     node: str = ""
-    fence: Callable[..., Any] = called
 
-    def call(self, function: Callable[..., object], *arguments: object, returns: type[T] | tuple[type, ...]) -> T:
+    def call(self, function: Callable[..., Any], *arguments: object, returns: type[T] | tuple[type, ...]) -> T:
         """Call the plugin.
 
         Raises:
             PluginFailed: it raised, or returned something else than it must.
         """
         try:
-            result = self.fence(function, *arguments, timed=self.point != "PostFilter")
+            result = called(function, *arguments)
             is_right = isinstance(result, returns)
-        except _PASSED_ON:
+        except PASSED_ON:
             raise
-        except BaseException as failure:
-            if is_ctrl_c(failure):
-                raise
+        except BaseException as failure:  # noqa: BLE001 - SystemExit, too
             self.fail(described(failure), failure)
         if not is_right:
             kinds = returns if isinstance(returns, tuple) else (returns,)
             wanted = " or ".join(kind.__name__ for kind in kinds)
             self.fail(f"it returned {type(result).__name__}, not {wanted}", None)
-        return result  # type: ignore[no-any-return] # checked above; only the caller distinguishes several types
+        return result  # type: ignore[no-any-return] # its type was checked above
 
     def fields(self, owner: object, **kinds: type | tuple[type, ...]) -> list[Any]:
         """The fields of what a plugin has returned; they may be properties, which raise.
@@ -77,21 +69,8 @@ class CallSite(NamedTuple):
 
 
 def described(failure: BaseException) -> str:
-    """Type and message of an exception, whatever printing it does."""
-    name = type(failure).__name__
-    if name in _SPEAK_FOR_THEMSELVES:
-        return str(failure)
+    """Type and message of an exception."""
     try:
-        return f"{name}: {failure}"
-    except BaseException:  # noqa: BLE001 - whatever it is, it is the plugin's
-        return f"{name}, which cannot be printed"
-
-
-def is_ctrl_c(failure: BaseException) -> bool:
-    """Whether a person has pressed Ctrl-C: then no `raise` of the plugin has raised this."""
-    trace = failure.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if not isinstance(failure, KeyboardInterrupt) or trace is None:
-        return False
-    return trace.tb_frame.f_code.co_code[trace.tb_lasti] != _RAISE
+        return f"{type(failure).__name__}: {failure}"
+    except Exception:  # noqa: BLE001 - whatever it is, it is the plugin's
+        return f"{type(failure).__name__}, which cannot be printed"

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Self, cast
 
 from kwhatif.framework.by_shape import ByShape, ByShapeBut
-from kwhatif.framework.call_site import CallSite, called
+from kwhatif.framework.call_site import CallSite
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.incremental import (
     Incremental,
@@ -33,17 +33,16 @@ from kwhatif.state.state import State
 class GuardedPlugin:
     """A plugin behind its guard; it has the same methods, and so the same extension points."""
 
-    def __init__(self, inner: Any, fence: Callable[..., Any] = called) -> None:
+    def __init__(self, inner: Any) -> None:
         self.name: str = inner.name
         self.inner = inner
-        self._fence = fence
         for method, guard in _GUARDS.items():
             if hasattr(inner, method):
-                setattr(self, method, guard(inner, fence))
+                setattr(self, method, guard(inner))
 
     def __reduce__(self) -> tuple[object, ...]:
         """The methods are guarded again elsewhere."""
-        return type(self), (self.inner, self._fence)
+        return type(self), (self.inner,)
 
 
 def unguarded(plugin: object) -> object:
@@ -51,17 +50,17 @@ def unguarded(plugin: object) -> object:
     return plugin.inner if isinstance(plugin, GuardedPlugin) else plugin
 
 
-def _pre_enqueue(plugin: Any, fence: Callable[..., Any]) -> Callable[[PodInfo, State], Status]:
+def _pre_enqueue(plugin: Any) -> Callable[[PodInfo, State], Status]:
     def pre_enqueue(pod: PodInfo, snapshot: State) -> Status:
-        site = CallSite(plugin.name, "PreEnqueue", pod.key, fence=fence)
+        site = CallSite(plugin.name, "PreEnqueue", pod.key)
         return site.call(plugin.pre_enqueue, shown_pod(pod), shown(snapshot), returns=Status)
 
     return pre_enqueue
 
 
-def _pre_filter(plugin: Any, fence: Callable[..., Any]) -> Callable[[PodInfo, State], NodeFilter | Status]:
+def _pre_filter(plugin: Any) -> Callable[[PodInfo, State], NodeFilter | Status]:
     def pre_filter(pod: PodInfo, snapshot: State) -> NodeFilter | Status:
-        site = CallSite(plugin.name, "PreFilter", pod.key, fence=fence)
+        site = CallSite(plugin.name, "PreFilter", pod.key)
         result: NodeFilter | Status = site.call(
             plugin.pre_filter, shown_pod(pod), shown(snapshot), returns=(NodeFilter, Status)
         )
@@ -70,11 +69,9 @@ def _pre_filter(plugin: Any, fence: Callable[..., Any]) -> Callable[[PodInfo, St
     return pre_filter
 
 
-def _pre_score(
-    plugin: Any, fence: Callable[..., Any]
-) -> Callable[[PodInfo, State, Sequence[NodeInfo]], NodeScorer | Status]:
+def _pre_score(plugin: Any) -> Callable[[PodInfo, State, Sequence[NodeInfo]], NodeScorer | Status]:
     def pre_score(pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
-        site = CallSite(plugin.name, "PreScore", pod.key, fence=fence)
+        site = CallSite(plugin.name, "PreScore", pod.key)
         cluster, copies = shown(snapshot), tuple(map(shown_node, nodes))
         result: NodeScorer | Status = site.call(
             plugin.pre_score, shown_pod(pod), cluster, copies, returns=(NodeScorer, Status)
@@ -84,18 +81,18 @@ def _pre_score(
     return pre_score
 
 
-def _post_filter(plugin: Any, fence: Callable[..., Any]) -> Callable[[Cycle], PostFilterResult]:
+def _post_filter(plugin: Any) -> Callable[[Cycle], PostFilterResult]:
     # One that is inherited asks a policy of the plugin's, which has a guard of its own.
     is_own = getattr(plugin.post_filter, "__module__", "").partition(".")[0] == __name__.partition(".")[0]
 
     def post_filter(cycle: Cycle) -> PostFilterResult:
-        site = CallSite(plugin.name, "PostFilter", cycle.pod.key, fence=fence)
+        site = CallSite(plugin.name, "PostFilter", cycle.pod.key)
         return site.call(plugin.post_filter, cycle if is_own else shown_cycle(cycle), returns=PostFilterResult)
 
     return post_filter
 
 
-_GUARDS: dict[str, Callable[[Any, Callable[..., Any]], Callable[..., object]]] = {
+_GUARDS: dict[str, Callable[[Any], Callable[..., object]]] = {
     "pre_enqueue": _pre_enqueue,
     "pre_filter": _pre_filter,
     "pre_score": _pre_score,

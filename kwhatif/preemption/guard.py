@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from kwhatif.framework.call_site import CallSite, called
+from kwhatif.framework.call_site import CallSite
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.shown import shown_cycle, shown_node, shown_pod
 from kwhatif.preemption.policy import Policy
@@ -17,10 +16,10 @@ from kwhatif.state.pod_info import PodInfo
 class GuardedPolicy(Policy):
     """Another policy, whose failures are reported with plugin, pod and node."""
 
-    def __init__(self, inner: Policy, plugin: str, fence: Callable[..., Any] = called) -> None:
+    def __init__(self, inner: Policy, plugin: str) -> None:
         self._inner = inner
         #: What was asked about last; two of the questions do not say it themselves.
-        self._site = CallSite(plugin, "PostFilter", "", fence=fence)
+        self._site = CallSite(plugin, "PostFilter", "")
         self.rungs = inner.rungs
 
     def why_not_eligible(self, cycle: Cycle) -> str:

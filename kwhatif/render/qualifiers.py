@@ -128,8 +128,8 @@ def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911 - one arm per kind of 
             return f"the cluster is as of {duration(age)} ago"
         case manifests.NotBuilt(file=file):
             return f"{file} is not built"
-        case manifests.UnjudgedKind(object=name):
-            return f"{name} is not judged"
+        case manifests.UnjudgedKind(objects=objects):
+            return f"{some(objects, 1)} {'is' if len(objects) == 1 else 'are'} not judged"
         case manifests.PodSecurityNotChecked(namespaces=namespaces):
             return f"Pod Security of {some([name for name, _ in namespaces])} is not checked"
         case manifests.MissingServiceAccounts(names=names):
@@ -191,5 +191,6 @@ _CONSTANT: Mapping[type, str] = {
     PolicyIsEmpty: "the policy counts as empty",
     NoMetrics: "what nodes and pods use is not known",
     PrometheusNotAsked: "Prometheus was not asked",
+    manifests.CustomKind: "custom kinds are not judged",
     manifests.AdmissionNotAsked: "admission webhooks are not asked",
 }

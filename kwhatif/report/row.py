@@ -35,15 +35,38 @@ class Document(Row, kw_only=True):
         return made
 
 
-def schema_of(kind: type[msgspec.Struct]) -> dict[str, object]:
-    """The JSON Schema of documents of this type, under its own name."""
-    head = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"https://{API_VERSION}/{kind.__name__.lower()}.json",
+def schema_of(kind: type[msgspec.Struct], known: type[msgspec.Struct] | None = None) -> dict[str, object]:
+    """The JSON Schema of documents of this type, under its own name.
+
+    What the schema of `known` defines already is not said twice: there is a `$ref` to that file.
+    """
+    made = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": _identifier(kind)} | msgspec.json.schema(
+        kind
+    )
+    if known is None:
+        return made
+    elsewhere = msgspec.json.schema(known)["$defs"]
+    made["$defs"] = {name: body for name, body in made["$defs"].items() if name not in elsewhere}
+    referring: dict[str, object] = _referring(made, {f"#/$defs/{name}": _identifier(known) for name in elsewhere})
+    return referring
+
+
+def _identifier(kind: type[msgspec.Struct]) -> str:
+    return f"https://{API_VERSION}/{kind.__name__.lower()}.json"
+
+
+def _referring(schema: Any, files: dict[str, str]) -> Any:
+    """The schema with each `$ref` to a definition of another file preceded by that file's identifier."""
+    if isinstance(schema, list):
+        return [_referring(item, files) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: files.get(value, "") + value if key == "$ref" else _referring(value, files)
+        for key, value in schema.items()
     }
-    return head | msgspec.json.schema(kind)
 
 
-def schema_text(kind: type[msgspec.Struct]) -> str:
+def schema_text(kind: type[msgspec.Struct], known: type[msgspec.Struct] | None = None) -> str:
     """The schema as it is shipped: `schema/report.json` of `Report`."""
-    return msgspec.json.format(msgspec.json.encode(schema_of(kind)), indent=2).decode() + "\n"
+    return msgspec.json.format(msgspec.json.encode(schema_of(kind, known)), indent=2).decode() + "\n"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from importlib.resources import files
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from tests.cli.running import run
+from tests.schemas import validator
 
 ROOT = Path(__file__).parents[2]
 FROM = f"--from {ROOT}/fixtures/demo/cluster.yaml"
@@ -42,8 +41,7 @@ def test_fail_on_decides_the_exit_code(pod: str, fail_on: str, code: int) -> Non
 @pytest.mark.parametrize("pod", ["small", "checkout", "inference", "impossible"])
 def test_the_report_is_valid_against_the_schema_that_is_shipped(command: str, pod: str) -> None:
     ran = run(f"kwhatif {command} {PODS}/{pod}.yaml {FROM} -o json --fail-on none")
-    schema = json.loads((files("kwhatif") / "schema" / "report.json").read_text())
-    jsonschema.Draft202012Validator(schema).validate(json.loads(ran.stdout))
+    validator("report").validate(json.loads(ran.stdout))
 
 
 @pytest.mark.parametrize(

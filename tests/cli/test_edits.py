@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from pathlib import Path
 
 import jsonschema
@@ -15,6 +14,7 @@ from kwhatif.cli.app import app
 from kwhatif.cli.edits import complete_edit
 from kwhatif.cli.names import complete_node, complete_object
 from tests.cli.running import run
+from tests.schemas import validator
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "fixtures" / "schemas"
@@ -83,7 +83,7 @@ def test_names_are_in_the_namespace_that_is_named() -> None:
 def test_both_answers_are_about_what_comes_from_a_pipe() -> None:
     ran = run(f"kwhatif schedule - {FROM} --if 'cordon general-a1' --compare -o json", SMALL.read_bytes())
     made = json.loads(ran.stdout)
-    jsonschema.validate(made, json.loads((files("kwhatif") / "schema" / "comparison.json").read_text()))
+    validator("comparison").validate(made)
     assert [row["difference"] for row in made["difference"]["pods"]] == ["moved"]
 
 
@@ -99,8 +99,7 @@ def test_reports_for_tools_are_valid_with_edits(tmp_path: Path) -> None:
     jsonschema.validate(
         json.loads((tmp_path / "sarif").read_text()), json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())
     )
-    own = json.loads((files("kwhatif") / "schema" / "report.json").read_text())
-    jsonschema.validate(json.loads((tmp_path / "json").read_text()), own)
+    validator("report").validate(json.loads((tmp_path / "json").read_text()))
 
 
 def test_text_of_an_edit_is_inert() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import xmlschema
 import yaml
 
 from tests.cli.running import Ran, run
+from tests.schemas import validator
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "fixtures" / "gate"
@@ -141,8 +141,7 @@ def test_every_report_is_written_beside_the_answer_and_valid(tmp_path: Path) -> 
     xmlschema.XMLSchema(str(SCHEMAS / "junit-10.xsd")).validate(texts["junit"])
     for name, schema in (("sarif", "sarif-2.1.0.json"), ("gitlab", "gitlab-code-quality.json")):
         jsonschema.validate(json.loads(texts[name]), json.loads((SCHEMAS / schema).read_text()))
-    own = json.loads((files("kwhatif") / "schema" / "report.json").read_text())
-    jsonschema.validate(json.loads(texts["json"]), own)
+    validator("report").validate(json.loads(texts["json"]))
     assert yaml.safe_load(texts["yaml"]) == json.loads(texts["json"])
     assert texts["github"].count("::error ") == 2
     assert texts["markdown"].startswith("### ❌ The gate fails\n")
@@ -209,11 +208,10 @@ def test_an_exception_counts_until_its_day_is_over(today: str, code: int, monkey
 
 
 def test_the_policies_here_are_valid_by_the_schema_that_is_shipped() -> None:
-    schema = json.loads((files("kwhatif") / "schema" / "policy.json").read_text())
     policy = yaml.safe_load((FIXTURES / "kwhatif.yaml").read_text())
-    jsonschema.Draft202012Validator(schema).validate(json.loads(json.dumps(policy, default=str)))
+    validator("policy").validate(json.loads(json.dumps(policy, default=str)))
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.Draft202012Validator(schema).validate({**policy, "exceptions": [], "preemptions": "fail"})
+        validator("policy").validate({**policy, "exceptions": [], "preemptions": "fail"})
 
 
 def test_missing_information_fails_a_strict_gate_with_its_reports(tmp_path: Path) -> None:

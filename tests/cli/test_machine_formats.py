@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
-from importlib.resources import files
 from typing import Any
 
 import jsonschema
@@ -18,6 +17,7 @@ import yaml
 
 from tests.cli.running import run
 from tests.cli.test_goldens import DESCHEDULE, FROM, GATE, GOLDENS, POLICY, QUEUE
+from tests.schemas import validator
 
 ROOT = GOLDENS.parents[1]
 SCHEMAS = ROOT / "fixtures" / "schemas"
@@ -154,18 +154,13 @@ REPORTS: dict[str, tuple[int, dict[str, Any]]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def valid() -> Any:
-    return jsonschema.Draft202012Validator(json.loads((files("kwhatif") / "schema" / "report.json").read_text()))
-
-
 @pytest.mark.parametrize(("command", "code", "fields"), [(command, *rest) for command, rest in REPORTS.items()])
-def test_reports(command: str, code: int, fields: dict[str, Any], valid: Any) -> None:
+def test_reports(command: str, code: int, fields: dict[str, Any]) -> None:
     as_json, as_yaml = (run(f"{command} -o {output}") for output in ("json", "yaml"))
     assert (as_json.code, as_yaml.code) == (code, code), as_json.stderr
     report = json.loads(as_json.stdout)
     assert yaml.load(as_yaml.stdout, yaml.CSafeLoader) == report
-    valid.validate(report)
+    validator("report").validate(report)
     assert {path: field(report, path) for path in fields} == fields
 
 

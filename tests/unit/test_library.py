@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 from kubernetes import client
 
 import kwhatif
+from tests.schemas import validator
 
 ROOT = Path(__file__).parents[2]
 #: The dump was taken then.
@@ -249,8 +249,7 @@ def test_without_a_policy_there_is_none_to_find(tmp_path: Path) -> None:
 
 def test_a_report_is_data(cluster: kwhatif.Session) -> None:
     report = kwhatif.gate(cluster, MANIFESTS)
-    schema = json.loads((ROOT / "kwhatif" / "schema" / "report.json").read_text())
-    jsonschema.Draft202012Validator(schema).validate(report.to_dict())
+    validator("report").validate(report.to_dict())
     assert json.loads(report.to_json()) == json.loads(report.to_json(indent=2)) == report.to_dict()
     assert report.to_json().count("\n") == 0
     assert report.to_json(indent=2).splitlines()[1].startswith('  "')

@@ -16,18 +16,18 @@ class NotBuilt(IncompleteCaveat, tag="not-built", kw_only=True):
 
 
 class UnjudgedKind(IncompleteCaveat, tag="unjudged-kind", kw_only=True):
-    """A custom resource holds a pod template that was not judged."""
+    """Custom resources of one kind hold pod templates that were not judged."""
 
-    object: str
     kind: str
+    #: Such as `Rollout shop/web`.
+    objects: tuple[str, ...]
 
 
 class CustomKind(IncompleteCaveat, tag="custom-kind", kw_only=True):
-    """Objects of a kind whose fields, and whether pods are made of it, only its own controller knows."""
+    """Objects of kinds whose fields, and whether pods are made of them, only their own controllers know."""
 
-    kind: str
-    version: str
-    count: int
+    #: Kind and group, such as `CephCluster.ceph.rook.io` -> how many.
+    kinds: tuple[tuple[str, int], ...]
 
 
 class FieldIgnored(BaseCaveat, tag="field-ignored", kw_only=True):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from kwhatif.model.caveat import manifests
 from kwhatif.sources.text.problems import BUILD
 from kwhatif.words.amounts import listed, plural, some
 
+#: So many custom kinds are named in a sentence.
+_MOST_KINDS = 5
 NOTHING_JUDGED = "nothing was judged: the manifests hold no pod, and nothing that makes pods"
 
 
@@ -18,8 +21,9 @@ def sentence(caveat: manifests.ManifestsCaveat) -> str:  # noqa: C901 - one arm 
             return NOTHING_JUDGED
         case manifests.NotBuilt(file=file):
             return f"{file} is not built, so what it would change is not judged: {BUILD}"
-        case manifests.UnjudgedKind(object=name, kind=kind):
-            return f"{name} holds a pod template that was not judged: give --pod-template-path {kind}=.spec.template"
+        case manifests.UnjudgedKind(kind=kind, objects=objects):
+            hold = "holds a pod template that was" if len(objects) == 1 else "hold pod templates that were"
+            return f"{some(objects)} {hold} not judged: give --pod-template-path {kind}=.spec.template"
         case manifests.PodSecurityNotChecked(namespaces=namespaces):
             levels = some([f"{name} ({level})" for name, level in namespaces])
             standard = f"the Pod Security Standard of namespace{'s' if len(namespaces) > 1 else ''} {levels}"
@@ -39,9 +43,23 @@ def sentence(caveat: manifests.ManifestsCaveat) -> str:  # noqa: C901 - one arm 
             return f"ResourceQuota {quota} has scope {scope}, which is not known: the quota counts for no pod"
         case manifests.FieldIgnored(where=where, problem=problem, hint=hint):
             return f"{where}: {problem}" + (f" ({hint})" if hint else "")
-        case manifests.CustomKind(kind=kind, version=version, count=count):
-            return (
-                f"{kind} in {version}, {plural(count, 'object')}, is not judged: it is a custom kind,"
-                " whose fields, and whether pods are made of it, only its own controller knows"
-            )
+        case manifests.CustomKind(kinds=kinds):
+            return _custom_kinds(kinds)
     assert_never(caveat)
+
+
+def _custom_kinds(kinds: Sequence[tuple[str, int]]) -> str:
+    """One sentence about all of them; many are named only as data."""
+    if len(kinds) == 1:
+        ((kind, count),) = kinds
+        return (
+            f"{kind}, {plural(count, 'object')}, is not judged: it is a custom kind, and whether pods are made of it"
+            " only its own controller knows"
+        )
+    objects = plural(sum(count for _, count in kinds), "object")
+    named = some([f"{kind} ({count:,})" for kind, count in kinds], _MOST_KINDS)
+    more = "; -o json names all" if len(kinds) > _MOST_KINDS + 1 else ""
+    return (
+        f"{objects} of {len(kinds)} custom kinds are not judged: {named}{more}; whether pods are made of them only"
+        " their own controllers know"
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple
@@ -14,7 +13,6 @@ from kwhatif.gates import BASE
 from kwhatif.matching.names import did_you_mean, nearest
 from kwhatif.model.bystanders import CustomResource
 from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.manifests import CustomKind
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import GIVEN_EMPTY, ObjectMeta
 from kwhatif.model.originals import Originals
@@ -27,7 +25,7 @@ from kwhatif.sources.decoding.strict import Validation
 from kwhatif.sources.decoding.templates import forget_templates
 from kwhatif.sources.manifests.outline import Outline, outlines
 from kwhatif.sources.manifests.served import ServerCheck, repeats_by_object
-from kwhatif.sources.manifests.unmodelled import Unmodelled, unjudged
+from kwhatif.sources.manifests.unmodelled import CustomKinds, Unmodelled
 from kwhatif.sources.text.documents import Document, documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
 from kwhatif.sources.text.origin import Manifest
@@ -111,8 +109,7 @@ class _Reader:
         self._refused: set[str] = set()
         #: Those with fields that the API server drops: no text to compare with what it has stored.
         self._ignored: set[str] = set()
-        #: Kind and version of objects that only a controller of their own knows -> how many.
-        self._custom: Counter[tuple[str, str]] = Counter()
+        self._custom = CustomKinds()
         #: Kinds whose pod templates are asked for -> whether there was one.
         self._custom_kinds = dict.fromkeys(custom_kinds, False)
         self._namespace = namespace
@@ -156,11 +153,7 @@ class _Reader:
 
     def finish(self) -> None:
         """What can be said when all was read."""
-        custom = (
-            CustomKind(kind=kind, version=version, count=count)
-            for (kind, version), count in sorted(self._custom.items())
-        )
-        self.caveats.extend((*self._server.caveats(), *custom, *self.unmodelled.caveats()))
+        self.caveats.extend((*self._server.caveats(), *self._custom.caveats(), *self.unmodelled.caveats()))
         for kind in (kind for kind, was_found in self._custom_kinds.items() if not was_found):
             hint = did_you_mean(nearest(kind, (name.rpartition("/")[2] for name in self.kinds()))[:1])
             self._problems.add(f"--pod-template-path {kind}", f"no manifest holds a {kind}", hint)
@@ -189,10 +182,8 @@ class _Reader:
                 return
             resource = _custom(outline, self._namespace)
             self.manifests.append(Manifest(resource, outline.place.of(), outline.annotations))
-        elif left_out := list(unjudged(outline)):
-            self.caveats.extend(left_out)
-        elif self._server.is_custom(outline):
-            self._custom[outline.kind, outline.version] += 1
+        else:
+            self._custom.see(outline, is_custom=self._server.is_custom(outline))
 
 
 def _with_empty_labels(obj: Any, outline: Outline | None) -> Any:

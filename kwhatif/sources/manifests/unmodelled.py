@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from kwhatif.model.bystanders import HorizontalPodAutoscaler, ServiceAccount
 from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.manifests import MissingServiceAccounts, NotBuilt, ServiceAccountsNotChecked, UnjudgedKind
+from kwhatif.model.caveat.manifests import (
+    CustomKind,
+    MissingServiceAccounts,
+    NotBuilt,
+    ServiceAccountsNotChecked,
+    UnjudgedKind,
+)
 from kwhatif.model.caveat.scheduling import DevicesNotModelled
 from kwhatif.model.caveat.workloads import AutoscalerNotModelled, AutoscalersNotRead
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.workload import SCALABLE
 from kwhatif.sources.decoding.kinds import group_of
 from kwhatif.sources.manifests.outline import Outline
+from kwhatif.sources.manifests.podless import makes_no_pods
 from kwhatif.whatif.applying.applied import Applied
 
 _AUTOSCALER = "HorizontalPodAutoscaler"
@@ -114,12 +122,33 @@ def _accounts(names: Iterable[str], cluster: Cluster) -> Iterator[Caveat]:
         yield ServiceAccountsNotChecked(names=unchecked)
 
 
-def unjudged(outline: Outline) -> Iterator[Caveat]:
-    """About an object of a kind that is not known: what of it would have to be judged."""
-    if outline.kind == "Kustomization" and group_of(outline.version) == "kustomize.config.k8s.io":
-        yield NotBuilt(file=outline.place.origin.source)
-    elif isinstance(outline.at(("spec", "template", "spec", "containers")), list):
-        yield UnjudgedKind(object=outline.name, kind=outline.kind)
+class CustomKinds:
+    """Objects of kinds that the API server does not have of its own, and that are not judged."""
+
+    def __init__(self) -> None:
+        self._not_built: list[NotBuilt] = []
+        #: Kind -> the objects that hold a pod template.
+        self._with_template: dict[str, list[str]] = {}
+        #: Kind and group -> how many, of the others.
+        self._others: Counter[str] = Counter()
+
+    def see(self, outline: Outline, *, is_custom: bool) -> None:
+        """Take note of an object that is not read; `is_custom`: only a controller of its own knows that kind."""
+        group = group_of(outline.version)
+        if outline.kind == "Kustomization" and group == "kustomize.config.k8s.io":
+            self._not_built.append(NotBuilt(file=outline.place.origin.source))
+        elif isinstance(outline.at(("spec", "template", "spec", "containers")), list):
+            self._with_template.setdefault(outline.kind, []).append(outline.name)
+        elif is_custom and not makes_no_pods(outline.version, outline.kind):
+            self._others[f"{outline.kind}.{group}"] += 1
+
+    def caveats(self) -> Iterator[Caveat]:
+        """What is to be said about them: one caveat about all that hold no template."""
+        yield from self._not_built
+        for kind, objects in self._with_template.items():
+            yield UnjudgedKind(kind=kind, objects=tuple(objects))
+        if self._others:
+            yield CustomKind(kinds=tuple(sorted(self._others.items(), key=lambda item: (-item[1], item[0]))))
 
 
 def _number(value: object) -> int | None:

@@ -17,14 +17,13 @@ from typing import Any, cast
 import msgspec
 
 from kwhatif.catalog import Entry
-from kwhatif.errors import InputError, KwhatifError, PluginFailed, Problem
-from kwhatif.framework.call_site import described, is_ctrl_c
+from kwhatif.errors import InputError, PluginFailed, Problem
+from kwhatif.framework.call_site import PASSED_ON, called, described
 from kwhatif.framework.guard import GuardedPlugin
 from kwhatif.framework.plugin import Plugin
 from kwhatif.framework.profile import Point
 from kwhatif.preemption.guard import GuardedPolicy
 from kwhatif.preemption.policy import EvictsByPolicy
-from kwhatif.sources.scheduler.plugin_fence import fenced
 
 GROUP = "kwhatif.plugins"
 
@@ -149,16 +148,14 @@ def _name_and_points(plugin: Any) -> tuple[str, tuple[Point, ...]]:
 
 def _make(plugin: Any, *arguments: object) -> Plugin:
     try:
-        made = fenced(plugin, *arguments)
-    except KwhatifError:
+        made = called(plugin, *arguments)
+    except PASSED_ON:
         raise
     except BaseException as failure:
-        if is_ctrl_c(failure):
-            raise
         raise PluginFailed(f"plugin {plugin.name} cannot be made: {described(failure)}") from failure
     if isinstance(made, EvictsByPolicy):
-        made.policy = GuardedPolicy(made.policy, made.name, fenced)
-    return cast("Plugin", GuardedPlugin(made, fenced))
+        made.policy = GuardedPolicy(made.policy, made.name)
+    return cast("Plugin", GuardedPlugin(made))
 
 
 def _find(source: PluginSource) -> Any:
@@ -179,21 +176,21 @@ def _imported(module: str, path: str) -> Any:
     if here not in sys.path:
         sys.path.append(here)
     try:
-        return attrgetter(path)(fenced(importlib.import_module, module))
+        return attrgetter(path)(called(importlib.import_module, module))
     except AttributeError as failure:
         raise _UnusableError(str(failure)) from failure
+    except KeyboardInterrupt:
+        raise
     except BaseException as failure:
-        if is_ctrl_c(failure):
-            raise
         raise _UnusableError(f"{module} cannot be imported: {described(failure)}") from failure
 
 
 def _load(entry_point: metadata.EntryPoint) -> Any:
     try:
-        plugin = fenced(entry_point.load)
+        plugin = called(entry_point.load)
+    except KeyboardInterrupt:
+        raise
     except BaseException as failure:
-        if is_ctrl_c(failure):
-            raise
         raise _UnusableError(f"{entry_point.value} cannot be imported: {described(failure)}") from failure
     if getattr(plugin, "name", None) != entry_point.name:
         raise _UnusableError(f"{entry_point.value} has another name: {getattr(plugin, 'name', None)!r}")

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 import kwhatif
 from kwhatif.render.comparison import headline
 from tests.edit_cases import load
-
-SCHEMA = Path(kwhatif.__file__).parent / "schema" / "comparison.json"
+from tests.schemas import validator
 
 
 def asked(name: str = "p", **spec: Any) -> dict[str, Any]:
@@ -81,7 +78,7 @@ def test_caveats_come_and_go() -> None:
 
 def test_the_schema_describes_it() -> None:
     comparison = compared("cordon a1")
-    jsonschema.validate(json.loads(comparison.to_json(indent=2)), json.loads(SCHEMA.read_text()))
+    validator("comparison").validate(json.loads(comparison.to_json(indent=2)))
     assert comparison.to_dict()["kind"] == "Comparison"
     assert comparison.to_dict()["before"]["changes"] == []
     assert comparison.to_dict()["after"]["changes"][0]["edit"] == "cordon a1"
@@ -114,7 +111,7 @@ def test_how_many_more_fit(
     assert expected.items() <= found.items()
     assert comparison.difference.pods == ()
     assert said in headline(comparison)
-    jsonschema.validate(json.loads(comparison.to_json()), json.loads(SCHEMA.read_text()))
+    validator("comparison").validate(json.loads(comparison.to_json()))
 
 
 def test_how_many_more_fit_of_each_kind() -> None:

@@ -220,8 +220,12 @@ SENTENCES: dict[Caveat, str] = {
         "k/kustomization.yaml is not built, so what it would change is not judged: give what `kustomize build` makes of"
         " it"
     ),
-    UnjudgedKind(object="Rollout shop/web", kind="Rollout"): (
+    UnjudgedKind(kind="Rollout", objects=("Rollout shop/web",)): (
         "Rollout shop/web holds a pod template that was not judged: give --pod-template-path Rollout=.spec.template"
+    ),
+    UnjudgedKind(kind="Rollout", objects=("Rollout shop/web", "Rollout shop/api")): (
+        "Rollout shop/web, Rollout shop/api hold pod templates that were not judged: give --pod-template-path"
+        " Rollout=.spec.template"
     ),
     PodSecurityNotChecked(namespaces=(("a", "baseline"), ("b", "restricted")), pods=("a/p", "b/p")): (
         "the Pod Security Standard of namespaces a (baseline), b (restricted) is not checked: the API server may"
@@ -398,9 +402,18 @@ SENTENCES: dict[Caveat, str] = {
     VersionNotDefault(kind="ResourceClaim", version="resource.k8s.io/v1beta2", count=1): (
         "ResourceClaim in resource.k8s.io/v1beta2, 1 object: served only by clusters that turn this version on"
     ),
-    CustomKind(kind="Rollout", version="argoproj.io/v1alpha1", count=2): (
-        "Rollout in argoproj.io/v1alpha1, 2 objects, is not judged: it is a custom kind, whose fields, and whether pods"
-        " are made of it, only its own controller knows"
+    CustomKind(kinds=(("Rollout.argoproj.io", 2),)): (
+        "Rollout.argoproj.io, 2 objects, is not judged: it is a custom kind, and whether pods are made of it only its"
+        " own controller knows"
+    ),
+    CustomKind(kinds=(("CephCluster.ceph.rook.io", 2), ("Application.argoproj.io", 1))): (
+        "3 objects of 2 custom kinds are not judged: CephCluster.ceph.rook.io (2), Application.argoproj.io (1);"
+        " whether pods are made of them only their own controllers know"
+    ),
+    CustomKind(kinds=tuple((f"Kind{number}.example.com", 1) for number in range(7))): (
+        "7 objects of 7 custom kinds are not judged: Kind0.example.com (1), Kind1.example.com (1), Kind2.example.com"
+        " (1), Kind3.example.com (1), Kind4.example.com (1) and 2 more; -o json names all; whether pods are made of"
+        " them only their own controllers know"
     ),
     BindingNotDated(claim="a/gpu"): (
         "ResourceClaim a/gpu waits for its devices, and the input does not say when it was taken: whether"

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kwhatif.model.caveat.manifests import CustomKind
+from kwhatif.model.caveat.manifests import CustomKind, UnjudgedKind
 from kwhatif.render.caveats import sentence
 from kwhatif.sources.decoding.api_fields import api_fields
+from kwhatif.sources.manifests.podless import makes_no_pods
 from kwhatif.sources.manifests.read import ManifestSet, read_manifest_set
 
 
@@ -69,14 +70,38 @@ def test_custom_kinds_are_a_caveat(written: tuple[str, str]) -> None:
     version, kind = written
     assert found.problems == ()
     (caveat,) = found.caveats
-    assert sentence(caveat).startswith(f"{kind} in {version}, 1 object, is not judged: it is a custom kind")
+    group = version.partition("/")[0]
+    assert sentence(caveat).startswith(f"{kind}.{group}, 1 object, is not judged: it is a custom kind")
     assert isinstance(caveat, CustomKind)
     assert caveat.missing
 
 
-def test_custom_kinds_are_counted() -> None:
-    (caveat,) = read(*[("example.com/v1", "Odd")] * 3).caveats
-    assert "Odd in example.com/v1, 3 objects, is not judged" in sentence(caveat)
+def test_all_custom_kinds_are_one_caveat_the_most_frequent_first() -> None:
+    even, odd = ("example.com/v1beta1", "Even"), ("example.com/v1", "Odd")
+    (caveat,) = read(even, odd, odd, ("example.com/v1alpha1", "Odd"), ("acme.dev/v1", "Odd")).caveats
+    assert caveat == CustomKind(kinds=(("Odd.example.com", 3), ("Even.example.com", 1), ("Odd.acme.dev", 1)))
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "expected"),
+    [
+        ("route.openshift.io/v1", "Route", True),
+        ("monitoring.coreos.com/v1", "ServiceMonitor", True),
+        ("monitoring.coreos.com/v1", "Prometheus", False),
+        ("snapshot.storage.k8s.io/v1", "VolumeSnapshot", True),
+        ("gateway.networking.k8s.io/v1", "HTTPRoute", True),
+        # An implementation may run a proxy for each; solvers of ACME are pods.
+        ("gateway.networking.k8s.io/v1", "Gateway", False),
+        ("cert-manager.io/v1", "Certificate", False),
+        ("example.com/v1", "ServiceMonitor", False),
+        ("v1", "Route", False),
+    ],
+)
+def test_kinds_of_which_no_controller_makes_pods(api_version: str, kind: str, *, expected: bool) -> None:
+    assert makes_no_pods(api_version, kind) is expected
+    if "." in api_version:
+        found = read((api_version, kind)).caveats
+        assert (found == ()) is expected
 
 
 @pytest.mark.parametrize(
@@ -142,3 +167,17 @@ def test_every_kind_has_a_type_and_every_type_a_kind() -> None:
     roots = {number for kinds in table.kinds.values() for number in kinds.values()}
     assert numbers | roots == set(range(len(table.types)))
     assert {code for code in codes if not code.isdigit()} <= set("sbnilyqxo*")
+
+
+def test_custom_resources_with_a_template_are_one_caveat_for_each_kind() -> None:
+    spec = {"template": {"spec": {"containers": [{"name": "c"}]}}}
+    objects = [
+        {"apiVersion": "example.com/v1", "kind": kind, "metadata": {"name": name, "namespace": "shop"}, "spec": spec}
+        for kind, name in (("Roll", "a"), ("Serve", "b"), ("Roll", "c"))
+    ]
+    text = "\n".join(map(json.dumps, objects))
+    found = read_manifest_set(["-"], stdin=io.BytesIO(text.encode()), default_namespace="default")
+    assert found.caveats == (
+        UnjudgedKind(kind="Roll", objects=("Roll shop/a", "Roll shop/c")),
+        UnjudgedKind(kind="Serve", objects=("Serve shop/b",)),
+    )
