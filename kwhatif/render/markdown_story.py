@@ -30,8 +30,14 @@ def story_parts(story: Story, doubt: str) -> Iterator[str]:
 
 def story_details(story: Story) -> Iterator[str]:
     """What is different, who does not go, who is gone, who waits, what would end it, and what happens anyway."""
+    yield from _details(of_question(story))
     anyway = anyway_rows(story)
-    story = of_question(story)
+    if anyway:
+        yield ""
+        yield from rows_of(("Happens anyway", "Pods", "What"), ((cell(who), n, prose(what)) for who, n, what in anyway))
+
+
+def _details(story: Story) -> Iterator[str]:
     if story.blocked:
         yield ""
         blocked = ((cell(row.pod), prose(row.why), prose(row.remedy or "-")) for row in story.blocked)
@@ -60,6 +66,3 @@ def story_details(story: Story) -> Iterator[str]:
         yield from ("", prose(runs_title(story.runs)), "")
         facts = ((prose(number), prose(said)) for number, said in fact_rows(story.runs))
         yield from rows_of(("In runs", "What"), facts)
-    if anyway:
-        yield ""
-        yield from rows_of(("Happens anyway", "Pods", "What"), ((cell(who), n, prose(what)) for who, n, what in anyway))

@@ -123,10 +123,9 @@ def _summary(story: Story) -> str:
     if rolled and story.settled == "settled":
         parts.append(f"{'the rollout' if len(rolled) == 1 else 'rollouts'} of {some(list(rolled))} completed")
     others = [row for row in changed if row.workload not in rolled]
-    if len(others) == 1:
-        parts.append(course_of(others[0]))
-    elif others:
-        parts.append(f"{plural(len(others), 'workload')} different")
+    course = course_of(others[0]) if len(others) == 1 else ""
+    if others:
+        parts.append(course or f"{plural(len(others), 'workload')} different")
     if story.nodes:
         parts.append(f"{plural(len(story.nodes), 'node')} different")
     if gone:

@@ -31,8 +31,9 @@ def is_different(row: StoryWorkloadRow) -> bool:
 
 
 def different_workloads(story: Story) -> tuple[list[StoryWorkloadRow], list[StoryWorkloadRow]]:
-    """The workloads that fare otherwise: those that do in the end; and those that are where they were, and did not
-    have as many pods ready all the time, as DaemonSets of nodes that are lost.
+    """The workloads that fare otherwise in the end; and those whose pods are where they were.
+
+    The latter had fewer ready pods for a time, as DaemonSets have whose nodes are lost.
     """
     rows: list[StoryWorkloadRow] = []
     as_before: list[StoryWorkloadRow] = []
@@ -57,24 +58,22 @@ def places(row: StoryWorkloadRow) -> tuple[str, str]:
 
 
 def nodes_in_words(counts: Mapping[str, int], others: Mapping[str, int]) -> str:
-    """`a, b (2)`; nodes of which the others have another count come first."""
-    nodes = sorted(counts.items(), key=lambda item: others.get(item[0], 0) == item[1])
+    """`a, b (2)`; where not all are named, those nodes come first of which the others have another count."""
+    nodes = list(counts.items())
+    if len(nodes) > FEW + 1:
+        nodes.sort(key=lambda item: others.get(item[0], 0) == item[1])
     return some([f"{node} ({count})" if count > 1 else node for node, count in nodes], FEW) or "-"
 
 
 def course_of(row: StoryWorkloadRow) -> str:
-    """`1 pod of Deployment shop/web goes from a to b`: what becomes of a workload that is elsewhere in the end."""
+    """`a pod of Deployment shop/web goes from a to b`; "" unless a single one is elsewhere in the end."""
     came, left = _beyond(row.after, row.before), _beyond(row.before, row.after)
-    count = max(sum(came.values()), sum(left.values()))
-    name, is_bare = row.workload, row.workload.startswith("Pod ")
-    if not count:
-        return f"{name} has fewer pods ready for a time"
-    who = name if is_bare else f"{plural(count, 'pod')} of {name}"
-    verb = ("goes", "comes") if count == 1 else ("go", "come")
-    to, from_ = some(list(came), FEW), some(list(left), FEW)
+    if max(sum(came.values()), sum(left.values())) != 1:
+        return ""
+    who = row.workload if row.workload.startswith("Pod ") else f"a pod of {row.workload}"
     if came and left:
-        return f"{who} {verb[0]} from {from_} to {to}"
-    return f"{who} {verb[1]} to {to}" if came else f"{who} {verb[0]} from {from_}"
+        return f"{who} goes from {', '.join(left)} to {', '.join(came)}"
+    return f"{who} comes to {', '.join(came)}" if came else f"{who} leaves {', '.join(left)}"
 
 
 def _beyond(counts: Mapping[str, int], others: Mapping[str, int]) -> Mapping[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
 from rich.console import RenderableType
 
 from kwhatif.render.detail import Detail
@@ -36,12 +37,13 @@ def seconds(value: float) -> str:
 
 def timeline(story: Story, detail: Detail) -> Iterator[RenderableType]:
     """When who did what, since it was asked; with `-o wide` also what happened before, and what is no news."""
-    lines = list(_grouped(story, detail))
+    lines = list(_grouped(_since_asked(story), detail))
     shown = lines if detail.wide else lines[:_MOST_LINES]
     if lines:
-        made = table("TIME", "WHO", "WHAT", right=("TIME",))
+        made = table("TIME", "WHO", "WHAT", whole=("TIME",))
+        width = max(len(seconds(at)) for at, _, _ in shown)
         for at, who, what in shown:
-            made.add_row(text(seconds(at)), text(who), text(what))
+            made.add_row(text(seconds(at).rjust(width)), text(who), text(what))
         yield made
     yield from hidden(shown, lines)
     if story.first_event and not detail.wide:
@@ -50,7 +52,7 @@ def timeline(story: Story, detail: Detail) -> Iterator[RenderableType]:
 
 
 def _grouped(story: Story, detail: Detail) -> Iterator[tuple[float, str, str]]:
-    """Equal things that happen at one moment are one line, of pods those of one workload; equal refusals at any time."""
+    """Equal things that happen at one moment are one line, of pods those of one workload; refusals at any time."""
     groups: dict[tuple[object, ...], list[EventRow]] = {}
     for event in story.events if detail.wide else story.events[story.first_event :]:
         is_news = detail.wide or _kind(event) not in _NO_NEWS
@@ -59,7 +61,15 @@ def _grouped(story: Story, detail: Detail) -> Iterator[tuple[float, str, str]]:
     said = {row.message: "see PENDING" for row in story.pending if row.message}
     for alike in groups.values():
         first = alike[0]
-        yield round(first.at - (story.asked or 0.0), 3), _actor(first), _line(alike, said)
+        yield first.at, _actor(first), _line(alike, said)
+
+
+def _since_asked(story: Story) -> Story:
+    """The story with times that count from what was asked: what happened before has negative ones."""
+    if not story.asked:
+        return story
+    asked = story.asked
+    return replace(story, events=tuple(replace(each, at=round(each.at - asked, 3)) for each in story.events))
 
 
 def _place(event: EventRow, detail: Detail) -> tuple[object, ...]:
@@ -136,6 +146,7 @@ def _why(alike: Sequence[EventRow], said: dict[str, str]) -> str:
 
 def tree(story: Story) -> Iterator[RenderableType]:
     """Every event below the one because of which it happened."""
+    story = _since_asked(story)
     children: dict[int | None, list[EventRow]] = {}
     for event in story.events:
         children.setdefault(event.because, []).append(event)

@@ -171,9 +171,8 @@ class Engine:
 
     @property
     def under_way(self) -> str:
-        """Who does the next thing, or has it done to it, such as a pod that ends; "" where nothing is due."""
-        due = self.next_of_all()
-        if due is not None and due == self.kubelets.next():
+        """Who is not done, such as a pod that is still to end; "" where nothing is due that may change anything."""
+        if self.kubelets.next() is not None:
             return self.kubelets.next_pod()
         return self.reactions.next_key() or next(iter(self.evictors.names), "")
 

@@ -63,6 +63,7 @@ def edit_session(
     state = session.snapshot.fork()
     rows: list[EditRow] = []
     caveats: dict[Caveat, None] = {}
+    notes_at_rest: set[str] = set()
     for where, edit in edits:
         try:
             resolved = resolve(edit, state, namespace=namespace or session.namespace)
@@ -74,13 +75,17 @@ def edit_session(
         state.apply(*map(Upsert, _quotas(before.cluster, state.cluster)), *_in_order(before, state))
         found.extend(Problem(where, message) for message in made.refusals)
         caveats = _without_older(caveats, made.caveats) | made.caveats
-        notes = (*resolved.notes, *made.notes, *_stale_budgets(before.cluster, state.cluster))
+        at_rest = (*resolved.notes_at_rest, *_stale_budgets(before.cluster, state.cluster))
+        notes_at_rest.update(at_rest)
+        notes = (*resolved.notes, *at_rest, *made.notes)
         rows.append(EditRow(edit=edit.text, touched=tuple(_touched(before, state, edit)), notes=notes))
     if found:
         raise InputError(found)
     if not state.nodes:
         caveats[NoNodes()] = None
-    return session.after_edits(state, rows, _without_older(dict.fromkeys(session.caveats), caveats) | caveats)
+    return session.after_edits(
+        state, rows, _without_older(dict.fromkeys(session.caveats), caveats) | caveats, notes_at_rest
+    )
 
 
 def make_edit(edit: Edit, state: State, *, namespace: str) -> Sequence[str]:

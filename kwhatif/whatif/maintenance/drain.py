@@ -26,6 +26,8 @@ from kwhatif.whatif.maintenance.remedies import Remedy, remedies
 from kwhatif.whatif.story.played import Played, SettledCluster
 from kwhatif.whatif.story.rows import command_row, story_of
 
+#: So many nodes behind one whose drain does not end are judged; the others are not reached.
+_MOST_BEYOND = 16
 #: For so many kinds of blocked pods at most a remedy is looked for: each takes a simulation or a few.
 _MOST_PROVEN = 8
 
@@ -59,7 +61,23 @@ class Drained(Played):
         self.drain = KubectlDrain(nodes, options)
         self.engine.evict(self.drain)
         self.engine.settle()
-        self.blocked = tuple(blocked_pods(self.drain, self.engine, base.session.cluster))
+        self.blocked = self._blocked()
+
+    def _blocked(self) -> tuple[BlockedRow, ...]:
+        """Who is in the way; of nodes behind one whose drain does not end, as if they were drained all the same."""
+        before = self.base.session.cluster
+        rows = {row.pod: row for row in blocked_pods(self.drain, self.engine, before)}
+        drain, engine = self.drain, self.engine
+        for _ in range(_MOST_BEYOND):
+            if drain.done or not drain.not_reached:
+                break
+            engine.world.state.prepare()
+            engine = engine.fork()
+            drain = KubectlDrain(drain.not_reached, self.options)
+            engine.evict(drain)
+            engine.settle()
+            rows |= {row.pod: row for row in blocked_pods(drain, engine, before) if row.cause != "endless-drain"}
+        return tuple(sorted(rows.values(), key=lambda row: row.cause == "endless-drain"))
 
     def story(self, blocked: tuple[BlockedRow, ...]) -> Story:
         """The story, with what only a drain has."""
@@ -89,7 +107,8 @@ class Drained(Played):
             if refused:
                 return WorstRow(what="refused-by-kubectl", messages=tuple(refused))
             if self.blocked:
-                return WorstRow(what="blocked", blocked=self.blocked[0], count=len(self.blocked))
+                count = sum(row.cause != "endless-drain" for row in self.blocked)
+                return WorstRow(what="blocked", blocked=self.blocked[0], count=max(count, 1))
             return WorstRow(what="endless")
         unsettled = self.worst_unsettled()
         if unsettled is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -116,33 +116,37 @@ class Lost(Played):
                 yield BlockedRow(pod=key, class_="waits-for-node", cause=cause)
 
     def _with_remedies(self, rows: Sequence[BlockedRow]) -> tuple[BlockedRow, ...]:
-        """Pods that wait for silent nodes, with the taint that says that these are down, if they run again with it."""
+        """Pods that wait for silent nodes, with what lets them run again: that these are said to be down, or come back.
+
+        What is offered was tried, for all of these nodes together.
+        """
         waiting = {row.pod for row in rows if row.class_ == "waits-for-node"}
-        nodes = self.engine.world.state.cluster.all(Node)  # those that were deleted cannot be tainted
-        lost = (pod for pod in self.pods if pod.spec.node_name in nodes)
-        remedies = {key_of(pod): _out_of_service(pod) for pod in lost if key_of(pod) in waiting}
-        if not remedies:
+        there = self.engine.world.state.cluster.all(Node)  # those that were deleted cannot be tainted
+        nodes = dict.fromkeys(pod.spec.node_name for pod in self.pods if key_of(pod) in waiting)
+        names = " ".join(name for name in nodes if name in there)
+        if not names:
             return tuple(rows)
+        found: dict[str, BlockedRow] = {}
+        for remedy in (Remedy(f"taint {names} {OUT_OF_SERVICE}=nodeshutdown:NoExecute"), Remedy(f"recover {names}")):
+            news = self._again_with(remedy)
+            for row in rows:
+                pod = news.get(row.pod)
+                if row.pod not in waiting or pod is None or found.get(row.pod, row).remedy:
+                    continue
+                nowhere = found.get(row.pod, row).nowhere or not pod.spec.node_name
+                found[row.pod] = replace(row, nowhere=nowhere, remedy=remedy.text if pod.spec.node_name else "")
+        return tuple(found.get(row.pod, row) for row in rows)
+
+    def _again_with(self, remedy: Remedy) -> Mapping[str, Pod]:
+        """The pods that are made in the place of lost ones, of their names, once this is done, too."""
+        self.engine.world.state.prepare()
         engine = self.engine.fork()
+        engine.ask()
         playing = Playing(engine, self.base.session.namespace)
-        for remedy in dict.fromkeys(remedies.values()):
-            playing.perform(Given(remedy.text, remedy.edit))
+        playing.perform(Given(remedy.text, remedy.edit))
         engine.settle()
         pods = engine.world.state.cluster.all(Pod)
-        news = {key: pods[key] for pod in self.pods if _is_new(pod, pods.get(key := key_of(pod))) and key in waiting}
-
-        def answered(row: BlockedRow) -> BlockedRow:
-            if row.pod not in news or row.pod not in remedies:
-                return row
-            if news[row.pod].spec.node_name:
-                return replace(row, remedy=remedies[row.pod].text)
-            return replace(row, nowhere=True)
-
-        return tuple(map(answered, rows))
-
-
-def _out_of_service(pod: Pod) -> Remedy:
-    return Remedy(f"taint {pod.spec.node_name} {OUT_OF_SERVICE}=nodeshutdown:NoExecute")
+        return {key: pods[key] for pod in self.pods if _is_new(pod, pods.get(key := key_of(pod)))}
 
 
 def _is_new(lost: Pod, now: Pod | None) -> bool:

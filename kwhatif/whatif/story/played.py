@@ -155,16 +155,19 @@ class Played:
 
     def worst_of_all(self) -> WorstRow | None:
         """The worst that becomes of any workload, whatever is done to which nodes."""
-        return self._worst_refused() or self._worst_failed()
+        return self._worst_refused() or self._worst_failed() or self._worst_late()
 
     def worst_unsettled(self) -> WorstRow | None:
-        """That it comes to no end, and who is to blame."""
+        """That workloads replace each other without end."""
         ending = self.ending
-        if not ending.is_endless:
+        if not ending.is_endless or self.engine.is_over_horizon:
             return None
-        if self.engine.is_over_horizon:
-            return WorstRow(what="horizon", subject=self.engine.under_way)
         return WorstRow(what="unsettled", messages=tuple(sorted(ending.participants)))
+
+    def _worst_late(self) -> WorstRow | None:
+        if self.ending.is_endless and self.engine.is_over_horizon:
+            return WorstRow(what="horizon", subject=self.engine.under_way)
+        return None
 
     def _worst_refused(self) -> WorstRow | None:
         """The first workload that has fewer pods, as the API server refuses new ones."""
