@@ -41,7 +41,7 @@ def timeline(story: Story, detail: Detail) -> Iterator[RenderableType]:
     shown = lines if detail.wide else lines[:_MOST_LINES]
     if lines:
         made = table("TIME", "WHO", "WHAT", whole=("TIME",))
-        width = max(len(seconds(at)) for at, _, _ in shown)
+        width = max(len("TIME"), *(len(seconds(at)) for at, _, _ in shown))
         for at, who, what in shown:
             made.add_row(text(seconds(at).rjust(width)), text(who), text(what))
         yield made
