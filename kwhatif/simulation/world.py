@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Self, cast
 
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
+from kwhatif.admission.device_taints import with_times
+from kwhatif.admission.injection import injection_of
 from kwhatif.admission.new_claim import admit_claim
 from kwhatif.admission.new_pod import ReplicaAdmission
 from kwhatif.admission.outcome import Admitted, Denied, resource_of
@@ -15,16 +17,20 @@ from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.finished_pods import finished_pods
 from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.injection import KnownInjection
+from kwhatif.model.meta import AnnotatedMeta
+from kwhatif.model.node import Node
 from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
 from kwhatif.model.policy import ResourceQuota
 from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.model.unknown import lacks_node
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.history import Gone, History, StoryEvent
 from kwhatif.simulation.limits import PodLimits
 from kwhatif.simulation.owned import root_of
 from kwhatif.simulation.pods import marked, with_condition
-from kwhatif.simulation.sayings import said_of_update
+from kwhatif.simulation.sayings import DISRUPTIONS, GONE_VERBS, said_of_update
 from kwhatif.simulation.view import SimulatedView
 from kwhatif.state.change import Change, Delete, Evict, Upsert
 from kwhatif.state.state import State
@@ -53,6 +59,8 @@ class World(SimulatedView):
         finished_pods(state.cluster)  # made of the survey, which holds for the start only; from here on it is kept up
         self._usage = QuotaUsage(state.cluster)
         self._replicas = ReplicaAdmission()
+        #: What webhooks add to pods that were created, by workload.
+        self.injections: dict[str, KnownInjection] = {}
         self._made = 0
         self.limits = PodLimits(state.cluster)
 
@@ -62,6 +70,7 @@ class World(SimulatedView):
         other.chance = self.chance.fork()
         other.history, other.watchers, other.admission_watcher = self.history.fork(), [], None
         other._usage, other.limits = self._usage.fork(), self.limits.fork()
+        other.injections = self.injections.copy()
         return other
 
     # --- writing -------------------------------------------------------------------------------------
@@ -141,16 +150,20 @@ class World(SimulatedView):
         cluster = self.state.cluster
         if isinstance(obj, Pod):
             admitted = self._replicas.admit(obj, cluster, self._usage)
+            known = injection_of(obj, cluster)
+            if known is not None:
+                self.injections[known.workload] = known
             if self.admission_watcher is not None:
                 self.admission_watcher(obj, admitted)
             return admitted if isinstance(admitted, Denied) else admitted.object
         if isinstance(obj, PersistentVolumeClaim):
             taken = admit_claim(obj, cluster, self._usage)
             return taken if isinstance(taken, Denied) else taken.object
-        return default_object(obj)
+        return with_times(default_object(obj), None, self.stamp(self.now))
 
     def _update(self, obj: Any, actor: str, because: int | None) -> None:
         before = self.state.cluster.get(type(obj), key_of(obj))
+        obj = with_times(obj, before, self.stamp(self.now))
         if before is None or before == obj:
             return
         said = said_of_update(before, obj)
@@ -172,7 +185,7 @@ class World(SimulatedView):
         if end is not None and not is_over and grace > 0 and self.at(end) <= self.now + grace:
             return  # a second request can only shorten it
         detail = f"for {write.by}" if write.by else ""
-        event = self.note(because, actor, _VERBS.get(write.how, "deleted"), pod, pod.spec.node_name, detail)
+        event = self.note(because, actor, GONE_VERBS.get(write.how, "deleted"), pod, pod.spec.node_name, detail)
         if end is None:
             self.churn += 1
         self._lose(pod, write.how, write.by)
@@ -184,7 +197,10 @@ class World(SimulatedView):
         self.put(marked(marked_pod, self.stamp(self.now + grace)), event)
 
     def _remove(self, write: Remove, actor: str, because: int | None) -> None:
-        obj: KubernetesObject | None = self.state.cluster.get(write.kind, write.key)
+        cluster = self.state.cluster
+        obj: KubernetesObject | None = cluster.get(write.kind, write.key)
+        if obj is None and write.kind is Node and lacks_node(write.key, cluster):
+            obj = Node(metadata=AnnotatedMeta(name=write.key))
         if obj is None:
             return
         if isinstance(obj, Pod):
@@ -216,26 +232,8 @@ class World(SimulatedView):
         owner = root_of(pod, self.state.cluster, self._owned.gone)
         node = pod.spec.node_name or None
         disrupted = pod_condition(pod, "DisruptionTarget") if pod.metadata.deletion_timestamp is not None else None
-        earlier = None if disrupted is None else _DISRUPTIONS.get(disrupted.reason)
+        earlier = None if disrupted is None else DISRUPTIONS.get(disrupted.reason)
         self.history.lose(Gone(key_of(pod), uid, owner, self.was_there(pod), node, how, by, self.now, earlier))
-
-
-_VERBS = {
-    "Preempted": "preempted",
-    "Evicted": "evicted",
-    "TaintEviction": "evicted by taint",
-    "PodGC": "collected",
-    "Garbage": "collected",
-}
-
-
-#: Reasons of the condition DisruptionTarget.
-_DISRUPTIONS: Mapping[str, How] = {
-    "PreemptionByScheduler": "Preempted",
-    "EvictionByEvictionAPI": "Evicted",
-    "DeletionByTaintManager": "TaintEviction",
-    "DeletionByPodGC": "PodGC",
-}
 
 
 def held(pod: Pod) -> bool:

@@ -57,7 +57,9 @@ def _facts(story: Story) -> Iterator[tuple[What, str]]:
     yield from (("failed", row.workload) for row in story.failed if not row.anyway)
     yield from (("pending", row.owner or f"Pod {row.pod}") for row in story.pending if not row.anyway)
     for gone in story.gone:
-        if gone.initial and not gone.anyway and gone.how in ("Preempted", "Evicted", "TaintEviction"):
+        if not gone.initial or gone.anyway:
+            continue
+        if gone.how in ("Preempted", "Evicted", "TaintEviction", "DeviceTaintEviction"):
             yield "preempted" if gone.how == "Preempted" else "evicted", gone.owner or f"Pod {gone.pod}"
     for budget in story.budgets:
         if budget.overrun > budget.overrun_anyway:
