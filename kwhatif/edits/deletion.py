@@ -24,7 +24,7 @@ _Owners = dict[tuple[str, str, str], str]
 
 def delete(edit: DeleteObjects, lookup: Lookup) -> Resolved:
     """What is named goes in `changes`, what it owns in `follow`: the garbage collector deletes that."""
-    objects = lookup.objects(edit.objects)
+    objects = (Lookup(lookup.cluster, lookup.namespace) if edit.ignore_not_found else lookup).objects(edit.objects)
     for obj in objects:
         if isinstance(obj, PriorityClass) and obj.metadata.name in SYSTEM_PRIORITY_CLASSES:
             lookup.mistakes.append(Wrong(f"{obj.metadata.name} is built into the API server: it cannot be deleted"))
