@@ -1,4 +1,5 @@
 # kwhatif in a container: docker build -t kwhatif .
+# `make pin` writes the digest of the base image, as it is now, behind its tag; Dependabot keeps it up to date.
 # Then, in a folder with manifests and a snapshot of the cluster:
 #   docker run --rm -v "$PWD:/src:ro" kwhatif gate manifests/ --from cluster.json.gz
 FROM python:3.12-slim AS build

@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test deep lock e2e lint format generated bench oracle fuzz fuzz-queue fuzz-advice fuzz-cache fuzz-descheduler fuzz-input conformance clean
+.PHONY: help demo test deep lock pin e2e lint format generated bench oracle fuzz fuzz-queue fuzz-advice fuzz-cache fuzz-descheduler fuzz-input conformance clean
 
 # How many random cases of each family to compare; SEED=7 repeats a run, FAMILIES=dra,spread narrows it,
 # CLI=1 asks kwhatif by its command line.
@@ -49,6 +49,9 @@ lock: ## pin the newest versions of all packages, with their hashes (needs uv)
 	$(LOCK) --upgrade --extra zst --extra build --output-file requirements.lock
 	$(LOCK) --upgrade --extra zst --extra build --extra dev --output-file requirements-dev.lock
 	$(LOCK) --upgrade --extra zst --extra build --extra release --output-file requirements-release.lock
+
+pin: ## pin base images by digest and actions by commit (needs docker and the network)
+	scripts/pin.sh
 
 e2e: $(READY) ## with Go: a real API server, live commands against it, the real scheduler's decisions
 	@$(MAKE) --no-print-directory -C tests/e2e

@@ -2,6 +2,15 @@
 # The main step of action.yml: its inputs are in the environment, in capitals.
 set -euo pipefail
 
+# A change must not bring the policy by which it is judged.
+if [ -n "$BASE" ] && [[ "$POLICY" != /* ]]; then
+  # Of the commit that GitHub has made to merge the change, the first parent is newer than the event.
+  if [ "${GITHUB_EVENT_NAME:-}" = pull_request ] && git cat-file -e "$GITHUB_SHA^1^{commit}" 2> /dev/null; then
+    BASE="$(git rev-parse "$GITHUB_SHA^1")"
+  fi
+  POLICY="$(bash "$GITHUB_ACTION_PATH/ci/policy.sh" "$BASE" "$POLICY")"
+fi
+
 arguments=()
 # One argument per line that is not blank, after an option if one is given.
 add_lines() {

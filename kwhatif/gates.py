@@ -18,6 +18,7 @@ _ON_SINCE = {
     "DRAAdminAccess": 34,
     "DRAConsumableCapacity": 36,
     "DRADeviceBindingConditions": 36,
+    "DRADeviceTaintRules": 37,
     "DRADeviceTaints": 36,
     "DRAExtendedResource": 36,
     "DRAPartitionableDevices": 36,

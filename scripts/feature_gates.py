@@ -3,8 +3,8 @@
 usage: feature_gates.py vX.Y.Z... (needs Go, which fetches the modules of each version)
 
 Writes kwhatif/schema/feature-gates.json: minor version -> gate -> `+` on, `-` off by default, doubled where the gate is
-locked to that; `a`, `b`, `g` or `d` for alpha, beta, GA or deprecated; then the gates that it may only be on together
-with. The same versions give the same bytes.
+locked to that; `a`, `b`, `g` or `d` for alpha, beta, GA or deprecated; `!` where something asks about it that decides
+what kwhatif answers; then the gates that it may only be on together with. The same versions give the same bytes.
 """
 
 from __future__ import annotations
@@ -30,10 +30,26 @@ FILES = {
         "zpages/features/kube_features.go",
     ],
 }
+#: What decides where pods land and what becomes of them: of other gates no answer depends.
+DECIDE = (
+    "pkg/scheduler",
+    "pkg/quota",
+    "pkg/apis/core/v1",
+    *(f"plugin/pkg/admission/{name}" for name in ("limitranger", "podtopologylabels", "priority", "resourcequota")),
+    *(
+        f"pkg/controller/{name}"
+        for name in (
+            *("cronjob", "daemon", "deployment", "devicetainteviction", "disruption", "garbagecollector", "job"),
+            *("nodelifecycle", "podgc", "replicaset", "replication", "resourceclaim", "statefulset", "tainteviction"),
+            *("volume/ephemeral", "volume/persistentvolume"),
+        )
+    ),
+)
 NAME = re.compile(r'^\s*(\w+)\s+(?:\w+\.)?Feature\s*=\s*"(\w+)"', re.MULTILINE)
 SPEC = re.compile(
     r"(?:Version: \w+\.(?:MustParse\(\"(\d+\.\d+)\"\)|Major\w*\((\d+), (\d+)\)).*?)?Default:\s*(true|false)(.*)"
 )
+COMPATIBLE = re.compile(r"MinCompatibilityVersion: \w+\.MustParse\(\"1\.(\d+)\"\)")
 NEEDS = re.compile(r"^\t(?:\w+\.)?(\w+): \{([\w., \n\t]*)\},(?: //.*)?$", re.MULTILINE)
 
 
@@ -48,6 +64,7 @@ def main(versions: list[str]) -> None:
 
 def gates(version: str, minor: int) -> dict[str, str]:
     found: dict[str, str] = {}
+    asked = asked_about(download("kubernetes", version))
     for module, files in FILES.items():
         folder = download(module, version if module == "kubernetes" else version.replace("v1.", "v0.", 1))
         for file in files:
@@ -57,12 +74,19 @@ def gates(version: str, minor: int) -> dict[str, str]:
             for constant, spec in found_specs(specs):
                 code = default_at(spec, minor)
                 if code:
-                    found.setdefault(names.get(constant, constant), code)
+                    mark = "!" if module == "kubernetes" and constant in asked else ""
+                    found.setdefault(names.get(constant, constant), code + mark)
             for constant, needs in NEEDS.findall(dependencies):
                 needed = [need.rpartition(".")[2] for need in re.findall(r"[\w.]+", needs)]
                 if needed and constant in found:
                     found[constant] += " " + " ".join(needed)
     return found
+
+
+def asked_about(source: Path) -> set[str]:
+    """The constants of gates that code asks about which decides something."""
+    files = (file for folder in DECIDE for file in (source / folder).rglob("*.go") if not file.stem.endswith("_test"))
+    return {name for file in files for name in re.findall(r"\bfeatures\.([A-Z]\w+)", file.read_text())}
 
 
 def found_specs(text: str) -> Iterator[tuple[str, str]]:
@@ -83,11 +107,19 @@ def found_specs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def default_at(spec: str, minor: int) -> str:
-    """What holds at that version; "" where the gate is not known yet."""
+    """What holds at that version; "" where the gate is not known yet.
+
+    What needs a `MinCompatibilityVersion` does not hold: unless a flag says otherwise, servers stay compatible with the
+    version before their own (`component-base/featuregate/feature_gate.go`).
+    """
     code = ""
-    for line in spec.splitlines():
+    for text in spec.splitlines():
+        line = text.partition("//")[0]  # comments say what later versions will lock
         match = SPEC.search(line)
-        if match is None or line.lstrip().startswith("//"):
+        if match is None:
+            continue
+        needed = COMPATIBLE.search(line)
+        if needed is not None and int(needed.group(1)) >= minor:
             continue
         since = (match.group(1) or "1.0").partition(".")[2]
         if int(match.group(3) or since) <= minor:

@@ -18,7 +18,7 @@ from kwhatif.matching.labels import Selector
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.sources.scheduler.release import ReleaseOptions, ask_release, parse_version
+from kwhatif.sources.scheduler.release import ReleaseOptions, ask_release, known_version
 from kwhatif.sources.sweeps import SweepFile
 from kwhatif.sweep.processes import play
 from kwhatif.sweep.report import Runner, drain_each, outage_each
@@ -165,11 +165,11 @@ def upgrade(session: Session, *, to: str, progress: Callable[[int, int], None] |
         progress: hears how many workloads are done, of how many.
 
     Raises:
-        InputError: that is not a release, or the scheduler's configuration or a feature gate is not one of its own.
+        InputError: that is not a release that is modelled, or it refuses the configuration or a feature gate.
     """
     require_session(session, "upgrade")
     try:
-        parse_version(to)
+        known_version(to)
     except ValueError as wrong:
         raise InputError([Problem("--to", str(wrong))]) from wrong
     options = ReleaseOptions(to, dict(session.scheduler.feature_gates) or None)

@@ -13,7 +13,7 @@ from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.dump import collect_dump
 from kwhatif.sources.dumps.left_out import taken_at as dump_taken_at
 from kwhatif.sources.manifests.given import Source, named_inputs
-from kwhatif.sources.saving import save
+from kwhatif.sources.saving import Moment, save
 from kwhatif.whatif.loaded.inventory import Inventory, inventory
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def save_snapshot(
         images: keep which images nodes have, and containers want (ImageLocality scores by them).
         anonymize: give everything that has a name another one; decisions stay the same.
         strict: fail where information is missing.
-        taken_at: the moment to note, instead of now, where dumps do not show when they were taken.
+        taken_at: the moment to note for a live cluster, instead of now, and for dumps that do not show when they were
+            taken; without it, their snapshot does not show it, either.
         progress: hears how far each list is.
         live: which cluster, see `kwhatif.load_live`.
 
@@ -50,9 +51,16 @@ def save_snapshot(
     collected = _collect(paths, progress, live)
     if strict:
         require_complete(collected.fork().admitted())
-    moment = None if collected.live else dump_taken_at(collected.cluster, collected.caveats)
-    moment = moment or (taken_at or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return save(collected, str(file), taken_at=moment, images=images, anonymize=anonymize)
+    return save(collected, str(file), taken_at=_moment(collected, taken_at), images=images, anonymize=anonymize)
+
+
+def _moment(collected: Collected, given: datetime | None) -> Moment:
+    """When the cluster was as it was read."""
+    if not collected.live:
+        shown = dump_taken_at(collected.cluster, collected.caveats, collected.last_seen)
+        if shown is not None or given is None:
+            return Moment(shown or "", noted=bool(collected.cluster.taken_at))
+    return Moment((given or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ"))
 
 
 def describe(

@@ -59,7 +59,7 @@ def save(
             images=images,
             anonymize=anonymize,
             strict=where.strict,
-            taken_at=datetime.fromtimestamp(now(), UTC),
+            taken_at=None if where.from_ else datetime.fromtimestamp(now(), UTC),
             progress=advance,
             **where.live(),
         )

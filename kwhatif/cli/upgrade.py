@@ -56,7 +56,12 @@ def upgrade(
       kwhatif upgrade --to 1.37 --fail-on changed
     """
     import kwhatif
+    from kwhatif.sources.scheduler.release import known_version
 
+    try:
+        known_version(to)
+    except ValueError as wrong:
+        raise typer.BadParameter(str(wrong), param_hint="--to") from wrong
     conditions = parse_conditions(fail_on, strict=cluster.strict)
     if cluster.compare:
         raise typer.BadParameter(

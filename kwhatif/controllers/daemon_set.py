@@ -15,12 +15,11 @@ from kwhatif.controllers.contract import NOTHING, Create, DeletePod, SyncResult,
 from kwhatif.controllers.pods import created_at, is_available, keys_of, next_available, next_named, owners_of_changed
 from kwhatif.controllers.revisions import revision_label, revisions_of
 from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.meta import LabelSelector
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal
 from kwhatif.model.workload import DaemonSet
 from kwhatif.workloads.controllers.daemon_set import DaemonPodsOnNode, bounds_of, rolling_update
-from kwhatif.workloads.daemon_set import daemon_pod, node_of, pinned, tolerable_nodes
+from kwhatif.workloads.daemon_set import daemon_pod, node_of, pinned, selects_all, tolerable_nodes
 from kwhatif.workloads.generated import hash_of
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.stateful_set import REVISION_LABEL
@@ -60,8 +59,8 @@ class DaemonSets(BackingOff):
         daemon_set = view.state.cluster.get(DaemonSet, key)
         if daemon_set is None or daemon_set.metadata.deletion_timestamp is not None:
             return NOTHING
-        if daemon_set.spec.selector in (None, LabelSelector()):
-            return NOTHING  # upstream refuses to touch one that selects all pods
+        if selects_all(daemon_set):
+            return NOTHING
         return self.synced(key, _Sync(daemon_set, key, view).outcome(), view)
 
 

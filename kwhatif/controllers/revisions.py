@@ -11,10 +11,10 @@ from collections.abc import Callable, Container, Iterable
 from typing import NamedTuple
 
 from kwhatif.controllers.contract import View
-from kwhatif.controllers.pods import created_at
 from kwhatif.model.cluster import key_of
 from kwhatif.model.pod import Pod, PodTemplateSpec
 from kwhatif.model.workload import DaemonSet, StatefulSet
+from kwhatif.workloads.daemon_set import newest_label
 from kwhatif.workloads.stateful_set import REVISION_LABEL
 from kwhatif.workloads.template import same_template
 
@@ -46,7 +46,7 @@ def revisions_of(
     if seen and seen[-1].template is template:
         return seen
     if not seen:
-        seen = (Revision(known or _of_newest(view.pods_of(workload)) or made_up(), template),)
+        seen = (Revision(known or newest_label(view.pods_of(workload)) or made_up(), template),)
     else:
         if has_others(view.pods_of(workload), {each.name for each in seen}):
             note_missed(workload, view)
@@ -70,13 +70,6 @@ def note_missed(workload: StatefulSet | DaemonSet, view: View) -> None:
 def has_missed(workload: StatefulSet | DaemonSet, view: View) -> bool:
     """Whether it has needed the template of a revision of which only the name is known."""
     return _MISSED in view.memory(type(workload).__name__, key_of(workload))
-
-
-def _of_newest(pods: Iterable[Pod]) -> str:
-    """The label of the pod that was made last; "" if none has one."""
-    labelled = [pod for pod in pods if revision_label(pod)]
-    newest = max(labelled, key=lambda pod: (created_at(pod), pod.metadata.name), default=None)
-    return revision_label(newest) if newest else ""
 
 
 def revision_label(pod: Pod) -> str:

@@ -11,14 +11,10 @@ from kwhatif.edits.selection import Lookup
 from kwhatif.model.node import Node, NodeCondition, NodeStatus, Taint
 from kwhatif.model.resource_slice import ResourceSlice
 from kwhatif.model.storage import CSINode
-from kwhatif.model.workload import DaemonSet
 from kwhatif.state.change import Upsert
-from kwhatif.workloads.daemon_set import eligible_nodes
 
 HOSTNAME = "kubernetes.io/hostname"
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
-#: How the note begins that names the DaemonSets whose pods are left out.
-WITHOUT_DAEMON_SETS = "without pods of DaemonSets, which would run there, too"
 #: The node lifecycle controller and the kubelet put these on a node because of the state that it is in.
 _OF_STATE = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 
@@ -160,10 +156,5 @@ def _notes(edit: AddNodes, model: Node, names: list[str], lookup: Lookup) -> Ite
     if passing or model.spec.unschedulable:
         what = ", ".join(["its cordon"] * model.spec.unschedulable + passing)
         yield f"left out is what {edit.like} has because of its state: {what}"
-    sets = [
-        key for key, each in lookup.cluster.all(DaemonSet).items() if edit.like in eligible_nodes(each, lookup.cluster)
-    ]
-    if sets:
-        yield f"{WITHOUT_DAEMON_SETS}: {', '.join(sets[:3])}" + (f" and {len(sets) - 3} more" if len(sets) > 3 else "")
     if any(each.spec.node_name == edit.like for each in lookup.cluster.all(ResourceSlice).values()):
         yield f"without the devices (ResourceSlices) of {edit.like}"

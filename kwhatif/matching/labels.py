@@ -73,7 +73,7 @@ NOTHING = Selector(nothing=True)
 EVERYTHING = Selector()
 
 
-_INT64 = re.compile(r"([+-]?)0*([0-9]{1,19})")
+_INT64 = re.compile(r"([+-]?)(?=[0-9])0*+([0-9]{0,19})")
 
 
 def parse_int64(text: str) -> int | None:
@@ -81,7 +81,7 @@ def parse_int64(text: str) -> int | None:
     match = _INT64.fullmatch(text)
     if match is None:
         return None
-    number = int(match[1] + match[2])
+    number = int(match[1] + (match[2] or "0"))
     return number if -(2**63) <= number < 2**63 else None
 
 

@@ -10,7 +10,7 @@ from kwhatif.matching.label_syntax import label_key_errors
 from kwhatif.matching.labels import EVERYTHING, Selector, SelectorError, compile_requirement, quoted
 from kwhatif.model.meta import Requirement
 
-_TOKEN = re.compile(r"\s*+([=!()<>,]+|[^=!()<>,\s]+)")
+_TOKEN = re.compile(r"[=!()<>,]+|[^=!()<>,\s]+")
 _SYMBOLS = ("==", "!=", "=", "!", "(", ")", ",", "<", ">")
 _KEYWORDS = ("in", "notin")
 _END = "end"
@@ -45,7 +45,7 @@ def parse_selector(text: str) -> Selector:
 def _tokens(text: str) -> Sequence[_Token]:
     found: list[_Token] = []
     for match in _TOKEN.finditer(text):
-        run = match[1]
+        run = match[0]
         if run[0] not in "=!()<>,":
             found.append(_Token(run if run in _KEYWORDS else _IDENTIFIER, run))
             continue

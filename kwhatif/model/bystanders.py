@@ -13,10 +13,8 @@ from kwhatif.model.meta import ApiObject, Int32, Model, ObjectMeta
 METRICS_API_VERSION = "metrics.k8s.io/v1beta1"
 
 
-class ServiceAccount(Model):
+class ServiceAccount(ApiObject):
     """`v1 ServiceAccount`."""
-
-    metadata: ObjectMeta = ObjectMeta()
 
 
 class CrossVersionObjectReference(Model):
@@ -34,10 +32,9 @@ class HorizontalPodAutoscalerSpec(Model):
     max_replicas: Int32 | None = None
 
 
-class HorizontalPodAutoscaler(Model):
+class HorizontalPodAutoscaler(ApiObject):
     """`HorizontalPodAutoscaler`, the same in every version of `autoscaling`."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: HorizontalPodAutoscalerSpec = HorizontalPodAutoscalerSpec()
 
     @property

@@ -18,7 +18,10 @@ SAVED_API_VERSION = "kwhatif.dev/v1"
 class SavedSnapshot(ApiObject):
     """`kwhatif.dev/v1 SavedSnapshot`: whatever a report depends on besides the objects."""
 
+    #: When the cluster was as it is here; "": nobody knows.
     taken_at: str = ""
+    #: Whether who read the cluster noted that time; else it is the newest time that a dump holds (`Cluster.taken_at`).
+    noted: bool = True
     server_version: str = ""
     #: Where manifests belong that name no namespace.
     namespace: str = ""
@@ -26,6 +29,8 @@ class SavedSnapshot(ApiObject):
     unread: dict[str, str] = {}
     #: Whether all other kinds were asked for (`Cluster.is_whole`).
     whole: bool = True
+    #: `apiVersion/kind` -> number of objects that are not in the model, of kinds that a caveat asks about.
+    skipped: dict[str, int] = {}
     #: About how the cluster was read.
     caveats: tuple[dict[str, Any], ...] = ()
     anonymized: bool = False

@@ -21,7 +21,8 @@ def inventory_tables(inventory: Inventory) -> Iterator[RenderableType]:
     yield text(", ".join(inventory.sources), STRONG)
     for saved in inventory.saved:
         version = f" of a cluster of version {saved.server_version}" if saved.server_version else ""
-        yield text(f"saved {saved.taken_at}{version}{', anonymized' if saved.anonymized else ''}", FAINT)
+        when = f"saved {saved.taken_at}" if saved.taken_at else "saved from a dump that does not show when it was taken"
+        yield text(f"{when}{version}{', anonymized' if saved.anonymized else ''}", FAINT)
     kinds = [f"{count:,} {kind}" for kind, count in sorted(inventory.kinds.items())]
     yield text(", ".join(kinds) or "holds no object that scheduling depends on", "" if kinds else WARN)
     if inventory.shapes:

@@ -12,6 +12,7 @@ from kwhatif.admission.priority import DEFAULT_POLICY
 from kwhatif.batch import ScheduleResult
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.framework.status import Verdict
+from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
@@ -20,6 +21,19 @@ from kwhatif.report.inputs import ChangeRow
 from kwhatif.report.nodes import ObjectionRow, RejectedRow
 from kwhatif.report.preemption import CandidateRow
 from kwhatif.report.workload import QueuedRow
+
+_SUFFIXES = (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
+
+
+def text_of(resource: str, amount: int) -> str:
+    """The amount, in the scheduler's unit, as a quantity, exactly: `300m`, `1536Mi`, `2`."""
+    if resource == CPU:
+        return f"{amount}m" if amount % 1000 else str(amount // 1000)
+    if resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGEPAGES_PREFIX):
+        for suffix, unit in _SUFFIXES:
+            if amount and amount % unit == 0:
+                return f"{amount // unit}{suffix}"
+    return str(amount)
 
 
 def owner_of(pod: Pod) -> str | None:

@@ -7,16 +7,15 @@ is in the cluster: what others have set, such as `kubectl rollout restart`, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from hashlib import blake2b
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
 from kwhatif.model.job import CronJob
-from kwhatif.model.pod import PodTemplateSpec, TemplateDigest, TemplateText
+from kwhatif.model.pod import PodTemplateSpec
 from kwhatif.workloads.template import content_of, has_images, same_template, with_images
-from kwhatif.workloads.template_fields import Fields, fields_of, filled_fields_of, managed_paths
+from kwhatif.workloads.template_digest import KnownTemplate, keyed_digest, known_template
+from kwhatif.workloads.template_fields import Fields, fields_of, filled_fields_of
 
 T = TypeVar("T")
 
@@ -24,8 +23,6 @@ T = TypeVar("T")
 _RESTARTED = ".metadata.annotations[kubectl.kubernetes.io/restartedAt]"
 #: QUIRK: (pkg/apis/core/v1/conversion.go) removing it changes nothing: its old name `serviceAccount` stays, and counts.
 _STAYS = ".spec.serviceAccountName"
-#: Bytes of a digest. Few for values, so that a short secret cannot be found by trying: one change in 65,536 is missed.
-_PATH_BYTES, _VALUE_BYTES = 5, 2
 _MARK_BYTES = 8
 
 
@@ -34,15 +31,6 @@ class TemplateDifference(NamedTuple):
 
     kind: Literal["same", "changed", "unsure"]
     field: str = ""
-
-
-class _Stored(NamedTuple):
-    """The template of the cluster, its paths and values perhaps as digests."""
-
-    fields: Fields
-    applied: frozenset[str] | None
-    path: Callable[[str], str]
-    value: Callable[[str], str]
 
 
 def template_of(workload: Any) -> PodTemplateSpec | None:
@@ -87,13 +75,13 @@ def merge_template(new: T, known: T) -> tuple[T, TemplateDifference | None]:
         kept = old if has_images(old.spec) else replace(old, spec=with_images(old.spec, applied.spec))
         return with_template(new, kept), difference
     text = replace(applied.text, applied=applied.text.json)
-    mark = _digest("", applied.text.json, _MARK_BYTES) if looks_same else ""
+    mark = keyed_digest("", applied.text.json, _MARK_BYTES) if looks_same else ""
     return with_template(new, replace(applied, text=text, mark=mark)), difference
 
 
 def compare(known: PodTemplateSpec, new: PodTemplateSpec) -> TemplateDifference | None:
     """Whether applying the new template changes the known one; None if one of them is not known field by field."""
-    stored = _stored(known)
+    stored = known_template(known)
     given = fields_of(new.text.json) if new.text else None
     filled = filled_fields_of(new.text.json) if new.text else None
     if stored is None or given is None or filled is None:
@@ -112,59 +100,10 @@ def compare(known: PodTemplateSpec, new: PodTemplateSpec) -> TemplateDifference 
     return TemplateDifference("unsure", min(left)) if left else TemplateDifference("same")
 
 
-def _is_reordered(stored: _Stored, given: Fields) -> bool:
+def _is_reordered(stored: KnownTemplate, given: Fields) -> bool:
     """Whether the entries of a list would stand in another order; those that the manifest does not have aside."""
     for path, keys in given.orders.items():
         order = [stored.value(key) for key in keys]
         if [key for key in stored.fields.orders.get(stored.path(path), ()) if key in set(order)] != order:
             return True
     return False
-
-
-def digest_of(template: PodTemplateSpec, salt: str) -> TemplateDigest | None:
-    """What a snapshot may hold of it; None if it is not known field by field."""
-    if template.text is None:
-        return template.digest
-    stored = _stored(template)
-    if stored is None:
-        return None
-
-    def path(text: str) -> str:
-        return _digest(salt, text, _PATH_BYTES)
-
-    values, orders = stored.fields
-    return TemplateDigest(
-        salt=salt,
-        fields={path(name): _digest(salt, value or "", _VALUE_BYTES) for name, value in values.items()},
-        orders={path(name): tuple(_digest(salt, key, _VALUE_BYTES) for key in keys) for name, keys in orders.items()},
-        applied=None if stored.applied is None else tuple(sorted(map(path, stored.applied & values.keys()))),
-    )
-
-
-def _stored(template: PodTemplateSpec) -> _Stored | None:
-    if template.text is not None:
-        fields = filled_fields_of(template.text.json)
-        return None if fields is None else _Stored(fields, _applied(template.text), str, str)
-    digest = template.digest
-    if digest is None:
-        return None
-    applied = None if digest.applied is None else frozenset(digest.applied)
-    fields = Fields(dict(digest.fields), digest.orders)
-    return _Stored(
-        fields,
-        applied,
-        lambda path: _digest(digest.salt, path, _PATH_BYTES),
-        lambda value: _digest(digest.salt, value, _VALUE_BYTES),
-    )
-
-
-def _applied(text: TemplateText) -> frozenset[str] | None:
-    """The paths that were applied before, if that is known."""
-    before = fields_of(text.applied) if text.applied else None
-    if before is not None:
-        return frozenset(path for path, value in before.values.items() if value is not None)
-    return managed_paths(text.managed) if text.managed else None
-
-
-def _digest(salt: str, text: str, size: int) -> str:
-    return blake2b(text.encode(), digest_size=size, key=salt.encode()).hexdigest()

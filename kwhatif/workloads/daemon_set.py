@@ -12,7 +12,7 @@ from kwhatif.matching.node_selector import NAME_FIELD
 from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, first_untolerated, no_execute_taints
 from kwhatif.model.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import Requirement
+from kwhatif.model.meta import LabelSelector, Requirement, parse_time
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, PodSpec, PodTemplateSpec
 from kwhatif.model.workload import DaemonSet
@@ -53,19 +53,44 @@ def eligible_nodes(daemon_set: DaemonSet, cluster: Cluster) -> list[str]:
 def tolerable_nodes(daemon_set: DaemonSet, cluster: Cluster) -> dict[str, bool]:
     """The nodes on which a pod that runs may stay, by name, and whether one should be made (`NodeShouldRunDaemonPod`).
 
+    Upstream goes through the nodes in the random order of an informer's store.
+    """
+    return tolerable_among(daemon_set, sorted(cluster.all(Node).items()))
+
+
+def tolerable_among(daemon_set: DaemonSet, nodes: Iterable[tuple[str, Node]]) -> dict[str, bool]:
+    """`tolerable_nodes` of these nodes.
+
     A cordon keeps no pod away. A taint that the pods do not tolerate keeps new ones away; with the effect NoExecute it
-    also drives out those that run. Upstream goes through the nodes in the random order of an informer's store.
+    also drives out those that run.
     """
     spec = (daemon_set.spec.template or PodTemplateSpec()).spec
     tolerations = with_own_tolerations(spec)
     affinity = RequiredNodeAffinity(spec)
     return {
         name: first_untolerated(node.spec.taints, tolerations) is None
-        for name, node in sorted(cluster.all(Node).items())
+        for name, node in nodes
         if spec.node_name in ("", name)
         and affinity.matches(_Labelled(name, node.metadata.labels))
         and first_untolerated(no_execute_taints(node), tolerations) is None
     }
+
+
+def selects_all(daemon_set: DaemonSet) -> bool:
+    """Whether its selector selects all pods, or none is given: its controller does not touch it then."""
+    return daemon_set.spec.selector in (None, LabelSelector())
+
+
+def newest_label(pods: Iterable[Pod]) -> str:
+    """The revision of the pod that was made last; "" if none has one."""
+    labelled = [pod for pod in pods if pod.metadata.labels.get(REVISION_LABEL)]
+    newest = max(labelled, key=lambda pod: (_created_at(pod), pod.metadata.name), default=None)
+    return "" if newest is None else newest.metadata.labels[REVISION_LABEL]
+
+
+def _created_at(pod: Pod) -> int:
+    created = pod.metadata.creation_timestamp
+    return parse_time(created) if created else 0
 
 
 def node_of(pod: Pod) -> str:

@@ -7,13 +7,13 @@ import re
 from kwhatif.model.meta import ObjectMeta
 
 #: Ten digits hold every number of 32 bits.
-_DIGITS = re.compile(r"0*([0-9]{1,10})")
+_DIGITS = re.compile(r"(?=[0-9])0*+([0-9]{0,10})")
 
 
 def natural_number(text: str) -> int | None:
     """The number that digits stand for; None for other texts, and for what Go has no int32 for."""
     match = _DIGITS.fullmatch(text)
-    number = -1 if match is None else int(match[1])
+    number = -1 if match is None else int(match[1] or 0)
     return number if 0 <= number < 2**31 else None
 
 

@@ -14,6 +14,7 @@ from kwhatif.matching.requests import resource_nanos
 from kwhatif.model.container import Container
 from kwhatif.model.meta import Model, OwnerReference
 from kwhatif.model.pod import NO_ANNOTATIONS, Pod, PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.workloads.template_digest import equal_digests
 from kwhatif.workloads.template_fields import ADDED_LABELS, filled_fields_of
 
 #: Fields that hold quantities: `500m` and `0.5` are the same there.
@@ -92,7 +93,7 @@ def _is_equal(known: PodTemplateSpec, new: PodTemplateSpec) -> bool:
 def _equal_fields(one: PodTemplateSpec, other: PodTemplateSpec) -> bool | None:
     """Whether the two are the same in every field; None if that is not known of both."""
     if one.text is None or other.text is None:
-        return None
+        return equal_digests(one, other)
     if one.text.json == other.text.json or _equal_texts(one.text.json, other.text.json):
         return True
     fields = filled_fields_of(one.text.json), filled_fields_of(other.text.json)

@@ -57,9 +57,10 @@ def act(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
         name: inputs.get(name.replace("-", "_"), spec.get("default", "")) for name, spec in action["inputs"].items()
     }
     variables = {
-        name: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda match: given[match[1]], value)
+        name: re.sub(r"\$\{\{ (?:inputs\.)?(.*?) \}\}", lambda match: given.get(match[1], ""), value)
         for name, value in step["env"].items()
     }
+    variables |= {name: value for name, value in inputs.items() if name.isupper()}
     files_of_runner = {name: str(folder / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
     return bash(
         step["run"], folder, GITHUB_ACTION_PATH=str(ROOT), RUNNER_TEMP=str(folder), **files_of_runner, **variables
@@ -117,6 +118,105 @@ def test_where_nothing_can_be_judged_the_action_promises_no_reports(tmp_path: Pa
     )
     assert (tmp_path / "GITHUB_OUTPUT").read_text() == "exit-code=3\n"
     assert not (tmp_path / "GITHUB_STEP_SUMMARY").exists()
+
+
+PERMISSIVE = "apiVersion: kwhatif.dev/v1\nkind: Policy\nunschedulable: ignore\ndenied: ignore\n"
+STRICT = "apiVersion: kwhatif.dev/v1\nkind: Policy\npreemption: fail\n"
+
+
+def repository(folder: Path, base: dict[str, str], change: dict[str, str]) -> tuple[str, str]:
+    """A checkout as GitHub makes it for a pull request; its base, and the commit that merges the two."""
+    commands = ["git init -q -b main", IDENTITY, "git commit -q --allow-empty -m 0"]
+    for name, files_of in (("base", base), ("change", change)):
+        commands += [f"git checkout -q -b {name}"] if name == "change" else []
+        for path, text in files_of.items():
+            commands += [f"printf %s {shlex.quote(text)} > {path}"]
+        commands += ["git add -A", f"git commit -q --allow-empty -m {name}"]
+    commands += ["git checkout -q main", "git merge -q --no-ff --no-edit change", "git rev-parse HEAD^1 HEAD"]
+    done = bash("\n".join(commands), folder, HOME=str(folder))
+    assert done.returncode == 0, done.stderr
+    first, merged = done.stdout.split()
+    return first, merged
+
+
+JUDGED_BY = {
+    "a change of the policy": ({"kwhatif.yaml": STRICT}, {"kwhatif.yaml": PERMISSIVE}, "", "preemption: fail"),
+    "a policy that goes": ({".kwhatif.yaml": STRICT}, {".kwhatif.yaml": ""}, "", "preemption: fail"),
+    "a policy that comes": ({}, {"kwhatif.yaml": PERMISSIVE}, "", ""),
+    "one that goes before another": (
+        {".kwhatif.yaml": STRICT}, {"kwhatif.yaml": PERMISSIVE}, "", "preemption: fail",
+    ),
+    "a policy that is named": ({"p.yaml": STRICT}, {"p.yaml": PERMISSIVE}, "p.yaml", "preemption: fail"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("base", "change", "named", "expected"), JUDGED_BY.values(), ids=JUDGED_BY.keys())
+@pytest.mark.parametrize("event", ["pull_request", "merge_group"])
+def test_a_change_does_not_bring_the_policy_by_which_it_is_judged(
+    tmp_path: Path, base: dict[str, str], change: dict[str, str], named: str, expected: str, event: str
+) -> None:
+    first, merged = repository(tmp_path, base, change)
+    variables = {"GITHUB_EVENT_NAME": event, "GITHUB_SHA": merged, "BASE": first}
+    done = act(tmp_path, manifests=str(MANIFESTS), cluster=str(DUMP), policy=named, **variables)
+    assert done.returncode == 1, done.stderr
+    source = json.loads((tmp_path / "kwhatif-reports" / "gate.json").read_text())["policy"]["source"]
+    assert Path(source).is_absolute()
+    assert expected in Path(source).read_text()
+    assert "ignore" not in Path(source).read_text()
+    assert ("The default policy is used" in done.stderr) is not bool(base)
+
+
+def test_without_the_base_nothing_is_judged(tmp_path: Path) -> None:
+    repository(tmp_path, {}, {"kwhatif.yaml": PERMISSIVE})
+    done = act(tmp_path, manifests=str(MANIFESTS), cluster=str(DUMP), BASE="1" * 40)
+    assert done.returncode != 0
+    assert "Give actions/checkout fetch-depth: 2." in done.stderr
+    assert not (tmp_path / "kwhatif-reports" / "gate.json").exists()
+
+
+def test_the_gitlab_job_takes_the_policy_of_the_target_branch(tmp_path: Path) -> None:
+    origin, clone = tmp_path / "origin", tmp_path / "clone"
+    origin.mkdir()
+    repository(origin, {"kwhatif.yaml": STRICT}, {"kwhatif.yaml": PERMISSIVE})
+    setup = f"git -C {origin} checkout -q -B main HEAD^1 && git clone -q --depth 1 -b change file://{origin} {clone}"
+    assert bash(setup, tmp_path, HOME=str(tmp_path)).returncode == 0
+    job = gitlab(".kwhatif-gate")
+    variables = {**job["variables"], "KWHATIF_MANIFESTS": f"{MANIFESTS}/*.yaml", "KWHATIF_CLUSTER": str(DUMP)}
+    merge = {"CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main", "KWHATIF_SOURCE": str(ROOT), "HOME": str(tmp_path)}
+    for more, expected in ((merge, "preemption: fail"), ({}, "unschedulable: ignore")):
+        bash("\n".join(job["script"]), clone, **variables, **more)
+        source = json.loads((clone / "kwhatif-reports" / "gate.json").read_text())["policy"]["source"]
+        assert expected in (clone / source).read_text()
+
+
+def test_python_imports_nothing_from_the_checkout() -> None:
+    action = read("action.yml")
+    texts = [step["run"] for step in action["runs"]["steps"] if "run" in step]
+    texts += [line for name in (".kwhatif", ".kwhatif-save", ".kwhatif-gate") for line in gitlab(name)["before_script"]]
+    called = [call for text in texts for call in re.findall(r'(?:\$PYTHON"|\bpython"?) +(\S+)', text)]
+    assert len(called) >= 5
+    assert set(called) == {"-I"}
+
+
+def test_what_stands_in_the_checkout_does_not_run(tmp_path: Path) -> None:
+    for name in ("hashlib", "venv", "pip", "sys", "sitecustomize"):
+        (tmp_path / f"{name}.py").write_text("open('ran', 'a').close()")
+    steps = {step["name"]: step for step in read("action.yml")["runs"]["steps"] if "name" in step}
+    files_of_runner = {"GITHUB_OUTPUT": str(tmp_path / "out"), "GITHUB_ACTION_PATH": str(ROOT)}
+    done = bash(steps["Name the cache"]["run"], tmp_path, PYTHON=sys.executable, **files_of_runner)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"hash=[0-9a-f]{64}\n", (tmp_path / "out").read_text())
+    assert not (tmp_path / "ran").exists()
+
+
+def test_actions_are_pinned_by_their_commit() -> None:
+    texts = {name: (ROOT / name).read_text() for name in ["action.yml", *WORKFLOWS]}
+    used = [(name, line) for name, text in texts.items() for line in re.findall(r"uses: (.*)", text)]
+    assert len(used) > 8
+    for name, line in used:
+        assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[0-9]+\.[0-9]+\.[0-9]+", line), f"{name}: {line}"
+    watched = {update["package-ecosystem"] for update in read(".github/dependabot.yml")["updates"]}
+    assert watched == {"github-actions", "docker", "pip"}
 
 
 def test_every_input_of_the_action_reaches_its_script() -> None:
@@ -257,12 +357,14 @@ def test_gitlab_installs_a_tag_or_a_commit(tmp_path: Path) -> None:
     setup = """git init --quiet && git config user.name a && git config user.email a@b && touch requirements.lock
         git add . && git commit --quiet -m 1 && git tag v1 && git config uploadpack.allowAnySHA1InWant true && git rev-parse HEAD"""
     commit = bash(setup, origin).stdout.strip()
-    (tmp_path / "python").write_text('#!/bin/sh\necho "$*" >> pip.txt\ntest -e .kwhatif/requirements.lock\n')
+    (tmp_path / "python").write_text('#!/bin/sh\necho "$*" >> pip.txt\ntest -e "$KWHATIF_SOURCE/requirements.lock"\n')
     (tmp_path / "python").chmod(0o755)
+    # What is installed lies in no folder that a merge request can fill.
+    assert "CI_PROJECT_DIR" not in str(gitlab(".kwhatif"))
     for version in ("v1", commit):
         folder = tmp_path / f"job-{version}"
         folder.mkdir()
-        script = f"PATH='{tmp_path}':$PATH\n" + "\n".join(gitlab(".kwhatif")["before_script"])
+        script = f"export PATH='{tmp_path}':$PATH KWHATIF_SOURCE\n" + "\n".join(gitlab(".kwhatif")["before_script"])
         done = bash(script, folder, KWHATIF_REPOSITORY=f"file://{origin}", KWHATIF_VERSION=version)
         assert done.returncode == 0, done.stderr
         assert len((folder / "pip.txt").read_text().splitlines()) == 2

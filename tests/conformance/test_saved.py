@@ -23,7 +23,7 @@ from kwhatif.sources.dumps.dump import collect_dump
 from kwhatif.sources.saving.anonymize import Anonymizer
 from kwhatif.sources.saving.formats import format_of
 from kwhatif.sources.saving.redact import redact
-from kwhatif.sources.saving.save import saved_objects
+from kwhatif.sources.saving.save import Moment, saved_objects
 from kwhatif.sources.scheduler.profiles import read_scheduler_config
 from kwhatif.whatif.loaded.session import Session
 from tests.asking import each_alone, stored_pods
@@ -42,7 +42,7 @@ def collected(case: Path) -> Collected:
 
 def saved(source: Collected, **options: bool) -> Collected:
     """What is read back of what is saved."""
-    objects = saved_objects(source, taken_at="2026-11-21T07:00:00Z", **{"images": True, "anonymize": False} | options)
+    objects = saved_objects(source, taken_at=Moment(""), **{"images": True, "anonymize": False} | options)
     text = b"".join(format_of("snapshot.json").encode(objects))
     return collect_dump(["-"], stdin=io.BytesIO(text))
 

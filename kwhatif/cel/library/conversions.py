@@ -14,12 +14,12 @@ from kwhatif.matching.labels import parse_int64
 from kwhatif.model.int64 import MAX_INT64, MAX_UINT64, fits
 
 #: No uint64 has more than 20 digits; Python does not even read thousands of them.
-_UINT = re.compile(r"0*([0-9]{1,20})")
+_UINT = re.compile(r"(?=[0-9])0*+([0-9]{0,20})")
 _TRUE = ("1", "t", "T", "TRUE", "true", "True")
 _FALSE = ("0", "f", "F", "FALSE", "false", "False")
 _HEX_FLOAT = re.compile(r"[+-]?0[xX][0-9a-fA-F_]*\.?[0-9a-fA-F_]*[pP][+-]?[0-9]+")
 _UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
-_SPAN = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<unit>ns|us|ms|s|m|h)")
+_SPAN = re.compile(r"(?<![0-9.])(?P<number>[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?P<unit>ns|us|ms|s|m|h)")
 _SPANS = re.compile(rf"[+-]?(?:0|(?:{_SPAN.pattern.replace('?P<number>', '?:').replace('?P<unit>', '?:')})+)")
 _TIMESTAMP = re.compile(
     r"(?P<time>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})([.,][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})"
@@ -41,9 +41,10 @@ def to_int(text: str) -> int:
 def to_uint(text: str) -> int:
     """`uint(text)`."""
     match = _UINT.fullmatch(text)
-    if match is None or int(match[1]) > MAX_UINT64:
+    number = -1 if match is None else int(match[1] or 0)
+    if not 0 <= number <= MAX_UINT64:
         raise _failure("uint")
-    return int(match[1])
+    return number
 
 
 def to_double(text: str) -> float:

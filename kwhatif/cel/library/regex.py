@@ -13,7 +13,8 @@ from kwhatif.cel.library.function import Function
 
 #: No text of an expression has this character of Unicode's private planes.
 MARK = "\U0010fffd"
-_CLASS = r"\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]"  # a "]" that comes first is a literal
+# A "]" that comes first is a literal. A class without an end is for the engine to refuse.
+_CLASS = r"\[\^?+\]?+(?:\[:\^?\w++:\]|\\.|[^\]\\])*+(?:\]|\\?\Z)"
 _GROUP = r"\((?!\?)|\(\?P?<\w+>"
 _GROUPS = re.compile(rf"(?P<keep>\\Q.*?(?:\\E|\Z)|\\.|{_CLASS})|{_GROUP}", re.DOTALL)
 

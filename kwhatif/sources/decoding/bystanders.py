@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from kwhatif.model.bystanders import HorizontalPodAutoscaler, ServiceAccount
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.model.meta import Model
+from kwhatif.model.meta import ApiObject, Model
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.decoding.kinds import group_of
 from kwhatif.sources.decoding.scheduling_events import ApiEvent, EventLog
@@ -26,17 +27,14 @@ class _Lease(Model):
         return (self.spec.renew_time,)
 
 
-def _decoder(type_: Any) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(type_)
-
-
+#: Those that are kept, and their group. Every version of them is read: the fields of the type are the same in all.
+BYSTANDERS: dict[type[ApiObject], str] = {ServiceAccount: "", HorizontalPodAutoscaler: "autoscaling"}
 #: Group and kind -> what reads them.
-_DECODERS = {
-    ("", "ServiceAccount"): _decoder(ServiceAccount),
-    ("autoscaling", "HorizontalPodAutoscaler"): _decoder(HorizontalPodAutoscaler),
-    ("coordination.k8s.io", "Lease"): _decoder(_Lease),
-    ("", "Event"): _decoder(ApiEvent),
-    ("events.k8s.io", "Event"): _decoder(ApiEvent),
+_DECODERS: dict[tuple[str, str], msgspec.json.Decoder[Any]] = {
+    **{(group, kind.__name__): msgspec.json.Decoder(kind) for kind, group in BYSTANDERS.items()},
+    ("coordination.k8s.io", "Lease"): msgspec.json.Decoder(_Lease),
+    ("", "Event"): msgspec.json.Decoder(ApiEvent),
+    ("events.k8s.io", "Event"): msgspec.json.Decoder(ApiEvent),
 }
 _SECONDS = len("2026-01-31T12:00:00")
 
@@ -45,7 +43,7 @@ class Bystanders:
     """Takes note of objects that are not read; what cannot be understood of them is left out."""
 
     def __init__(self) -> None:
-        self._objects: dict[type, dict[str, KubernetesObject]] = {ServiceAccount: {}, HorizontalPodAutoscaler: {}}
+        self._objects: dict[type, dict[str, KubernetesObject]] = {kind: {} for kind in BYSTANDERS}
         #: The newest time at which a lease was renewed or an event happened, to the second; "" if there is none.
         self.newest = ""
         self._events = EventLog()
@@ -65,7 +63,7 @@ class Bystanders:
             for time in filter(None, found.times):
                 self.newest = max(self.newest, f"{time[:_SECONDS]}Z")
         else:
-            self._objects[type(found)][key_of(found)] = found
+            self._objects[type(found)][key_of(found)] = replace(found, api_version=api_version)
 
     def add_to(self, cluster: Cluster) -> None:
         """Put the objects among those of the cluster."""

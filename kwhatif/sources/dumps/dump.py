@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from io import BytesIO
 from itertools import chain
@@ -193,7 +194,8 @@ def _recall(saved: SavedSnapshot, collected: Collected) -> None:
     events = saved.scheduling_events.items()
     timed = {key: seen for key, seen in events if not seen.last_attempt or are_times([seen.last_attempt])}
     collected.cluster.scheduling_events = {**collected.cluster.scheduling_events, **timed}
+    collected.skipped += Counter(saved.skipped)
     # Of several, the latest: no claim can have waited for longer than until then.
-    if are_times([saved.taken_at]):
+    if saved.noted and are_times([saved.taken_at]):
         collected.cluster.taken_at = max(collected.cluster.taken_at, saved.taken_at)
     collected.cluster.is_whole |= saved.whole

@@ -40,7 +40,7 @@ def taken_at(cluster: Cluster, caveats: list[Caveat], last_seen: str = "") -> st
         return None
     saved = [snapshot.taken_at for snapshot in cluster.all(SavedSnapshot).values()]
     if saved:
-        return min(filter(_is_time, saved), default=None)  # of several the oldest
+        return min(saved) if all(map(_is_time, saved)) else None  # of several the oldest
     nodes, pods = cluster.all(Node).values(), cluster.all(Pod).values()
     reports = [condition.last_heartbeat_time for node in nodes for condition in node.status.conditions]
     if not any(reports):
@@ -71,6 +71,12 @@ def not_read(skipped: Counter[str]) -> Iterator[Caveat]:
     admission = tuple((kind, kinds[kind]) for kind in _ADMISSION if kinds[kind])
     if admission:
         yield AdmissionNotAsked(kinds=admission)
+
+
+def asked_about(skipped: Counter[str]) -> dict[str, int]:
+    """Of the objects that were left out those that a caveat is about, by `apiVersion/kind`."""
+    kinds = {*_ADMISSION, _TAINT_RULE}
+    return {name: count for name, count in sorted(skipped.items()) if name.rpartition("/")[2] in kinds}
 
 
 def devices_not_modelled(cluster: Cluster, skipped: Counter[str]) -> Iterator[Caveat]:

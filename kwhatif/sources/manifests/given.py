@@ -40,7 +40,7 @@ class NotAPath(TypeError):
 
 _ACCEPTED = "a path, kwhatif.text(...), an open file, or Kubernetes objects as dicts"
 #: `V1Pod`, `V1beta1DeviceClass`, `CoreV1Event` are kinds with their version.
-_MODEL = re.compile(r"(?:[A-Z][a-z]+)?V\d+(?:(?:alpha|beta)\d+)?(\w+)")
+_MODEL = re.compile(r"(?:[A-Z][a-z]+)?V\d++(?:(?:alpha|beta)\d++)?(\w+)")
 
 
 def text(content: str | bytes, name: str = "text") -> GivenText:

@@ -8,18 +8,20 @@ template whether a workload changes.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import AnnotatedMeta, Model, ObjectMeta, controller_of
 from kwhatif.model.node import Node, NodeStatus
-from kwhatif.model.pod import JOB_TRACKING, NO_ANNOTATIONS, Pod, PodMeta, PodSpec
+from kwhatif.model.pod import JOB_TRACKING, NO_ANNOTATIONS, Pod, PodMeta, PodSpec, TemplateDigest
 from kwhatif.model.volume import Volume
-from kwhatif.model.workload import WORKLOADS, ReplicaSet
-from kwhatif.workloads.applied_template import digest_of, template_of, with_template
+from kwhatif.model.workload import WORKLOADS
+from kwhatif.workloads.applied_template import template_of, with_template
 from kwhatif.workloads.template import has_images, without_images
+from kwhatif.workloads.template_digest import digest_of
 
 #: Annotations that are rules. Everything else may hold anything.
 READ_ANNOTATIONS = frozenset(
@@ -40,14 +42,14 @@ _LONGEST_SALT = 16
 T = TypeVar("T", bound=Model)
 
 
-def redact(obj: T, *, images: bool, digests: bool = True) -> T:
-    """The object without what scheduling does not read; with images, and digests of templates, if asked for."""
+def redact(obj: T, *, images: bool) -> T:
+    """The object without what scheduling does not read; with images if asked for."""
     meta: ObjectMeta = obj.metadata  # type: ignore[attr-defined]
     if isinstance(meta, AnnotatedMeta) and not meta.annotations.keys() <= READ_ANNOTATIONS:
         kept = {key: value for key, value in meta.annotations.items() if key in READ_ANNOTATIONS}
         obj = replace(obj, metadata=replace(meta, annotations=kept))
     if isinstance(obj, WORKLOADS):
-        obj = _digested(obj, keep=digests)
+        obj = _digested(obj)
     match obj:
         case Node():
             return replace(obj, status=_node_status(obj.status, images=images))
@@ -63,15 +65,36 @@ def redact(obj: T, *, images: bool, digests: bool = True) -> T:
     return obj
 
 
-def _digested(workload: T, *, keep: bool) -> T:
-    """Its template with digests instead of its text; old ReplicaSets are not compared with anything."""
+def _digested(workload: T) -> T:
+    """Its template with digests instead of its text.
+
+    Who owns ReplicaSets compares their templates with its own: those of a family have one salt.
+    """
     template = template_of(workload)
     if template is None or (template.text is None and template.digest is None):
         return workload
     meta: ObjectMeta = workload.metadata  # type: ignore[attr-defined]
+    owner = controller_of(meta)
     salt = meta.uid or key_of(workload)  # type: ignore[arg-type]
-    digest = None if isinstance(workload, ReplicaSet) or not keep else digest_of(template, salt[:_LONGEST_SALT])
-    return with_template(workload, replace(template, text=None, digest=digest))
+    if owner is not None:
+        salt = owner.uid or f"{meta.namespace}/{owner.name}"
+    return with_template(workload, replace(template, text=None, digest=digest_of(template, salt[:_LONGEST_SALT])))
+
+
+def marked(objects: Iterable[Any]) -> Iterator[Any]:
+    """The objects with marks instead of digests: whether two templates of a family differ, and nothing else of them."""
+    seen: dict[str, list[TemplateDigest]] = {}
+    for obj in objects:
+        template = template_of(obj) if isinstance(obj, WORKLOADS) else None
+        if template is None or template.digest is None:
+            yield obj
+            continue
+        digest = replace(template.digest, applied=None)
+        family = seen.setdefault(digest.salt, [])
+        if digest not in family:
+            family.append(digest)
+        number = family.index(digest)
+        yield with_template(obj, replace(template, digest=None, mark=str(number) if number else ""))
 
 
 def _pod_meta(meta: PodMeta) -> PodMeta:

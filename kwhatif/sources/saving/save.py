@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.model.bystanders import NodeMetrics, PodMetrics
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.lacking import NoImages
 from kwhatif.model.cluster import Cluster
@@ -20,13 +20,22 @@ from kwhatif.model.pod_status import SchedulingEvents
 from kwhatif.model.saved import SAVED_API_VERSION, SavedSnapshot
 from kwhatif.sources.decoding.kinds import RESOURCES
 from kwhatif.sources.dumps.collected import Collected
+from kwhatif.sources.dumps.left_out import asked_about
 from kwhatif.sources.saving.anonymize import Anonymizer
 from kwhatif.sources.saving.atomic import replacing
 from kwhatif.sources.saving.formats import format_of
-from kwhatif.sources.saving.redact import holds_images, redact
+from kwhatif.sources.saving.redact import holds_images, marked, redact
 
 
-def save(collected: Collected, path: str, *, taken_at: str, images: bool = False, anonymize: bool = False) -> int:
+class Moment(NamedTuple):
+    """When a cluster was as it was read; whether that was noted then, or is the newest time in a dump."""
+
+    #: RFC 3339; "": nobody knows.
+    time: str
+    noted: bool = True
+
+
+def save(collected: Collected, path: str, *, taken_at: Moment, images: bool = False, anonymize: bool = False) -> int:
     """Write the cluster to `path` in the format of its name; returns the number of objects.
 
     Raises:
@@ -45,25 +54,27 @@ def save(collected: Collected, path: str, *, taken_at: str, images: bool = False
     return len(objects) - 1
 
 
-def saved_objects(collected: Collected, *, taken_at: str, images: bool, anonymize: bool) -> list[Model]:
+def saved_objects(collected: Collected, *, taken_at: Moment, images: bool, anonymize: bool) -> list[Model]:
     """What is saved: the snapshot's word about itself, then the objects, kind by kind in the API's order."""
     cluster = collected.cluster
-    objects = [redact(obj, images=images, digests=not anonymize) for obj in _sorted(cluster)]
+    objects: list[Any] = [redact(obj, images=images) for obj in _sorted(cluster)]
     caveats = list(collected.caveats)
     if not images and any(map(holds_images, _sorted(cluster))):
         caveats.append(NoImages())
     about = SavedSnapshot(
         api_version=SAVED_API_VERSION,
-        metadata=ObjectMeta(name=taken_at),
-        taken_at=taken_at,
+        taken_at=taken_at.time,
+        noted=taken_at.noted,
         server_version=collected.server_version,
         namespace=collected.namespace,
         unread=dict(cluster.unread),
         whole=cluster.is_whole,
+        skipped=asked_about(collected.skipped),
         caveats=_as_data(caveats),
         scheduling_events=dict(cluster.scheduling_events),
     )
     if anonymize:
+        objects = list(marked(objects))
         anonymizer = Anonymizer(objects)
         objects = [anonymizer.rename(obj) for obj in objects]
         about = replace(
@@ -73,7 +84,13 @@ def saved_objects(collected: Collected, *, taken_at: str, images: bool, anonymiz
             anonymized=True,
             scheduling_events=dict(_renamed(cluster, anonymizer)),
         )
-    return [about, *objects]
+    return [_named(about), *objects]
+
+
+def _named(about: SavedSnapshot) -> SavedSnapshot:
+    """Under a name of its own: of two snapshots that are read together, each says what it knows."""
+    name = about.taken_at or f"undated-{blake2b(msgspec.json.encode(about), digest_size=5).hexdigest()}"
+    return replace(about, metadata=ObjectMeta(name=name))
 
 
 def _as_data(caveats: Iterable[Caveat]) -> tuple[dict[str, Any], ...]:
@@ -89,13 +106,14 @@ def _renamed(cluster: Cluster, names: Anonymizer) -> Iterator[tuple[str, Schedul
 
 
 def _sorted(cluster: Cluster) -> Iterator[Any]:
-    for resource in RESOURCES:
-        if resource.kind in cluster.unread:
+    """Every object that was read, whatever its kind: the kinds in the API's order, then those beside it."""
+    versions: dict[Any, str] = {resource.type: resource.api_version for resource in RESOURCES}
+    others = sorted(cluster.counts().keys() - versions.keys() - {SavedSnapshot}, key=lambda kind: kind.__name__)
+    for kind in (*versions, *others):
+        if kind.__name__ in cluster.unread:
             continue  # what there is of it is in every cluster; saved, it would look as if that were all
-        found: Mapping[str, Any] = cluster.all(resource.type)
+        found: Mapping[str, Any] = cluster.all(kind)
         for obj in sorted(found.values(), key=lambda obj: (obj.metadata.namespace, obj.metadata.name)):
             # Of whatever version it was: what is read of others has been converted.
-            yield obj if obj.api_version == resource.api_version else replace(obj, api_version=resource.api_version)
-    for measured in (NodeMetrics, PodMetrics):
-        metrics: Mapping[str, Any] = cluster.all(measured)
-        yield from (metrics[key] for key in sorted(metrics))
+            version = versions.get(kind, obj.api_version)
+            yield obj if obj.api_version == version else replace(obj, api_version=version)

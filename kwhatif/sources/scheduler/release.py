@@ -16,7 +16,7 @@ from kwhatif.matching.names import did_you_mean, nearest
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.scheduling import AssumedVersion, GateNotModelled, OtherVersion
 from kwhatif.model.node import Node
-from kwhatif.release import NEWEST, Release, find_release, nearest_minor
+from kwhatif.release import MINORS, NEWEST, Release, find_release, nearest_minor
 from kwhatif.report.inputs import SchedulerInfo, VersionSource
 
 #: Says the version where no option does.
@@ -78,6 +78,18 @@ def parse_version(text: str) -> int:
     return int(match[1])
 
 
+def known_version(text: str) -> int:
+    """The minor version of a release that is modelled.
+
+    Raises:
+        ValueError: it is not one; the message is for the user.
+    """
+    minor = parse_version(text)
+    if minor not in MINORS:
+        raise ValueError(f"1.{minor} is not a release that kwhatif knows: it knows 1.{MINORS[-1]} to 1.{NEWEST}")
+    return minor
+
+
 def ask_release(options: ReleaseOptions, server_version: str, nodes: Iterable[Node], *, live: bool) -> AskedRelease:
     """The release; `server_version` is that of the API server, "" where it is not known.
 
@@ -121,6 +133,18 @@ def _read(server_version: str, nodes: Iterable[Node], *, live: bool) -> _Version
 # --- feature gates -------------------------------------------------------------------------------------------------
 
 
+#: What these gates change is how fast the answer is there, or what becomes of caches that are behind: here none is.
+_SAME_ANSWER = frozenset(
+    {
+        "InterPodAffinityHostnameFastPath",
+        "SchedulerAsyncAPICalls",
+        "SeparateTaintEvictionController",
+        "StaleControllerConsistencyDaemonSet",
+        "StaleControllerConsistencyJob",
+        "StaleControllerConsistencyReplicaSet",
+        "StaleControllerConsistencyStatefulSet",
+    }
+)
 #: Gates that stand for all others of a stage.
 _STAGES = {"AllAlpha": "a", "AllBeta": "b"}
 
@@ -134,6 +158,8 @@ class Gate(NamedTuple):
     stage: str
     #: Gates that must be on where it is.
     needs: tuple[str, ...]
+    #: Whether the scheduler, a controller or admission asks about it where that may change an answer.
+    decides: bool
 
 
 def gates_of(version: str) -> Mapping[str, Gate]:
@@ -143,7 +169,8 @@ def gates_of(version: str) -> Mapping[str, Gate]:
 
 
 def _gate(code: str, *needs: str) -> Gate:
-    return Gate(code[0] == "+", code[0] == code[1], code[-1], needs)
+    stage = code.rstrip("!")
+    return Gate(stage[0] == "+", stage[0] == stage[1], stage[-1], needs, decides=stage != code)
 
 
 def _settings(given: str | Mapping[str, bool] | None, release: Release) -> dict[str, bool]:
@@ -209,7 +236,10 @@ def _missing(settings: Mapping[str, bool], known: Mapping[str, Gate]) -> Iterabl
 
 def _not_modelled(settings: Mapping[str, bool], release: Release) -> Iterable[str]:
     known = gates_of(release.version) if settings else {}
-    return (name for name, value in settings.items() if name not in KNOWN and known[name].default != value)
+    for name, value in settings.items():
+        gate = known[name]
+        if gate.decides and gate.default != value and name not in KNOWN and name not in _SAME_ANSWER:
+            yield name
 
 
 def completed_gates(version: str | None, incomplete: str) -> list[str]:

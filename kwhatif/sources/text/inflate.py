@@ -31,7 +31,7 @@ MAX_RATIO = 200
 _MAX_SMALL = 64 << 20
 #: As much text as is decoded; a stream from which only some is taken may be longer.
 MAX_TEXT = 4 << 30
-_MAX_STREAM = 64 << 30
+MAX_STREAM = 64 << 30
 
 SUSPICIOUS = "inflates to a suspicious size, and was not read"
 TRUST = "if you trust it, unpack it yourself"
@@ -47,7 +47,7 @@ class Unreadable(Exception):
 
 def limit_of(size: int, *, is_stream: bool = False) -> int:
     """How many bytes so many compressed ones may become: more in a stream, of which most is thrown away at once."""
-    return min(max(size * MAX_RATIO, _MAX_SMALL), _MAX_STREAM if is_stream else MAX_TEXT)
+    return min(max(size * MAX_RATIO, _MAX_SMALL), MAX_STREAM if is_stream else MAX_TEXT)
 
 
 def inflate(data: bytes) -> bytes:

@@ -22,9 +22,8 @@ PIECE = 1 << 19
 _ENVELOPE = re.compile(
     rb'\s*\{\s*(?:"(?:apiVersion|kind)"\s*:\s*"[^"\\]*"\s*,\s*|"metadata"\s*:\s*\{[^{}]*\}\s*,\s*)*"items"\s*:\s*\[(\s*)\{'
 )
-_YAML_ENVELOPE = re.compile(
-    rb"(?:---\n)?(?:(?:apiVersion|kind): [\w./]+\n|metadata:\n(?: +[^\n]*\n)+)*items:\n( *)(?=- )"
-)
+_YAML_FIELD = re.compile(rb"(?:apiVersion|kind): [\w./]+\n")
+_YAML_ENTRY = re.compile(rb"( *)- ")
 _YAML_TAIL = re.compile(rb"^[a-z]", re.MULTILINE)
 #: What follows the entries is a kind and the list's metadata, no more.
 _MAX_TAIL = 4096
@@ -108,18 +107,31 @@ def _json_pieces(file: BinaryIO, text: bytes, where: range, between: re.Pattern[
 
 def split_yaml(text: bytes) -> Listing | None:
     """The list that the text is, one document in block style, or None if it does not look like one."""
-    head = _YAML_ENVELOPE.match(text)
-    if head is None:
+    first = _first_entry(text)
+    if first is None:
         return None
-    tail = _YAML_TAIL.search(text, max(head.end(), len(text) - _MAX_TAIL))
+    tail = _YAML_TAIL.search(text, max(first.end(1), len(text) - _MAX_TAIL))
     end = tail.start() if tail else len(text)
-    start = head.start(1)
+    start = first.start()
     try:
         envelope = yaml_blocks.to_json(text[: start - 1].removeprefix(b"---\n") + b" []\n" + text[end:])
     except NotSimpleError:
         return None
-    pieces = _pieces(text, start, end, re.compile(rb"\n" + head[1] + rb"(?=- )"))
+    pieces = _pieces(text, start, end, re.compile(rb"\n" + first[1] + rb"(?=- )"))
     return _listing(envelope, (Piece(_yaml_piece(view), at) for view, at in pieces))
+
+
+def _first_entry(text: bytes) -> re.Match[bytes] | None:
+    """Where the entries of a YAML list begin: its fields are gone through line by line."""
+    at, is_metadata = (len(b"---\n") if text.startswith(b"---\n") else 0), False
+    while end := text.find(b"\n", at) + 1:
+        if text.startswith(b"items:\n", at):
+            return _YAML_ENTRY.match(text, end)
+        is_metadata = text.startswith(b"metadata:\n", at) or (is_metadata and text.startswith(b" ", at))
+        if not is_metadata and not _YAML_FIELD.match(text, at):
+            return None
+        at = end
+    return None
 
 
 def _yaml_piece(piece: memoryview) -> bytes:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, units
+from kwhatif.matching.requests import EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, units
 from kwhatif.model.quantity import ceil_to_milli, parse_quantity
 from kwhatif.whatif.advise.change import AdvisedChange, Amount, Revise, Spec, in_spec
+from kwhatif.whatif.rows import text_of
 
-_KI, _MI = 1 << 10, 1 << 20
+_MI = 1 << 20
 
 
 def request_less(resource: str, requested: int, cut: int) -> AdvisedChange:
@@ -25,17 +26,6 @@ def request_less(resource: str, requested: int, cut: int) -> AdvisedChange:
         after=text_of(resource, left),
         amount=Amount(cut, requested - 1, step, lambda more: request_less(resource, requested, more)),
     )
-
-
-def text_of(resource: str, amount: int) -> str:
-    """The amount as a quantity, exactly: `300m`, `1536Mi`, `2`."""
-    if resource == CPU:
-        return f"{amount}m" if amount % 1000 else str(amount // 1000)
-    if resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGEPAGES_PREFIX):
-        for suffix, unit in (("Gi", 1 << 30), ("Mi", _MI), ("Ki", _KI)):
-            if amount and amount % unit == 0:
-                return f"{amount // unit}{suffix}"
-    return str(amount)
 
 
 def units_of(resource: str, text: Any) -> int:

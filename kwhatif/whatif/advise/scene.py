@@ -148,19 +148,19 @@ class Scene:
         key = tuple(change.key for change in changes)
         if key not in self._states:
             before = self._edited(changes[:-1])
-            state = None if before is None else _with_edits(before, changes[-1], self.namespace)
+            state = None if before is None else _with_edits(before, changes[-1], self)
             if len(self._states) >= _MOST_STATES:
                 self._states = {(): self.state}
             self._states[key] = state
         return self._states[key]
 
 
-def _with_edits(state: State, change: AdvisedChange, namespace: str) -> State | None:
+def _with_edits(state: State, change: AdvisedChange, scene: Scene) -> State | None:
     """A fork with the change; None where it cannot be made."""
     state = state.fork()
     try:
         for edit in change.edits:
-            make_edit(edit, state, namespace=namespace)
+            make_edit(edit, state, scene.profiles, namespace=scene.namespace)
     except NotResolved:
         return None
     return state

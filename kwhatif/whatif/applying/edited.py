@@ -16,12 +16,14 @@ from kwhatif.admission.quota.state import Counted, QuotaUsage
 from kwhatif.edits.edit import Edit, Resolved, Scale
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.errors import InputError, Problem
+from kwhatif.framework.profile import Profile
 from kwhatif.matching.labels import SelectorError, compile_selector
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.lacking import NoNodes
 from kwhatif.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
 from kwhatif.model.caveat.workloads import TooManyPods
 from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget, ResourceQuota
 from kwhatif.model.storage import PersistentVolumeClaim
@@ -31,6 +33,7 @@ from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.state import State
 from kwhatif.whatif.applying.applied import Applied
 from kwhatif.whatif.applying.candidates import Planner
+from kwhatif.whatif.applying.daemons import run_daemons
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.rows import change_rows
 from kwhatif.workloads.many import allowed_pods
@@ -70,7 +73,7 @@ def edit_session(
             found.extend(Problem(where, each.message, hint=each.hint) for each in wrong.mistakes)
             continue
         before = state.fork()
-        made = _Made(state, edit, resolved)
+        made = _Made(state, edit, resolved, session.profiles)
         state.apply(*map(Upsert, _quotas(before.cluster, state.cluster)), *_in_order(before, state))
         found.extend(Problem(where, message) for message in made.refusals)
         caveats = _without_older(caveats, made.caveats) | made.caveats
@@ -83,13 +86,15 @@ def edit_session(
     return session.after_edits(state, rows, _without_older(dict.fromkeys(session.caveats), caveats) | caveats)
 
 
-def make_edit(edit: Edit, state: State, *, namespace: str) -> Sequence[str]:
+def make_edit(edit: Edit, state: State, profiles: Mapping[str, Profile], *, namespace: str) -> Sequence[str]:
     """Make the edit in this state, which changes; returns why controllers or the API server cannot follow, if so.
+
+    `profiles`: scheduler name -> profile.
 
     Raises:
         NotResolved: it cannot be made.
     """
-    return _Made(state, edit, resolve(edit, state, namespace=namespace)).refusals
+    return _Made(state, edit, resolve(edit, state, namespace=namespace), profiles).refusals
 
 
 def _without_older(caveats: Mapping[Caveat, None], newer: Mapping[Caveat, None]) -> dict[Caveat, None]:
@@ -105,12 +110,13 @@ def _without_older(caveats: Mapping[Caveat, None], newer: Mapping[Caveat, None])
 class _Made:
     """One edit, made in a state."""
 
-    def __init__(self, state: State, edit: Edit, resolved: Resolved) -> None:
+    def __init__(self, state: State, edit: Edit, resolved: Resolved, profiles: Mapping[str, Profile]) -> None:
         self.refusals: list[str] = []
         self.notes: list[str] = []
         self.caveats: dict[Caveat, None] = dict.fromkeys(resolved.caveats)
         workloads = [Applied(obj, SourceRow(file=edit.text)) for obj in resolved.workloads]
         keys = {(type(obj), key_of(obj)) for obj in resolved.workloads}
+        new = list(_new_nodes(resolved, state))
         # Before workloads, what their pods may need: priority classes, claims.
         state.apply(
             *(
@@ -122,6 +128,7 @@ class _Made:
         state.apply(*resolved.follow)
         if workloads:
             self._react(workloads, edit, state)
+        self.notes += run_daemons(state, new, Planner(state.cluster, "final", {}), profiles) if new else ()
         self.caveats |= dict.fromkeys(fill_budgets(state.cluster))
 
     def _react(self, workloads: Sequence[Applied], edit: Edit, state: State) -> None:
@@ -165,6 +172,15 @@ class _Made:
         else:
             count = made + update.added.left_out
             self.caveats[TooManyPods(workload=applied.source.object, count=count, judged=made)] = None
+
+
+def _new_nodes(resolved: Resolved, state: State) -> Iterator[str]:
+    """The names of nodes that are not there before the edit."""
+    for change in resolved.changes:
+        if isinstance(change, Upsert) and isinstance(change.obj, Node):
+            name = change.obj.metadata.name
+            if state.node(name) is None:
+                yield name
 
 
 def _count_pods(workload: object, state: State) -> None:

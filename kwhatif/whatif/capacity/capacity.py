@@ -16,7 +16,6 @@ from kwhatif.report.capacity import AddedNodesRow, CapacityRow, FitRow, Preempti
 from kwhatif.report.decision import Decision
 from kwhatif.whatif.applying.applied import Applied
 from kwhatif.whatif.applying.edited import Given, edit_session
-from kwhatif.whatif.capacity.daemons import changes_with_daemons, with_daemons
 from kwhatif.whatif.capacity.filling import Filling, Fit, Part
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.rows import queued_row
@@ -62,7 +61,6 @@ def ask_capacity(session: Session, question: CapacityQuestion) -> Report:
     report = session.report("capacity", decisions, dict.fromkeys(caveats))
     return replace(
         report,
-        changes=changes_with_daemons(report.changes),
         capacity=row,
         queued_before=tuple(map(queued_row, filled.filling.earlier)),
     )
@@ -130,7 +128,7 @@ def _added(session: Session, question: CapacityQuestion, now: _Filled) -> _Added
         nonlocal notes
         if nodes not in asked:
             edited = edit_session(session, [Given("--add-nodes-like", edit_of(nodes, like))])
-            notes = with_daemons(edited.changes[-1].notes)
+            notes = edited.changes[-1].notes
             asked[nodes] = _Filled(edited, question)
         return asked[nodes]
 

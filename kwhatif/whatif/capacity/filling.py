@@ -6,6 +6,7 @@ is admitted and placed as `judge` does it, and is on its node before the next on
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -22,8 +23,8 @@ from kwhatif.report.decision import Decision
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.applying.applied import Applied, apply_claims, apply_surroundings
 from kwhatif.whatif.applying.candidates import PlannedPod, Planner
+from kwhatif.whatif.applying.daemons import new_nodes, run_daemons
 from kwhatif.whatif.capacity.coming import pods_without_end, waiting
-from kwhatif.whatif.capacity.daemons import run_daemons
 from kwhatif.whatif.capacity.room import Shortage, requests_of, shortage
 from kwhatif.whatif.deciding.decide import denied, objections_of, refusal, stand_in
 from kwhatif.whatif.deciding.nearest_miss import nearest_miss
@@ -89,7 +90,7 @@ class Filling:
         self._cluster = self._state.cluster
         self.caveats: dict[Caveat, None] = dict.fromkeys(apply_surroundings(self._cluster, applied, admission=True))
         self._planner = Planner(self._cluster, "final", template_paths or {})
-        run_daemons(self._state, (session.unedited or session).snapshot, self._planner)
+        deque(run_daemons(self._state, new_nodes(applied, session.snapshot), self._planner, session.profiles), 0)
         self._placer = Placer(session.profiles, self._state)
         self._refused = [
             refusal(each, wrong.message, self._cluster)

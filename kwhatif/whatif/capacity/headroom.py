@@ -19,7 +19,6 @@ from kwhatif.report.inputs import SourceRow
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.applying.applied import Applied
-from kwhatif.whatif.capacity.daemons import changes_with_daemons
 from kwhatif.whatif.capacity.filling import Filling, Part
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.rows import owner_and_workload
@@ -56,7 +55,7 @@ def ask_headroom(session: Session, limit: int, template_paths: Mapping[str, Sequ
     report = session.report("capacity", decisions, (*caveats, *session.stale()))
     left_out = found[MOST_SHAPES:]
     row = CapacityRow(limit=limit, shapes=tuple(rows), other_shapes=len(left_out), other_pods=sum(map(len, left_out)))
-    return msgspec.structs.replace(report, changes=changes_with_daemons(report.changes), capacity=row)
+    return msgspec.structs.replace(report, capacity=row)
 
 
 def shapes(state: State) -> list[list[PodInfo]]:

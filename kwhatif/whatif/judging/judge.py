@@ -7,6 +7,7 @@ scheduler's queue. The cluster's own pending pods stand there as well, unless th
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -28,6 +29,7 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.applying.applied import Applied, apply_claims, apply_surroundings
 from kwhatif.whatif.applying.candidates import PlannedPod, Planner
+from kwhatif.whatif.applying.daemons import new_nodes, run_daemons
 from kwhatif.whatif.applying.hooks import ends, in_phases, without_earlier_runs
 from kwhatif.whatif.deciding.decide import decision_of, refusal
 from kwhatif.whatif.deciding.short import in_full
@@ -85,6 +87,8 @@ class _Judging:
         surroundings = apply_surroundings(self._cluster, question.applied, admission=question.admission)
         self._caveats.update(dict.fromkeys(surroundings))
         self._planner = Planner(self._cluster, question.rollout, question.template_paths, admission=question.admission)
+        new = new_nodes(question.applied, session.snapshot)
+        deque(run_daemons(self._snapshot, new, self._planner, session.profiles), 0)
 
     def answer(self) -> Answer:
         question = self._question

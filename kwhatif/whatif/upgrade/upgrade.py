@@ -6,8 +6,10 @@ its pods, and nobody else's, started anew. Of pods that differ in nothing but th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -21,7 +23,7 @@ from kwhatif.framework.reference import is_reference
 from kwhatif.framework.scoring import score_nodes
 from kwhatif.matching.pod_resources import PodResources
 from kwhatif.model.caveat import Caveat
-from kwhatif.release.changes import changes
+from kwhatif.release.changes import ReleaseChange, changes
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.upgrade import UpgradedRow, UpgradeRow
@@ -36,7 +38,8 @@ from kwhatif.whatif.judging.judge import judge
 from kwhatif.whatif.judging.question import Question
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.rows import decision_about, decision_about_result
-from kwhatif.whatif.upgrade.upgraded import difference, rule_row
+from kwhatif.whatif.upgrade.blame import Ask, Blame, Fate
+from kwhatif.whatif.upgrade.upgraded import FindRules, difference, is_of, landing_of, rule_row
 from kwhatif.workloads.many import most_pods
 
 
@@ -61,6 +64,8 @@ class _Tried(NamedTuple):
     result: ScheduleResult | None = None
 
 
+#: All pending pods, one after another.
+_PENDING = Question(pending_in="", full=True)
 #: Different requests of pods of which is kept what they find: each holds verdicts and scores of all nodes.
 _KEPT = 24
 
@@ -70,7 +75,8 @@ class _Upgrade:
         self._progress = progress
         self._sessions = (before, after)
         self._versions = (before.scheduler.version, after.scheduler.version)
-        differ = tuple(changes(*map(_minor, self._versions)))
+        self._blame = Blame(before, after)
+        differ = tuple(filter(self._blame.differs, changes(*map(_minor, self._versions))))
         if not _count_otherwise(before, after):
             differ = tuple(change for change in differ if not change.of_resizes)
         self._differ = differ
@@ -80,17 +86,23 @@ class _Upgrade:
         self._caveats: dict[Caveat, None] = {}
         self._decisions: list[Decision] = []
         self._most = most_pods(after.cluster)
-        #: By release and profile, and by what a pod requests: the `_KEPT` that were asked for last.
-        self._found: dict[tuple[str, str], dict[PodResources, Columns]] = {}
+        #: By session and profile, and by what a pod requests: the `_KEPT` that were asked for last.
+        self._found: dict[tuple[int, str], dict[PodResources, Columns]] = {}
+        #: By session: the pending pods' decisions.
+        self._judged: dict[int, dict[str, Decision]] = {}
 
     def report(self) -> Report:
-        question = Question(pending_in="", full=True)
-        was, now = (judge(session, question) for session in self._sessions)
-        self._caveats.update(dict.fromkeys((*was.caveats, *now.caveats)))
+        was, now = (judge(session, _PENDING) for session in self._sessions)
+        parts = {
+            caveat
+            for session, judged in zip(self._sessions, (was, now), strict=True)
+            for caveat in session.left_out(session.cluster, judged.others)
+        }  # said once of all, in the end
+        self._caveats.update(dict.fromkeys(each for each in (*was.caveats, *now.caveats) if each not in parts))
         pending = list(self._pending(was.others, now.others))
         workloads, judged = self._workloads()
         _, after = self._sessions
-        self._caveats.update(dict.fromkeys(after.left_out(after.cluster, self._decisions)))
+        self._caveats.update(dict.fromkeys(after.left_out(after.cluster, [*now.others, *self._decisions])))
         row = UpgradeRow(
             before=self._versions[0],
             after=self._versions[1],
@@ -109,7 +121,17 @@ class _Upgrade:
         for decision in now:
             before = earlier.get(decision.pod)
             if before is not None:
-                yield from difference(f"Pod {decision.pod}", before, decision, self._rules)
+                rules = self._rules_for(landing_of(decision), partial(self._waiting, decision.pod))
+                yield from difference(f"Pod {decision.pod}", before, decision, rules)
+
+    def _waiting(self, pod: str, session: Session) -> Fate:
+        """What becomes of a pending pod where another session is asked about all of them."""
+        judged = self._judged.get(id(session))
+        if judged is None:
+            judged = {decision.pod: decision for decision in judge(session, _PENDING).others}
+            self._judged[id(session)] = judged
+        found = judged.get(pod)
+        return None if found is None else landing_of(found)
 
     # --- what starts anew ----------------------------------------------------------------------------
 
@@ -134,13 +156,31 @@ class _Upgrade:
             return [] if alike else None
         rows: list[UpgradedRow] = []
         asked = False
-        for was, now in zip(*(self._tried(session, anew) for session in self._sessions), strict=False):
+        tried = zip(*(self._tried(session, anew) for session in self._sessions), strict=False)
+        for place, (was, now) in enumerate(tried):
             asked = True
             self._decisions.append(now.short)
+            for each in (was.attempt, now.attempt):
+                self._caveats.update(dict.fromkeys(caveats_of(each) if each is not None else ()))
             if rows or was.attempt is None or now.attempt is None or _fate(was) == _fate(now):
                 continue
-            rows.extend(difference(anew.name, decision_of(was.attempt), decision_of(now.attempt), self._rules))
+            rules = self._rules_for(_fate(now), partial(self._fate_anew, anew, place))
+            rows.extend(difference(anew.name, decision_of(was.attempt), decision_of(now.attempt), rules))
         return rows if asked else None
+
+    def _fate_anew(self, anew: Anew, place: int, session: Session) -> Fate:
+        """What becomes of the pod at that place where another session is asked."""
+        found = next(islice(self._tried(session, anew), place, None), None)
+        return None if found is None else _fate(found)
+
+    def _rules_for(self, fate: Fate, ask: Ask) -> FindRules:
+        """Finds which changes make the fate of a pod what it is after the upgrade."""
+
+        def find(plugins: Sequence[str]) -> Iterable[ReleaseChange]:
+            near = [change for change in self._differ if is_of(change, plugins)]
+            return self._blame.decisive(near, fate, ask) or self._blame.decisive(self._differ, fate, ask)
+
+        return find
 
     def _alike(self, anew: Anew) -> Sequence[Decision] | None:
         """The decisions, where all its pods fit and no change is about any of them; None: both have to be asked."""
@@ -176,13 +216,12 @@ class _Upgrade:
             else:
                 info = PodInfo(pod)
                 found = attempt(profile, info, state, columns=self._columns(session, profile, info))
-                self._caveats.update(dict.fromkeys(caveats_of(found)))
                 result = result_of(found)
                 yield _Tried(decision_about_result(result), found, result)
 
     def _columns(self, session: Session, profile: Profile, pod: PodInfo) -> Columns:
         """What pods of these requests find on the whole cluster; nodes that pods have left are asked anew."""
-        known = self._found.setdefault((session.scheduler.version, profile.scheduler_name), {})
+        known = self._found.setdefault((id(session), profile.scheduler_name), {})
         columns = known.pop(pod.resources, None)
         if columns is None:
             columns = Columns()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kwhatif.release.changes import ReleaseChange
 from kwhatif.report.decision import Decision
@@ -22,11 +22,13 @@ _GATE_PLUGINS = {
 }
 
 
-def difference(
-    workload: str, before: Decision, after: Decision, rules: Sequence[UpgradeRuleRow]
-) -> Iterator[UpgradedRow]:
-    """What is otherwise about a pod after the upgrade, and which rules may be why; nothing if all is the same."""
-    was, now = _landing(before), _landing(after)
+#: Finds the changes that decide, where verdicts or scores of these plugins differ.
+FindRules = Callable[[Sequence[str]], Iterable[ReleaseChange]]
+
+
+def difference(workload: str, before: Decision, after: Decision, find_rules: FindRules) -> Iterator[UpgradedRow]:
+    """What is otherwise about a pod after the upgrade, and which rules are why; nothing if all is the same."""
+    was, now = landing_of(before), landing_of(after)
     if was == now:
         return
     plugins = tuple(sorted(set(_plugins_that_differ(before, after))))
@@ -37,11 +39,12 @@ def difference(
         before=was,
         after=now,
         plugins=plugins,
-        rules=tuple(dict.fromkeys(rule.name for rule in rules if _is_of(rule, plugins))),
+        rules=tuple(dict.fromkeys(rule_row(change).name for change in find_rules(plugins))),
     )
 
 
-def _landing(decision: Decision) -> LandingRow:
+def landing_of(decision: Decision) -> LandingRow:
+    """What becomes of the pod."""
     victims = tuple(victim.pod for victim in decision.victims)
     return LandingRow(outcome=decision.outcome, nodes=decision.ties, victims=victims)
 
@@ -68,8 +71,9 @@ def _plugins_that_differ(before: Decision, after: Decision) -> Iterator[str]:
         yield from (plugin for plugin in was.keys() | now.keys() if was.get(plugin, 0) != now.get(plugin, 0))
 
 
-def _is_of(rule: UpgradeRuleRow, plugins: Sequence[str]) -> bool:
-    of = (rule.plugin,) if rule.plugin else _GATE_PLUGINS.get(rule.gate, ("DynamicResources",))
+def is_of(change: ReleaseChange, plugins: Sequence[str]) -> bool:
+    """Whether verdicts or scores of these plugins follow from the change itself, and not only from what it leads to."""
+    of = (change.plugin,) if change.plugin else _GATE_PLUGINS.get(change.what, ("DynamicResources",))
     return not set(of).isdisjoint(plugins)
 
 

@@ -135,7 +135,10 @@ CHANGES: list[tuple[Said, list[str]]] = [
     ),
     (
         "add 2 nodes like a1",
-        ["CSINode a1-new-1 created", "CSINode a1-new-2 created", "Node a1-new-1 created", "Node a1-new-2 created"],
+        [
+            *("CSINode a1-new-1 created", "CSINode a1-new-2 created", "Node a1-new-1 created", "Node a1-new-2 created"),
+            *("Pod shop/agent-dc9c5 created", "Pod shop/agent-f5wch created"),
+        ],
     ),
     ({"add": {"count": 1, "like": "a2", "labels": {"topology.kubernetes.io/zone": "c"}}}, ["Node a2-new-1 created"]),
 ]

@@ -14,6 +14,7 @@ from kwhatif.sources.scheduler.release import (
     ReleaseOptions,
     ask_release,
     completed_gates,
+    gates_of,
     parse_version,
 )
 
@@ -135,9 +136,39 @@ def test_a_gate_of_another_release_is_not_known() -> None:
         ask("1.35", gates="DRAListTypeAttributes=true")
 
 
-def test_gates_that_are_not_modelled_are_a_caveat() -> None:
-    assert ask("1.36", gates="ContextualLogging=false").caveats == (GateNotModelled(gates=("ContextualLogging",)),)
-    assert ask("1.36", gates="ContextualLogging=true").caveats == ()
+NOT_MODELLED = {
+    ("1.36", "OpportunisticBatching=false,DRAListTypeAttributes=true"): (
+        "DRAListTypeAttributes",
+        "OpportunisticBatching",
+    ),
+    ("1.36", "OpportunisticBatching=true,DRAListTypeAttributes=false"): (),  # as they are without it
+    ("1.36", "DRADeviceTaints=false"): (),  # modelled
+    ("1.37", "DRADeviceTaintRules=false,StorageCapacityScoring=false"): (),
+    ("1.36", "ContextualLogging=false"): (),  # no rule of the scheduler asks about it
+    ("1.36", "KubeletInUserNamespace=true"): (),
+    ("1.37", "InterPodAffinityHostnameFastPath=true"): (),  # the same answer, earlier
+}
+
+
+@pytest.mark.parametrize(("version", "gates"), NOT_MODELLED)
+def test_gates_that_are_not_modelled_are_a_caveat(version: str, gates: str) -> None:
+    names = NOT_MODELLED[version, gates]
+    assert ask(version, gates=gates).caveats == ((GateNotModelled(gates=names),) if names else ())
+
+
+GATES = {
+    ("1.36", "DRADeviceTaintRules"): (False, False),
+    ("1.37", "DRADeviceTaintRules"): (True, False),  # locked from 1.38 on
+    ("1.37", "DRAExtendedResource"): (True, True),
+    ("1.37", "DRAFractionalCapacityRange"): (False, False),  # on where nothing older than 1.37 has to be served
+}
+
+
+@pytest.mark.parametrize(("version", "gate"), GATES)
+def test_defaults_of_gates(version: str, gate: str) -> None:
+    found = gates_of(version)[gate]
+    assert (found.default, found.locked) == GATES[version, gate]
+    assert found.decides
 
 
 def test_all_gates_of_a_stage() -> None:

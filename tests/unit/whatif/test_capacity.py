@@ -233,7 +233,10 @@ def test_pods_of_daemon_sets_take_their_room_on_new_nodes() -> None:
     added = row_of(report).added_nodes
     assert added is not None
     assert (added.nodes, added.fewer) == (2, 6)
-    assert any(note.startswith("pods of DaemonSets run there, too: default/agent") for note in added.notes)
+    assert added.notes[1:] == (
+        "1 pod of DaemonSets takes 1 cpu and 1Gi memory on each: default/agent",
+        "2 pods of DaemonSets (default/large) find no room there",
+    )
     edited = kwhatif.edited(session, "add 2 nodes like a")
     report = ask(edited, pod())
     assert row_of(report).fit.sets == 9  # type: ignore[union-attr]

@@ -16,14 +16,15 @@ from msgspec.structs import replace
 from kwhatif.model.caveat.workloads import FieldsNotCompared
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import PodTemplateSpec, TemplateText
-from kwhatif.model.workload import Deployment
+from kwhatif.model.workload import Deployment, ReplicaSet
 from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.sources.manifests.read import read_manifest_set
-from kwhatif.sources.saving.redact import redact
+from kwhatif.sources.saving.redact import marked, redact
 from kwhatif.sources.text.files import GivenText
-from kwhatif.workloads.applied_template import TemplateDifference, compare, digest_of
+from kwhatif.workloads.applied_template import TemplateDifference, compare
 from kwhatif.workloads.rollout import plan_update
 from kwhatif.workloads.template import same_template
+from kwhatif.workloads.template_digest import digest_of
 
 Json = dict[str, Any]
 ROOT = Path(__file__).parents[3]
@@ -415,15 +416,16 @@ def test_of_replica_sets_that_differ_in_a_variable_only_the_right_one_is_taken()
 
 def test_a_saved_snapshot_knows_by_digests() -> None:
     world = cluster(applied_before(deployment(GIVEN)), replica_set("66", stored()), *TWO)
-    for obj in (*world.all(Deployment).values(), *world.all(type(manifest(replica_set("66", stored())))).values()):
+    for obj in (*world.all(Deployment).values(), *world.all(ReplicaSet).values()):
         world.add(redact(obj, images=False))
     update = plan_update(manifest(deployment(GIVEN)), world)
     assert (update.kind, update.caveat) == ("unchanged", None)
     for change in (_main("env", 0, "value", to="2"), _main("image", to="app:2")):
         update = plan_update(manifest(deployment(changed(change))), world)
         assert (update.kind, len(update.removed), len(update.added.pods)) == ("changed", 2, 2)
-    for obj in tuple(world.all(Deployment).values()):
-        world.add(redact(obj, images=True, digests=False))
+    workloads: list[Any] = [*world.all(Deployment).values(), *world.all(ReplicaSet).values()]
+    for marked_one in list(marked(workloads)):
+        world.add(marked_one)
     given = deployment(changed(lambda template: template["spec"]["volumes"][1].update(emptyDir={}), ENV))
     update = plan_update(manifest(given), world)
     assert (update.kind, type(update.caveat).__name__) == ("unchanged", "ImagesNotCompared")

@@ -10,7 +10,16 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Self
 
 from kwhatif.sources.dumps.foreign.trees import LINK, NO_FILE, ByteBudget, File, Packed, counted, safe
-from kwhatif.sources.text.inflate import MAGIC, Unreadable, inflated_parts, is_compressed, limit_of
+from kwhatif.sources.text.inflate import (
+    MAGIC,
+    MAX_STREAM,
+    SUSPICIOUS,
+    TRUST,
+    Unreadable,
+    inflated_parts,
+    is_compressed,
+    limit_of,
+)
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer as Buffer
@@ -20,6 +29,15 @@ _END = 2 * 512
 _PIECE = 1 << 20
 #: How `tarfile` says that the archive, or the file, ends here.
 _ENDS = ("EOFHeaderError", "EmptyHeaderError")
+#: Headers that say something about the next one; names of files and such fit into far less.
+_ABOUT_NEXT = (
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+)
+_MAX_ABOUT = 1 << 20
 _SPARSE = "is a sparse file, which may be larger than any disk"
 
 
@@ -54,9 +72,10 @@ class TarArchive:
     def _entries(self) -> Iterator[Iterator[tuple[tarfile.TarInfo, tarfile.TarFile]]]:
         try:
             with self._packed.open() as file:
-                _check_end(file)
+                is_plain = _is_plain(file)
+                most = self._packed.size if is_plain else limit_of(self._packed.size, is_stream=True)
                 stream = io.BufferedReader(_Stream(file, self._packed.size))
-                with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Entry) as archive:
+                with tarfile.open(fileobj=stream, mode="r|", tarinfo=_entry_type(most)) as archive:
                     yield counted((entry, archive) for entry in archive)
                 while stream.read(_PIECE):  # to the end, where compression says whether all of it was sound
                     pass
@@ -65,16 +84,42 @@ class TarArchive:
 
 
 class _Entry(tarfile.TarInfo):
-    """An entry. A header that is broken is an error: `tarfile` would take it for the end of the archive."""
+    """An entry. A header that is broken is an error: `tarfile` would take it for the end of the archive.
+
+    So is one that claims more bytes than there can be: `tarfile` would go on reading at the end, block for block.
+    """
+
+    #: The most bytes that the archive can hold.
+    most = 0
+
+    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
+        _check_size(self, _MAX_ABOUT if self.type in _ABOUT_NEXT else self.most)
+        return super()._proc_member(archive)  # type: ignore[misc, no-any-return] # made to be overridden, says tarfile.py
 
     @classmethod
     def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
         try:
-            return super().fromtarfile(archive)
+            found = super().fromtarfile(archive)
         except tarfile.HeaderError as failure:
             if type(failure).__name__ in _ENDS:
                 raise
             raise Unreadable(f"is not a valid archive: {failure}") from failure
+        _check_size(found, cls.most)  # which the header before it may have changed
+        return found
+
+
+def _check_size(entry: tarfile.TarInfo, most: int) -> None:
+    if most < entry.size <= MAX_STREAM and entry.isreg():
+        raise Unreadable(SUSPICIOUS, TRUST)  # perhaps it is no lie
+    if not 0 <= entry.size <= most:
+        raise Unreadable(
+            f"is not a valid archive: {safe(entry.name)} claims a size of {entry.size} bytes, more than it can hold"
+        )
+
+
+def _entry_type(most: int) -> type[_Entry]:
+    """The entries of an archive that can hold so many bytes."""
+    return type("_Entry", (_Entry,), {"most": most})
 
 
 def _unfit(entry: tarfile.TarInfo) -> str:
@@ -85,13 +130,15 @@ def _unfit(entry: tarfile.TarInfo) -> str:
     return "" if entry.isreg() else NO_FILE
 
 
-def _check_end(file: IO[bytes]) -> None:
-    """An archive that is not compressed must end as archives do."""
-    if not is_compressed(file.read(MAGIC)):
+def _is_plain(file: IO[bytes]) -> bool:
+    """Whether the archive is not compressed; then it must end as archives do."""
+    is_plain = not is_compressed(file.read(MAGIC))
+    if is_plain:
         file.seek(-min(file.seek(0, os.SEEK_END), _END), os.SEEK_END)
         if file.read().strip(b"\0"):
             raise Unreadable("is not a whole archive: the end is missing")
     file.seek(0)
+    return is_plain
 
 
 class _Stream(io.RawIOBase):

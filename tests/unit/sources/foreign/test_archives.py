@@ -428,3 +428,35 @@ class TestCommandLine:
         ran = run(f"kwhatif schedule {self.POD} --from {tmp_path}/a.zip --from {tmp_path}/b.json --from {tmp_path}/c")
         assert ran.code == 3
         assert all(f"{tmp_path}/{name}: " in ran.stderr for name in ("a.zip", "b.json", "c"))
+
+
+def lying(size: int, type_: bytes = tarfile.REGTYPE, pax: dict[str, str] | None = None) -> bytes:
+    """A tar whose first header claims that size, whatever follows."""
+    made = entry("a.yaml", type_)
+    made.size = 0 if pax else size
+    made.pax_headers = pax or {}
+    head = made.tobuf(tarfile.PAX_FORMAT if pax else tarfile.GNU_FORMAT)
+    return head + NODE + b"\0" * (4 * 512 - len(NODE))
+
+
+LIES = {
+    "more than any disk": lying(1 << 62),
+    "less than nothing": lying(-1024),
+    "more than any disk, in a header before it": lying(0, pax={"size": "99999999999999999999"}),
+    "less than nothing, in a header before it": lying(0, pax={"size": "-99999999999999999999"}),
+    "a link with a size": lying(1 << 62, tarfile.SYMTYPE),
+    "a name that is longer than any": lying(1 << 40, tarfile.GNUTYPE_LONGNAME),
+    "what is said of the next file takes too much room": lying(1 << 22, tarfile.XHDTYPE),
+}
+
+
+@pytest.mark.parametrize("packed", LIES.values(), ids=LIES.keys())
+@pytest.mark.parametrize("squeeze", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_a_header_that_lies_about_its_size_is_refused(
+    tmp_path: Path, packed: bytes, squeeze: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / "dump.tar"
+    path.write_bytes(squeeze(packed))
+    (said,) = problems(path)
+    assert "is not a valid archive: " in said
+    assert " claims a size of " in said

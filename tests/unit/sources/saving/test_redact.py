@@ -236,3 +236,88 @@ def test_the_default_class_of_claims_stays_the_default(tmp_path: Path) -> None:
     text = (tmp_path / "saved.json").read_text()
     assert json.dumps(annotation, separators=(",", ":"))[1:-1] in text
     assert "SECRET" not in text
+
+
+FAMILY = """
+apiVersion: v1
+kind: Node
+metadata: {name: n1, labels: {kubernetes.io/hostname: n1}}
+status: {allocatable: {cpu: "4", memory: 8Gi, pods: "20"}, conditions: [{type: Ready, status: "True"}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop, uid: d}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template: &new
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: web:1, env: [{name: MODE, value: fast}]}]}
+---
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata:
+  name: web-old
+  namespace: shop
+  uid: r1
+  creationTimestamp: "2026-01-01T00:00:00Z"
+  ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: d, controller: true}]
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: web, pod-template-hash: old}}
+  template:
+    metadata: {labels: {app: web, pod-template-hash: old}}
+    spec: {containers: [{name: web, image: web:1, env: [{name: MODE, value: slow}]}]}
+---
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata:
+  name: web-new
+  namespace: shop
+  uid: r2
+  creationTimestamp: "2026-01-02T00:00:00Z"
+  ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: d, controller: true}]
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web, pod-template-hash: new}}
+  template:
+    metadata: {labels: {app: web, pod-template-hash: new}}
+    spec: {containers: [{name: web, image: web:1, env: [{name: MODE, value: fast}]}]}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web-new-a
+  namespace: shop
+  uid: p
+  labels: {app: web, pod-template-hash: new}
+  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-new, uid: r2, controller: true}]
+spec: {nodeName: n1, containers: [{name: web, image: web:1}]}
+status: {phase: Running, conditions: [{type: Ready, status: "True"}]}
+"""
+
+
+@pytest.mark.parametrize("options", [{}, {"images": True}, {"anonymize": True}, {"images": True, "anonymize": True}])
+def test_replica_sets_that_differ_in_what_is_not_saved_stay_different(tmp_path: Path, options: dict[str, Any]) -> None:
+    """Else the older one would pass for that of the Deployment's template, and a rollout to it would start."""
+    (tmp_path / "cluster.yaml").write_text(FAMILY)
+    kwhatif.save_snapshot(tmp_path / "saved.json", tmp_path / "cluster.yaml", **options)
+    assert "slow" not in (tmp_path / "saved.json").read_text()
+    for path in ("cluster.yaml", "saved.json"):
+        story = json.loads(kwhatif.simulate(kwhatif.load(tmp_path / path)).to_json())["story"]
+        assert (story["settled"], story["gone"], story["events"]) == ("settled", [], [])
+
+
+def test_what_was_rolled_out_before_is_known_to_a_snapshot(tmp_path: Path) -> None:
+    """Going back to the old template takes the old ReplicaSet, as the cluster would."""
+    (tmp_path / "cluster.yaml").write_text(FAMILY)
+    kwhatif.save_snapshot(tmp_path / "saved.json", tmp_path / "cluster.yaml", images=True)
+    deployment = next(doc for doc in yaml.safe_load_all(FAMILY) if doc["kind"] == "Deployment")
+    deployment["spec"]["template"]["spec"]["containers"][0]["env"][0]["value"] = "slow"
+    (tmp_path / "back.json").write_text(json.dumps(deployment))
+    owners = []
+    for path in ("cluster.yaml", "saved.json"):
+        report = json.loads(kwhatif.gate(kwhatif.load(tmp_path / path), tmp_path / "back.json").to_json())
+        owners.append([decision["pod"] for decision in report["decisions"]])
+    assert owners[0] == owners[1]
+    assert all(pod.startswith("shop/web-old-") for pod in owners[0])

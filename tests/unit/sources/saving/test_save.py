@@ -13,6 +13,8 @@ import yaml
 import zstandard
 
 import kwhatif
+from kwhatif.model.bystanders import HorizontalPodAutoscaler, ServiceAccount
+from kwhatif.model.caveat.manifests import AdmissionNotAsked
 from kwhatif.sources.saving import formats
 from tests import dumps
 from tests.cli.running import run
@@ -22,6 +24,25 @@ PODS = sorted((dumps.DEMO.parent / "pods").glob("*.yaml"))
 SUFFIXES = ("json", "yaml", "yml", "json.gz", "yaml.gz", "json.zst", "yaml.zst")
 
 
+UNDATED = "apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n"
+BESIDE = """
+apiVersion: autoscaling/v1
+kind: HorizontalPodAutoscaler
+metadata: {name: web, namespace: shop}
+spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, minReplicas: 2, maxReplicas: 9}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: web, namespace: shop}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: a}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: b}
+"""
 #: The demo's dump was taken then.
 NOW = datetime(2026, 11, 21, 7, 20, tzinfo=UTC)
 
@@ -191,6 +212,39 @@ class TestWhatWasKnown:
         (saved,) = kwhatif.describe(tmp_path / "s.json").saved
         assert (saved.taken_at, saved.anonymized) == ("2026-11-21T07:20:00Z", True)
         assert "saved 2026-11-21T07:20:00Z, anonymized" in run(f"kwhatif snapshot info {tmp_path}/s.json").stdout
+
+    def test_a_dump_without_a_time_stays_one(self, tmp_path: Path) -> None:
+        """How old it is stays unknown; and a simulation starts where that of the dump does."""
+        for name in ("pods", "shop"):
+            path = tmp_path / f"{name}.yaml"
+            path.write_text(UNDATED.format(name=name))
+            ran = run(f"kwhatif snapshot save {tmp_path}/{name}.json --from {path}")
+            assert ran.code == 0
+            assert kwhatif.load(tmp_path / f"{name}.json").age is None
+            assert "does not show when it was taken" in run(f"kwhatif snapshot info {tmp_path}/{name}.json").stdout
+        assert kwhatif.load(tmp_path / "pods.json", tmp_path / "shop.json").taken_at is None
+
+    def test_the_newest_time_in_a_dump_is_not_the_time_at_which_it_was_read(self, tmp_path: Path) -> None:
+        for name in ("a", "b"):  # the second one is a snapshot of a snapshot
+            kwhatif.save_snapshot(tmp_path / f"{name}.json", tmp_path / "a.json" if name == "b" else dumps.DEMO)
+        whole, *saved = (kwhatif.load(path) for path in (dumps.DEMO, tmp_path / "a.json", tmp_path / "b.json"))
+        for one in saved:
+            assert one.taken_at == whole.taken_at
+            assert one.cluster.taken_at == whole.cluster.taken_at
+
+    def test_objects_beside_those_that_scheduling_reads_are_kept(self, tmp_path: Path) -> None:
+        (tmp_path / "more.yaml").write_text(BESIDE)
+        for name in ("plain", "anonymized"):
+            source = (dumps.DEMO, tmp_path / "more.yaml")
+            kwhatif.save_snapshot(tmp_path / f"{name}.json", *source, anonymize=name == "anonymized")
+        whole = kwhatif.load(dumps.DEMO, tmp_path / "more.yaml")
+        for name in ("plain", "anonymized"):
+            again = kwhatif.load(tmp_path / f"{name}.json")
+            for kind in (HorizontalPodAutoscaler, ServiceAccount):
+                assert len(again.cluster.all(kind)) == len(whole.cluster.all(kind)) == 1
+            assert [each for each in again.caveats if isinstance(each, AdmissionNotAsked)] == [
+                AdmissionNotAsked(kinds=(("ValidatingWebhookConfiguration", 2),))
+            ]
 
     def test_a_snapshot_of_an_earlier_version_is_read(self) -> None:
         witness = dumps.DEMO.parents[1] / "dumps" / "anonymized.json.gz"
