@@ -44,12 +44,12 @@ class World:
         #: The pods that they delete: seconds, how, key.
         self.deleted: list[tuple[float, How, str]] = []
         #: When which key wants to be synced again.
-        self.timers: dict[tuple[str, str], float] = {}
+        self._timers: dict[tuple[Any, str], float] = {}
         self._memory: dict[tuple[str, str], dict[str, Any]] = {}
-        #: By the controller's name, the keys to sync.
-        self._due: defaultdict[str, set[str]] = defaultdict(set)
+        #: By controller, the keys to sync.
+        self._due: defaultdict[Any, set[str]] = defaultdict(set)
         #: Who has written something since nobody had anything to do.
-        self._wrote: dict[tuple[str, str], Any] = {}
+        self._wrote: set[tuple[Any, str]] = set()
         self._incarnations = 0
 
     # --- the view ------------------------------------------------------------------------------------
@@ -81,6 +81,11 @@ class World:
 
     def memory(self, controller: str, key: str) -> dict[str, Any]:
         return self._memory.setdefault((controller, key), {})
+
+    @property
+    def timers(self) -> dict[tuple[str, str], float]:
+        """By the controller's name and the key."""
+        return {(controller.name, key): when for (controller, key), when in self._timers.items()}
 
     # --- what happens --------------------------------------------------------------------------------
 
@@ -146,14 +151,14 @@ class World:
                 self._check_rest()
                 return self
             for controller in self.controllers:
-                for key in sorted(self._due[controller.name]):
-                    self._due[controller.name].remove(key)
+                for key in sorted(self._due[controller]):
+                    self._due[controller].remove(key)
                     self._carry_out(controller, key, controller.sync(key, self))
         raise AssertionError("never settles")
 
     def ask(self, key: str) -> World:
         """The first controller looks at the key, and everybody reacts."""
-        self._due[self.controllers[0].name].add(key)
+        self._due[self.controllers[0]].add(key)
         return self.settle()
 
     def write(self, *writes: Write) -> World:
@@ -169,34 +174,34 @@ class World:
     def until(self, end: float) -> World:
         """The same, until this moment."""
         self.settle()
-        while self.timers and min(self.timers.values()) <= end:
-            self.now = max(self.now, min(self.timers.values()))
-            for (name, key), when in self.timers.items():
+        while self._timers and min(self._timers.values()) <= end:
+            self.now = max(self.now, min(self._timers.values()))
+            for (controller, key), when in self._timers.items():
                 if when <= self.now:
-                    self._due[name].add(key)
+                    self._due[controller].add(key)
             self.settle()
         self.now = end
         return self
 
     def _carry_out(self, controller: Any, key: str, outcome: SyncResult) -> None:
-        place = controller.name, key
-        self.timers.pop(place, None)
+        place = controller, key
+        self._timers.pop(place, None)
         times = [time for time in (outcome.again, outcome.deadline) if time is not None]
         if times:
-            assert min(times) > self.now, f"{place} wants to be synced again at once"
-            self.timers[place] = min(times)
+            assert min(times) > self.now, f"{controller.name} {key} wants to be synced again at once"
+            self._timers[place] = min(times)
         for write in outcome.writes:
-            self._wrote[place] = controller
+            self._wrote.add(place)
             denied = self._make(write)
             if denied is not None:
-                del self._wrote[place]
+                self._wrote.remove(place)
                 self._carry_out(controller, key, controller.refused(key, self))
                 return
 
     def _check_rest(self) -> None:
         """Whoever wrote something has nothing to write any more, also where its own writes do not concern it."""
-        for (name, key), controller in self._wrote.items():
-            assert not controller.sync(key, self).writes, f"{name} {key} always writes something"
+        for controller, key in self._wrote:
+            assert not controller.sync(key, self).writes, f"{controller.name} {key} always writes something"
         self._wrote.clear()
 
     def _make(self, write: Write) -> Denied | None:
@@ -236,4 +241,4 @@ class World:
         kind = type(before if after is None else after)
         for controller in self.controllers:
             if kind in controller.watches:
-                self._due[controller.name].update(controller.concerns(before, after, self))
+                self._due[controller].update(controller.concerns(before, after, self))

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from kwhatif.controllers import claims, daemon_set, deployment, garbage, job, replica_set, stateful_set, volume_binder
+from kwhatif.controllers import (
+    claims,
+    controller_refs,
+    daemon_set,
+    deployment,
+    garbage,
+    job,
+    replica_set,
+    stateful_set,
+    volume_binder,
+)
 from kwhatif.controllers.contract import Controller
 from kwhatif.controllers.disruption import Disruption
 from kwhatif.controllers.node_lifecycle import NodeLifecycle
@@ -11,6 +21,7 @@ from kwhatif.controllers.taint_eviction import TaintEviction
 
 #: Those that make pods, or claims for them, and the garbage collector.
 CONTROLLERS: tuple[Controller, ...] = (
+    *controller_refs.CONTROLLERS,
     *deployment.CONTROLLERS,
     *replica_set.CONTROLLERS,
     *stateful_set.CONTROLLERS,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from kwhatif.admission.disruption import SyncFailed, counted_status
 from kwhatif.controllers.budget_pods import budget_pods, pods_selected_by
-from kwhatif.controllers.contract import NOTHING, SyncResult, Update, View
+from kwhatif.controllers.contract import NOTHING, Moment, SyncResult, Update, View
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
@@ -53,7 +53,27 @@ class Disruption:
         return SyncResult(writes, recheck if recheck is not None and recheck > view.now else None)
 
 
-def _still_disrupted(disrupted: Mapping[str, str], pods: Sequence[Pod], view: View) -> Mapping[str, str]:
+def recounted(view: Moment) -> Iterator[PodDisruptionBudget]:
+    """Budgets whose status is not what the controller would count of the pods as they are now, with what it would.
+
+    A status may be older than the pods beside it. One that the controller could not count, as the input lacks what
+    controls the pods, stays as it is.
+    """
+    cluster = view.state.cluster
+    for key, budget in cluster.all(PodDisruptionBudget).items():
+        before = budget.status
+        if before is None:
+            continue
+        pods = pods_selected_by(key, cluster)
+        status = counted_status(budget, pods, cluster, _still_disrupted(before.disrupted_pods, pods, view))
+        if isinstance(status, SyncFailed):
+            continue
+        status = replace(status, observed_generation=before.observed_generation)
+        if status != before:
+            yield replace(budget, status=status)
+
+
+def _still_disrupted(disrupted: Mapping[str, str], pods: Sequence[Pod], view: Moment) -> Mapping[str, str]:
     """Pods whose eviction was granted, and which are not being deleted yet (`buildDisruptedPodMap`)."""
     return {
         pod.metadata.name: disrupted[pod.metadata.name]

@@ -15,7 +15,7 @@ from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.contract import NOTHING, SyncResult, View
 from kwhatif.controllers.job_failures import EndedPod
 from kwhatif.controllers.job_sync import JobSync
-from kwhatif.controllers.pods import identity, keys_of, owners_of_changed
+from kwhatif.controllers.pods import identity, is_handed_over, keys_of, owners_of_changed
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.job import Job
 from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal
@@ -44,6 +44,8 @@ class Jobs(BackingOff):
                 keys = owners_of_changed(before, after, self.name)
                 for key in keys:
                     self._note(key, before, after if isinstance(after, Pod) else None, view)
+                    if is_handed_over(before, after):
+                        self._soon(view.memory(self.name, key), view)
                 return keys
         return ()
 
@@ -70,6 +72,11 @@ class Jobs(BackingOff):
             final = view.now
         ended[uid] = EndedPod(pod, deleted, final)
         memory[_ENDED] = ended
+        self._soon(memory, view)
+
+    @staticmethod
+    def _soon(memory: dict[str, Any], view: View) -> None:
+        """A sync is due, once other events of pods are collected."""
         due = memory.get(_DUE)
         memory[_DUE] = view.now + _BATCH if due is None else min(due, view.now + _BATCH)
 

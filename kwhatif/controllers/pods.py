@@ -64,7 +64,16 @@ def controllers_of(before: KubernetesObject | None, after: KubernetesObject | No
 def owners_of_changed(before: KubernetesObject | None, after: KubernetesObject | None, kind: str) -> Sequence[str]:
     """The keys of a pod's controllers of that kind, if what their syncs depend on has changed about the pod."""
     keys = list(controllers_of(before, after, kind))
-    return keys if keys and standing(before) != standing(after) else ()
+    if not keys:
+        return ()
+    return keys if standing(before) != standing(after) or is_handed_over(before, after) else ()
+
+
+def is_handed_over(before: KubernetesObject | None, after: KubernetesObject | None) -> bool:
+    """Whether the object has another controller than before."""
+    if before is None or after is None:
+        return False
+    return controller_of(before.metadata) != controller_of(after.metadata)
 
 
 def created_at(obj: KubernetesObject) -> int:

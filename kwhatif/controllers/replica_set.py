@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, SyncResult, View
 from kwhatif.controllers.deployment_sets import is_of_old_template
-from kwhatif.controllers.pods import controllers_of, keys_of, next_named, standing
+from kwhatif.controllers.pods import controllers_of, is_handed_over, keys_of, next_named, standing
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import controller_of, parse_time
 from kwhatif.model.pod import Pod, PodTemplateSpec
@@ -40,7 +40,7 @@ class Replicas(BackingOff):
             if not keys:
                 return ()
             was, now = standing(before), standing(after)
-            return keys if (was[:2], was[3]) != (now[:2], now[3]) else ()
+            return keys if (was[:2], was[3]) != (now[:2], now[3]) or is_handed_over(before, after) else ()
         return keys_of(after, kind=self._kind)
 
     def sync(self, key: str, view: View) -> SyncResult:

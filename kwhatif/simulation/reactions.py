@@ -81,8 +81,8 @@ class Reactions:
     def start(self) -> None:
         """Every controller looks at everything once, as after a restart.
 
-        Left out are pods that simply run: their controllers look at them anyway. And budgets: what their status says
-        is what the disruption controller has counted, or what was counted when the cluster was read.
+        Left out are pods that simply run: their controllers look at them anyway. And budgets, which have been counted
+        before (`disruption.recounted`).
         """
         cluster = self._world.state.cluster
         for kind in list(cluster.counts()):

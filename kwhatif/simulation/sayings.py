@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from kwhatif.controllers.node_taints import ready_status
 from kwhatif.model.job import Job
+from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node, Taint
 from kwhatif.model.pod import Pod, pod_condition
 from kwhatif.model.pod_status import PodCondition
@@ -24,6 +25,9 @@ class Said(NamedTuple):
 
 def said_of_update(before: Any, after: Any) -> Said | None:
     """What happened to the object; None for what only moves its status on."""
+    was, now = controller_of(before.metadata), controller_of(after.metadata)
+    if was != now:
+        return Said("adopted" if now else "released")
     if isinstance(after, SCALABLE) and before.spec.replicas != after.spec.replicas:
         return Said("scaled", f"{before.spec.replicas} to {after.spec.replicas}")
     if isinstance(after, Job) and (finished := _new_condition(before, after)):

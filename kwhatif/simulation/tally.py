@@ -13,6 +13,7 @@ from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_ready, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+from kwhatif.model.workload import ReplicaSet
 from kwhatif.simulation.owned import root_of
 from kwhatif.simulation.world import World
 from kwhatif.workloads.survey import survey_of
@@ -95,6 +96,24 @@ class WorkloadTally:
             self._count(after, 1)
         if isinstance(after, PodDisruptionBudget):
             self._note(after)
+        if isinstance(before, ReplicaSet) and isinstance(after, ReplicaSet):
+            self._hand_over(before, after)
+
+    def _hand_over(self, before: ReplicaSet, after: ReplicaSet) -> None:
+        """Its pods are another workload's where another one, or none, owns it from now on."""
+        if controller_of(before.metadata) == controller_of(after.metadata):
+            return
+        pods = self._world.pods_of(after)
+        for pod in pods:
+            self._count(pod, -1)
+        meta = after.metadata
+        self._roots = {
+            place: root
+            for place, root in self._roots.items()
+            if place[:3] != (type(after).__name__, meta.namespace, meta.name)
+        }
+        for pod in pods:
+            self._count(pod, 1)
 
     def _note(self, budget: PodDisruptionBudget) -> None:
         key, status = key_of(budget), budget.status or PodDisruptionBudgetStatus()

@@ -132,6 +132,39 @@ def managed_paths(json: str) -> frozenset[str]:
     return frozenset(found)
 
 
+@lru_cache(maxsize=4096)
+def places_of(json: str) -> frozenset[str]:
+    """The paths of all fields that are given, of those too that have others below them; none if it is no object."""
+    tree = _parsed(json)
+    found: set[str] = set()
+    if tree is not None:
+        _add_places(tree, "", "", found)
+    return frozenset(found)
+
+
+def _add_places(value: Any, path: str, name: str, found: set[str]) -> None:
+    if path:
+        found.add(path)
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _add_places(item, path_below(path, name, key), key, found)
+    elif isinstance(value, list) and (keys := entry_keys(value, name)) is not None:
+        for key, entry in zip(keys, value, strict=True):
+            _add_places(entry, f"{path}[{key}]", "entry", found)
+    elif isinstance(value, list):
+        found.update(f"{path}[{item}]" for item in value if isinstance(item, str))
+
+
+def path_below(path: str, name: str, key: str) -> str:
+    """The path of what stands under a key of the map at the path; `name` is that of the map's field."""
+    return f"{path}[{key}]" if name in _MAPS | _QUANTITY_MAPS else f"{path}.{key}"
+
+
+def entry_keys(entries: list[Any], name: str) -> tuple[str, ...] | None:
+    """What the entries of a list of that name are known by in paths; None where it has no keys."""
+    return _keys_of(entries, _KEYS.get(name, ()))
+
+
 def _parsed(json: str) -> dict[str, Any] | None:
     try:
         value = msgspec.json.decode(json)
@@ -230,8 +263,7 @@ def _walk_managed(tree: dict[str, Any], path: str, found: set[str]) -> None:
     for step, below in tree.items():
         kind, _, rest = step.partition(":")
         if isinstance(below, dict) and kind == "f":
-            name = path.rpartition(".")[2]
-            _walk_managed(below, f"{path}[{rest}]" if name in _MAPS | _QUANTITY_MAPS else f"{path}.{rest}", found)
+            _walk_managed(below, path_below(path, path.rpartition(".")[2], rest), found)
         elif isinstance(below, dict) and kind == "k":
             keys = _parsed(rest) or {}
             _walk_managed(below, f"{path}[{','.join(str(keys[key]) for key in sorted(keys))}]", found)

@@ -33,6 +33,8 @@ def scenario(action: Json) -> Json:
 
 
 def target(kind: str, value: Json) -> str:
+    if kind in ("Namespace", "Node", "PriorityClass", "PersistentVolume", "StorageClass"):
+        return f"{kind.lower()}/{value['name']}"
     return f"{kind.lower()}/{value.get('namespace', 'default')}/{value['name']}"
 
 
@@ -40,6 +42,15 @@ def step(what: str, value: Any) -> Json:  # noqa: PLR0911, PLR0912 - one case fo
     match what:
         case "apply":
             return {"apply": value}
+        case "applyServerSide":
+            return {"apply": value["objects"]}
+        case "nodeStatus":
+            amounts = {
+                f"status.{part}.{name}": amount
+                for part in ("capacity", "allocatable")
+                for name, amount in value["resources"].items()
+            }
+            return {"set": {"object": f"node/{value['node']}", "values": amounts}}
         case "scale":
             return {"scale": {target(value.get("kind", "deployment"), value): value["replicas"]}}
         case "drain":

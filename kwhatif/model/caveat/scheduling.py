@@ -95,6 +95,18 @@ class BudgetNotComputed(BaseCaveat, tag="budget-not-computed", kw_only=True):
     absent: str = ""
 
 
+class BudgetRecounted(BaseCaveat, tag="budget-recounted", kw_only=True):
+    """The status of a budget is not what its pods say: time goes on from what the disruption controller would count."""
+
+    budget: str
+    #: By its status.
+    stated: int
+    #: By its pods.
+    allowed: int
+    healthy: int
+    desired: int
+
+
 class HugeAmounts(IncompleteCaveat, tag="huge-amounts", kw_only=True):
     """Nodes have, or their pods request, more than 8 PiB of something: upstream's numbers may wrap around there."""
 
@@ -178,6 +190,7 @@ SchedulingCaveat = (
     | PreemptionSampling
     | BudgetComputed
     | BudgetNotComputed
+    | BudgetRecounted
     | HugeAmounts
     | DevicesNotModelled
     | BindingNotDated

@@ -14,6 +14,12 @@ def sentence(caveat: scheduling.SchedulingCaveat) -> str:  # noqa: C901, PLR0911
     match caveat:
         case scheduling.BudgetComputed() | scheduling.BudgetNotComputed():
             return _budget(caveat)
+        case scheduling.BudgetRecounted():
+            return (
+                f"PodDisruptionBudget {caveat.budget}: its status allows {plural(caveat.stated, 'disruption')},"
+                f" its pods allow {caveat.allowed} ({caveat.healthy} are healthy, {caveat.desired} must be);"
+                " counted from the pods, as the disruption controller does all the time"
+            )
         case scheduling.DevicesNotModelled(features=features):
             return f"devices have {listed(features)}, not modelled: answers about pods that claim devices may be wrong"
         case scheduling.HugeAmounts(nodes=nodes):

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
 from kwhatif.controllers.catalog import all_controllers
+from kwhatif.controllers.disruption import recounted
 from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
 from kwhatif.framework.reference import is_reference
 from kwhatif.matching.labels import Selector
 from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.scheduling import BudgetRecounted
 from kwhatif.model.caveat.workloads import ReplicaSetsInferred
-from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES
+from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES, key_of
 from kwhatif.model.node import Node
+from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from kwhatif.model.workload import ReplicaSet
 from kwhatif.report.maintenance import VerdictRow, WorstRow
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.view import SimulatedView
 from kwhatif.state.change import Upsert
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.story.caveats import caveats_of_story
@@ -94,10 +98,30 @@ def begin(
         caveats = (ReplicaSetsInferred(workloads=tuple(sorted(set(map(_deployment, inferred))))),)
     controllers = all_controllers(parameters.node_monitor_grace_period)
     clock = Clock(start_of(state.cluster) if start is None else start)
+    # The disruption controller runs all the time: it has counted by the time that anybody does anything.
+    budgets = list(recounted(SimulatedView(state, clock)))
+    state.apply(*map(Upsert, budgets))
+    caveats = (*caveats, *_recounted(budgets, session))
     engine = Engine(state, session.profiles, controllers, clock, parameters, chance)
     engine.world.limits.evicting = EVICTING
     engine.begin()
     return engine, caveats
+
+
+def _recounted(budgets: Iterable[PodDisruptionBudget], session: Session) -> Iterator[BudgetRecounted]:
+    """The budgets that allow more or fewer disruptions than their statuses say."""
+    for budget in budgets:
+        key, status = key_of(budget), budget.status or PodDisruptionBudgetStatus()
+        before = session.cluster.get(PodDisruptionBudget, key)
+        stated = before.status.disruptions_allowed if before is not None and before.status is not None else 0
+        if stated != status.disruptions_allowed:
+            yield BudgetRecounted(
+                budget=key,
+                stated=stated,
+                allowed=status.disruptions_allowed,
+                healthy=status.current_healthy,
+                desired=status.desired_healthy,
+            )
 
 
 def _deployment(replica_set: ReplicaSet) -> str:

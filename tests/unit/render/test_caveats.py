@@ -64,6 +64,7 @@ from kwhatif.model.caveat.scheduling import (
     BindingNotDated,
     BudgetComputed,
     BudgetNotComputed,
+    BudgetRecounted,
     ClaimUnbound,
     DevicesNotModelled,
     EvictionsAtOnce,
@@ -153,6 +154,10 @@ SENTENCES: dict[Caveat, str] = {
     ),
     BudgetComputed(budget="shop/web", allowed=1, expected=3, healthy=3, desired=2): (
         f"{BUDGET} 1 of 3 pods may be disrupted (3 are healthy, 2 must be)"
+    ),
+    BudgetRecounted(budget="shop/web", stated=1, allowed=0, healthy=1, desired=2): (
+        "PodDisruptionBudget shop/web: its status allows 1 disruption, its pods allow 0 (1 are healthy, 2 must be);"
+        " counted from the pods, as the disruption controller does all the time"
     ),
     NoImages(): (
         "the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken, and"

@@ -34,7 +34,7 @@ def pod(name: str, on: str, owner: str | None = "ReplicaSet", cpu: str = "100m",
         "metadata": {
             "name": name,
             "namespace": "shop",
-            "labels": {"app": "web"},
+            "labels": {"app": "web" if owner else "other"},
             "creationTimestamp": OLD,
             "ownerReferences": owners,
         },

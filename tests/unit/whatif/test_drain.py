@@ -8,11 +8,18 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.controllers.drain_filters import DrainOptions
+from kwhatif.model.caveat.scheduling import BudgetRecounted
 from kwhatif.model.container import Container, ResourceRequirements
 from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
 from kwhatif.model.pod_status import PodCondition
-from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, ResourceQuota, ResourceQuotaSpec
+from kwhatif.model.policy import (
+    PodDisruptionBudget,
+    PodDisruptionBudgetSpec,
+    PodDisruptionBudgetStatus,
+    ResourceQuota,
+    ResourceQuotaSpec,
+)
 from kwhatif.model.volume import LocalVolume
 from kwhatif.model.workload import DaemonSet, Deployment, DeploymentSpec, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.render.story_words import worded_story
@@ -265,3 +272,16 @@ def test_evictions_in_turn_are_counted() -> None:
     story = drained(node("n1"), node("n2"), *web("n1"), low)
     assert story.verdict is not None
     assert story.verdict.preempted == 1
+
+
+def test_a_budget_whose_status_is_older_than_its_pods_is_counted_from_them() -> None:
+    stale = PodDisruptionBudgetStatus(current_healthy=3, desired_healthy=2, expected_pods=3, disruptions_allowed=1)
+    objects = web("n1", "n2", "n3", unready=2)
+    session = Session(cluster(*map(node, ("n1", "n2", "n3")), *objects, replace(budget(min_available=2), status=stale)))
+    report = drain(session, ("n1",), DrainOptions(timeout=10.0), QUICK)
+    assert report.story is not None
+    assert [command.ok for command in report.story.commands] == [False]
+    assert not report.story.gone
+    assert [(row.before, row.after, row.overrun) for row in report.story.budgets] == [(0, 0, 0)]
+    found = next(each for each in report.caveat_details if isinstance(each, BudgetRecounted))
+    assert found == BudgetRecounted(budget="shop/web", stated=1, allowed=0, healthy=1, desired=2)

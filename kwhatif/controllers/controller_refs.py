@@ -1,0 +1,156 @@
+"""Who owns what, by selectors (`pkg/controller/controller_ref_manager.go`, `ClaimObject`).
+
+A controller lets go what it owns and does not select any more, and adopts what it selects and nobody owns. Here that is
+a sync of its own, before the controller's other work. What the cluster shows at the start is taken to be settled: there
+is no controller that has let a pod with other labels stand for more than a moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from kwhatif.controllers.contract import NOTHING, Controller, SyncResult, Update, View
+from kwhatif.controllers.orphans import Orphans, orphan_pods, orphan_sets
+from kwhatif.matching.labels import Selector, SelectorError, compile_selector, selector_of_map
+from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.job import Job
+from kwhatif.model.meta import OwnerReference, controller_of
+from kwhatif.model.pod import JOB_TRACKING, Pod
+from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.workloads.job import is_finished
+from kwhatif.workloads.numbers import ordinal_of
+from kwhatif.workloads.owners import reference
+from kwhatif.workloads.removal import is_active
+
+Claiming = DaemonSet | Deployment | Job | ReplicaSet | ReplicationController | StatefulSet
+#: Those who look at pods that neither end nor have ended only (`FilterActivePods`).
+_OF_ACTIVE = (ReplicaSet, ReplicationController)
+
+
+class ControllerRefs:
+    """Adoptions and releases by controllers of one kind."""
+
+    def __init__(self, kind: type[Claiming]) -> None:
+        self._kind = kind
+        self._owned: type[Any] = ReplicaSet if kind is Deployment else Pod
+        self._orphans: Callable[[Cluster], Orphans[Any]] = orphan_sets if kind is Deployment else orphan_pods
+        self.name = kind.__name__
+        self.watches = (kind, self._owned)
+
+    def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
+        """See `Controller`. Owners that are new or select otherwise; what has other labels, or lost its owner."""
+        if isinstance(after, self._kind):
+            is_same = before is not None and _selector_field(before) == _selector_field(after)
+            return () if is_same else self._with_work(after, view, selects_otherwise=before is not None)
+        if not isinstance(after, self._owned):
+            return ()
+        if before is not None and _claim(before) == _claim(after):
+            return ()
+        owner = controller_of(after.metadata)
+        if owner is None:
+            return self._adopters(after, view)
+        is_ours = owner.kind == self.name and before is not None
+        return (f"{after.metadata.namespace}/{owner.name}",) if is_ours else ()
+
+    def _with_work(self, owner: Any, view: View, *, selects_otherwise: bool) -> Iterable[str]:
+        orphans = self._orphans(view.state.cluster)
+        if selects_otherwise:
+            return (key_of(owner),)
+        if not orphans.there_are_any(owner.metadata.namespace) or (selector := selector_of(owner)) is None:
+            return ()
+        found = orphans.matching(owner.metadata.namespace, selector, view.state.cluster)
+        return (key_of(owner),) if found else ()
+
+    def _adopters(self, obj: Any, view: View) -> Iterator[str]:
+        in_namespace = view.state.cluster.derived(_BY_NAMESPACE[self._kind], self._kind)
+        for owner in in_namespace.get(obj.metadata.namespace, ()):
+            if _may_select(owner, obj) and (selector := selector_of(owner)) and selector.matches(obj.metadata.labels):
+                yield key_of(owner)
+
+    def sync(self, key: str, view: View) -> SyncResult:
+        """See `Controller`."""
+        owner: Any = view.state.cluster.get(self._kind, key)
+        if owner is None or owner.metadata.deletion_timestamp is not None:
+            return NOTHING
+        selector = selector_of(owner)
+        if selector is None or (isinstance(owner, Job) and is_finished(owner)):
+            return NOTHING
+        cluster = view.state.cluster
+        adopted = self._orphans(cluster).matching(owner.metadata.namespace, selector, cluster)
+        released = [each for each in view.owned(owner, self._owned) if not selector.matches(each.metadata.labels)]
+        writes = (
+            *(Update(with_controller(each, None)) for each in released if _is_seen(each, owner)),
+            *(Update(with_controller(each, owner)) for each in adopted if _is_claimed(each, owner)),
+        )
+        return SyncResult(writes)
+
+
+def with_controller(obj: Any, owner: Claiming | None) -> Any:
+    """The object with this controller, or with none."""
+    meta = obj.metadata
+    others = tuple(each for each in meta.owner_references if not each.controller)
+    references: tuple[OwnerReference, ...] = others if owner is None else (*others, reference(owner))
+    changed: dict[str, Any] = {"owner_references": references}
+    before = controller_of(meta)
+    if isinstance(obj, Pod) and (isinstance(owner, Job) or (before is not None and before.kind == Job.__name__)):
+        finalizers = tuple(name for name in meta.finalizers if name != JOB_TRACKING)
+        changed["finalizers"] = (*finalizers, JOB_TRACKING) if isinstance(owner, Job) else finalizers
+    return replace(obj, metadata=replace(meta, **changed))
+
+
+def selector_of(owner: Any) -> Selector | None:
+    """What the owner selects; None where it claims nothing, as its selector is not valid, or missing."""
+    selector = owner.spec.selector
+    if isinstance(owner, ReplicationController):
+        return selector_of_map(selector) if selector else None
+    try:
+        found = compile_selector(selector)
+    except SelectorError:
+        return None
+    return None if found.nothing or found.empty else found
+
+
+def _may_select(owner: Any, obj: Any) -> bool:
+    """Whether the first label fits that is asked for: most selectors fail there, and need not be compiled."""
+    selector = owner.spec.selector
+    equals: Mapping[str, str] = (getattr(selector, "match_labels", selector) or {}) if selector else {}
+    return all(obj.metadata.labels.get(key) == value for key, value in equals.items())
+
+
+def _is_seen(obj: Any, owner: Any) -> bool:
+    """Whether the owner looks at it at all."""
+    return not isinstance(owner, _OF_ACTIVE) or is_active(obj)
+
+
+def _is_claimed(obj: Any, owner: Any) -> bool:
+    """Whether the owner adopts it, where it selects it."""
+    if obj.metadata.deletion_timestamp is not None or not _is_seen(obj, owner):
+        return False
+    return not isinstance(owner, StatefulSet) or ordinal_of(obj.metadata, owner.metadata.name) is not None
+
+
+def _claim(obj: KubernetesObject) -> tuple[dict[str, str], OwnerReference | None]:
+    """On what it depends who owns it."""
+    return obj.metadata.labels, controller_of(obj.metadata)
+
+
+def _selector_field(owner: KubernetesObject) -> object:
+    return owner.spec.selector  # type: ignore[attr-defined]
+
+
+def _by_namespace(kind: type[Claiming]) -> Callable[[Cluster], Mapping[str, Sequence[Claiming]]]:
+    def build(cluster: Cluster) -> Mapping[str, Sequence[Claiming]]:
+        found: dict[str, list[Claiming]] = {}
+        for owner in cluster.all(kind).values():
+            found.setdefault(owner.metadata.namespace, []).append(owner)
+        return found
+
+    return build
+
+
+_KINDS: tuple[type[Claiming], ...] = (Deployment, ReplicaSet, ReplicationController, StatefulSet, DaemonSet, Job)
+_BY_NAMESPACE = {kind: _by_namespace(kind) for kind in _KINDS}
+CONTROLLERS: tuple[Controller, ...] = tuple(map(ControllerRefs, _KINDS))

@@ -1,0 +1,94 @@
+"""`Orphans`: the objects that no controller owns, by namespace and label, for those who may adopt them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Generic, Self, TypeVar, cast
+
+from kwhatif.matching.labels import Selector
+from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.meta import controller_of
+from kwhatif.model.overlay import Overlay
+from kwhatif.model.pod import Pod
+from kwhatif.model.workload import ReplicaSet
+from kwhatif.workloads.survey import survey_of
+
+T = TypeVar("T", bound=KubernetesObject)
+#: A namespace with a label that objects there have; with None, all of them.
+_Place = tuple[str, tuple[str, str] | None]
+#: Keys of objects: a set that is cheap to fork.
+_Keys = Overlay[str, bool]
+
+
+class Orphans(Generic[T]):
+    """Made once for a cluster, and kept up as objects come, change and go (`Index`)."""
+
+    def __init__(self, kind: type[T], objects: Iterable[T]) -> None:
+        self._kind = kind
+        self._places: Overlay[_Place, _Keys] = Overlay()
+        for obj in objects:
+            if controller_of(obj.metadata) is None:
+                self._file(obj)
+
+    def there_are_any(self, namespace: str) -> bool:
+        """Whether there is one in the namespace."""
+        return bool(self._places.get((namespace, None)))
+
+    def matching(self, namespace: str, selector: Selector, cluster: Cluster) -> list[T]:
+        """Those of the namespace that the selector matches, by name."""
+        keys = self._places.get((namespace, selector.pair)) or ()
+        found = cluster.select(self._kind, sorted(keys))
+        return [obj for obj in found if selector.matches(obj.metadata.labels)]
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> Self | None:
+        """See `Index`."""
+        was, now = _labels_of_orphan(before), _labels_of_orphan(after)
+        if was == now and (before is None) is (after is None):
+            return self
+        other = cast("Self", Orphans(self._kind, ()))
+        other._places = self._places.fork()
+        if before is not None and was is not None:
+            for place in _places(before):
+                other._own(place).pop(key_of(before))
+        if after is not None and now is not None:
+            other._file(after)
+        return other
+
+    def _file(self, obj: KubernetesObject) -> None:
+        for place in _places(obj):
+            self._own(place).put(key_of(obj), True)
+
+    def _own(self, place: _Place) -> _Keys:
+        """The keys there, to be changed: an index that this one was made of still has the others."""
+        known = self._places.get(place)
+        own = Overlay() if known is None else known.fork()
+        self._places.put(place, own)
+        return own
+
+
+def _places(obj: KubernetesObject) -> Iterable[_Place]:
+    namespace = obj.metadata.namespace
+    return ((namespace, pair) for pair in (None, *obj.metadata.labels.items()))
+
+
+def _labels_of_orphan(obj: KubernetesObject | None) -> dict[str, str] | None:
+    return None if obj is None or controller_of(obj.metadata) is not None else obj.metadata.labels
+
+
+def orphan_pods(cluster: Cluster) -> Orphans[Pod]:
+    """The bare pods of the cluster."""
+    return cluster.derived(_pods, Pod)
+
+
+def orphan_sets(cluster: Cluster) -> Orphans[ReplicaSet]:
+    """The ReplicaSets that no Deployment owns."""
+    return cluster.derived(_sets, ReplicaSet)
+
+
+def _pods(cluster: Cluster) -> Orphans[Pod]:
+    keys: Any = (key for place, each in survey_of(cluster).controlled.items() if not place[1] for key in each.keys)
+    return Orphans(Pod, cluster.select(Pod, keys))
+
+
+def _sets(cluster: Cluster) -> Orphans[ReplicaSet]:
+    return Orphans(ReplicaSet, cluster.all(ReplicaSet).values())
