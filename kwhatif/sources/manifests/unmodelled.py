@@ -15,21 +15,23 @@ from kwhatif.model.caveat.manifests import (
     ServiceAccountsNotChecked,
     UnjudgedKind,
 )
-from kwhatif.model.caveat.scheduling import DevicesNotModelled
+from kwhatif.model.caveat.scheduling import DevicesNotModelled, GangsNotModelled
 from kwhatif.model.caveat.workloads import AutoscalerNotModelled, AutoscalersNotRead
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.device_taint_rule import DeviceTaintRule
 from kwhatif.model.helm import HelmHook, Phase, hook_of
 from kwhatif.model.job import Job
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import SCALABLE
 from kwhatif.sources.decoding.kinds import group_of
+from kwhatif.sources.dumps.gangs import is_gang, is_grouped
+from kwhatif.sources.dumps.left_out import rules_ignored, unknown_rules
 from kwhatif.sources.manifests.outline import Outline
 from kwhatif.sources.manifests.podless import makes_no_pods
 from kwhatif.whatif.applying.applied import Applied
 
 _AUTOSCALER = "HorizontalPodAutoscaler"
 _SERVICE_ACCOUNT = "ServiceAccount"
-_TAINT_RULE = "DeviceTaintRule"
 #: Made by the API server in every namespace.
 _DEFAULT_ACCOUNT = "default"
 #: Where pods and what makes them name their service account.
@@ -46,7 +48,7 @@ class Unmodelled:
     def __init__(self, default_namespace: str) -> None:
         self._namespace = default_namespace
         self._autoscalers: list[Outline] = []
-        self._has_taint_rules = False
+        self._groups = 0
         #: `Kind namespace/name` of everything that is there.
         self._names: set[str] = set()
         #: Service accounts that pods name, `namespace/name`.
@@ -58,7 +60,7 @@ class Unmodelled:
         self._names.add(f"{outline.kind} {namespace}/{outline.metadata.get('name')}")
         if outline.kind == _AUTOSCALER:
             self._autoscalers.append(outline)
-        self._has_taint_rules |= outline.kind == _TAINT_RULE
+        self._groups += is_gang(f"{outline.version}/{outline.kind}")
         for path in _POD_SPECS:
             account = outline.at((*path, "serviceAccountName")) or outline.at((*path, "serviceAccount"))
             if isinstance(account, str) and account not in ("", _DEFAULT_ACCOUNT):
@@ -67,11 +69,11 @@ class Unmodelled:
     def caveats(self) -> Iterator[Caveat]:
         """What is to be said about it."""
         yield from map(self._autoscaler, self._autoscalers)
+        if self._groups:
+            yield GangsNotModelled(groups=self._groups)
         unknown = tuple(name for name in self._accounts if f"{_SERVICE_ACCOUNT} {name}" not in self._names)
         if unknown:
             yield ServiceAccountsNotChecked(names=unknown)
-        if self._has_taint_rules:
-            yield DevicesNotModelled(features=(_TAINT_RULE,))
 
     def _autoscaler(self, outline: Outline) -> Caveat:
         kind, name = (outline.at(("spec", "scaleTargetRef", field)) for field in ("kind", "name"))
@@ -90,6 +92,15 @@ class Unmodelled:
 
 def in_cluster(caveats: Iterable[Caveat], applied: Iterable[Applied], cluster: Cluster) -> Iterator[Caveat]:
     """The caveats about manifests with what the cluster knows of it; and its autoscalers of what they bring."""
+    applied = list(applied)
+    rules = [each.object for each in applied if isinstance(each.object, DeviceTaintRule)]
+    unknown = tuple(unknown_rules(cluster, rules))
+    if unknown:
+        yield DevicesNotModelled(features=unknown)
+    yield from rules_ignored(cluster, rules)
+    grouped = tuple(each.source.object for each in applied if each.is_workload and is_grouped(each.object))
+    if grouped and "GenericWorkload" in cluster.gates:
+        yield GangsNotModelled(objects=grouped)
     scaled: set[str] = set()
     for caveat in caveats:
         if isinstance(caveat, ServiceAccountsNotChecked):
