@@ -438,10 +438,10 @@ def test_an_autoscaler_is_a_caveat() -> None:
         "spec: {minReplicas: 3, maxReplicas: 9, scaleTargetRef: {kind: Deployment, name: web, apiVersion: apps/v1}}\n"
     )
     report = run(Session(cluster(node("n1"))), workload("Deployment", "web") + scaler, strict=True)
-    assert row(report, "Deployment default/web").replicas == 1
+    assert row(report, "Deployment default/web").replicas == 3
     assert report.caveats == (
-        "HorizontalPodAutoscaler default/web (3 to 9 replicas) is not modelled:"
-        " Deployment default/web counts with the replicas that it names, or has",
+        "HorizontalPodAutoscaler default/web (3 to 9 replicas): what its metrics ask for is not modelled,"
+        " Deployment default/web counts with 3 replicas, the least that it allows",
     )
     assert report.policy is not None
     assert [(found.rule, found.level, found.workload) for found in report.policy.findings] == [
