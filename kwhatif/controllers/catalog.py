@@ -15,6 +15,7 @@ from kwhatif.controllers import (
     volume_binder,
 )
 from kwhatif.controllers.contract import Controller
+from kwhatif.controllers.device_taint_eviction import DeviceTaintEviction
 from kwhatif.controllers.disruption import Disruption
 from kwhatif.controllers.node_lifecycle import NodeLifecycle
 from kwhatif.controllers.pod_gc import PodGC
@@ -41,5 +42,5 @@ def all_controllers(node_monitor_grace_period: float = 50.0) -> tuple[Controller
     Args:
         node_monitor_grace_period: kube-controller-manager's flag, in seconds.
     """
-    clocks = (NodeLifecycle(node_monitor_grace_period), TaintEviction(), PodGC())
+    clocks = (NodeLifecycle(node_monitor_grace_period), TaintEviction(), DeviceTaintEviction(), PodGC())
     return (*clocks, Disruption(), *CONTROLLERS)

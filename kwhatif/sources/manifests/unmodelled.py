@@ -14,11 +14,14 @@ from kwhatif.model.caveat.manifests import (
     ServiceAccountsNotChecked,
     UnjudgedKind,
 )
-from kwhatif.model.caveat.scheduling import DevicesNotModelled
+from kwhatif.model.caveat.scheduling import DevicesNotModelled, GangsNotModelled
 from kwhatif.model.caveat.workloads import AutoscalerNotModelled, AutoscalersNotRead
 from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.device_taint_rule import DeviceTaintRule
 from kwhatif.model.workload import SCALABLE
 from kwhatif.sources.decoding.kinds import group_of
+from kwhatif.sources.dumps.gangs import is_gang, is_grouped
+from kwhatif.sources.dumps.left_out import rules_ignored, unknown_rules
 from kwhatif.sources.manifests.outline import Outline
 from kwhatif.sources.manifests.podless import makes_no_pods
 from kwhatif.whatif.applying.applied import Applied
@@ -26,7 +29,6 @@ from kwhatif.workloads.autoscaling import bounded, target_of
 from kwhatif.workloads.expand import replicas_of
 
 _SERVICE_ACCOUNT = "ServiceAccount"
-_TAINT_RULE = "DeviceTaintRule"
 #: Made by the API server in every namespace.
 _DEFAULT_ACCOUNT = "default"
 #: Where pods and what makes them name their service account.
@@ -42,7 +44,7 @@ class Unmodelled:
 
     def __init__(self, default_namespace: str) -> None:
         self._namespace = default_namespace
-        self._has_taint_rules = False
+        self._groups = 0
         #: `Kind namespace/name` of everything that is there.
         self._names: set[str] = set()
         #: Service accounts that pods name, `namespace/name`.
@@ -52,7 +54,7 @@ class Unmodelled:
         """Take note of an object."""
         namespace = self._namespace_of(outline)
         self._names.add(f"{outline.kind} {namespace}/{outline.metadata.get('name')}")
-        self._has_taint_rules |= outline.kind == _TAINT_RULE
+        self._groups += is_gang(f"{outline.version}/{outline.kind}")
         for path in _POD_SPECS:
             account = outline.at((*path, "serviceAccountName")) or outline.at((*path, "serviceAccount"))
             if isinstance(account, str) and account not in ("", _DEFAULT_ACCOUNT):
@@ -60,11 +62,11 @@ class Unmodelled:
 
     def caveats(self) -> Iterator[Caveat]:
         """What is to be said about it."""
+        if self._groups:
+            yield GangsNotModelled(groups=self._groups)
         unknown = tuple(name for name in self._accounts if f"{_SERVICE_ACCOUNT} {name}" not in self._names)
         if unknown:
             yield ServiceAccountsNotChecked(names=unknown)
-        if self._has_taint_rules:
-            yield DevicesNotModelled(features=(_TAINT_RULE,))
 
     def _namespace_of(self, outline: Outline) -> str:
         return str(outline.metadata.get("namespace") or self._namespace)
@@ -72,6 +74,14 @@ class Unmodelled:
 
 def in_cluster(caveats: Iterable[Caveat], applied: Sequence[Applied], cluster: Cluster) -> Iterator[Caveat]:
     """The caveats about manifests with what the cluster knows of it; and the autoscalers of what they bring."""
+    rules = [each.object for each in applied if isinstance(each.object, DeviceTaintRule)]
+    unknown = tuple(unknown_rules(cluster, rules))
+    if unknown:
+        yield DevicesNotModelled(features=unknown)
+    yield from rules_ignored(cluster, rules)
+    grouped = tuple(each.source.object for each in applied if each.is_workload and is_grouped(each.object))
+    if grouped and "GenericWorkload" in cluster.gates:
+        yield GangsNotModelled(objects=grouped)
     for caveat in caveats:
         if isinstance(caveat, ServiceAccountsNotChecked):
             yield from _accounts(caveat.names, cluster)
