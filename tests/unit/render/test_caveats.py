@@ -266,7 +266,8 @@ SENTENCES: dict[Caveat, str] = {
         " may change pods, or refuse them"
     ),
     AutoscalerNotModelled(name="a/web", target="Deployment a/web", min_replicas=None, max_replicas=9): (
-        "HorizontalPodAutoscaler a/web (1 to 9 replicas) is not modelled: Deployment a/web counts with the replicas"
+        "HorizontalPodAutoscaler a/web (1 to 9 replicas): what its metrics ask for is not modelled, Deployment a/web"
+        " counts with the replicas"
         " that it names, or has"
     ),
     HugeAmounts(nodes=("n1", "n2")): ("2 nodes: more than 8 PiB of a resource, where 64-bit limits are not modelled"),
