@@ -278,8 +278,9 @@ class TestWhatIsNotModelled:
             scaler, rest = scaler.replace("scaler\n", "scalerList\n"), f"items: [{as_flow(rest)}]\n"
         ran = asked("gate web.yaml", NODE, OLD, scaler + rest.replace("NAME", "web"))
         gated = "kwhatif gate web.yaml --from cluster.yaml"
-        assert "the autoscaler of Deployment shop/web is not modelled" in first(ran)
-        assert "HorizontalPodAutoscaler shop/a (1 to 9 replicas) is not modelled" in run(f"{gated} -o json").stdout
+        assert "the metrics of the autoscaler of Deployment shop/web are not modelled" in first(ran)
+        said = "HorizontalPodAutoscaler shop/a (1 to 9 replicas): what its metrics ask for is not modelled"
+        assert said in run(f"{gated} -o json").stdout
         assert "autoscaler" not in asked("gate web.yaml", NODE, OLD, scaler + rest.replace("NAME", "other")).stdout
 
     @pytest.mark.parametrize("part", ["nodeAllocatableResourceMappings: {cpu: {}}", "attributes: {a: {ints: [1, 2]}}"])
