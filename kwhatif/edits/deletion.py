@@ -25,6 +25,8 @@ _Owners = dict[tuple[str, str, str], str]
 
 def delete(edit: DeleteObjects, lookup: Lookup) -> Resolved:
     """What is named goes in `changes`, what it owns in `follow`: the garbage collector deletes that."""
+    if edit.ignore_not_found:
+        lookup = Lookup(lookup.cluster, lookup.namespace)
     lacking = list(_lacking_nodes(edit.objects, lookup.cluster))
     names = {node.metadata.name for node in lacking}
     named = [each for each in edit.objects if each.resource.type is not Node or each.name not in names]

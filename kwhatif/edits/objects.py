@@ -196,7 +196,7 @@ def apply(edit: Apply, lookup: Lookup) -> Resolved:
             written.append(default_object(applied_to(lookup.cluster, obj)))
         else:
             written.append(updated(default_object(obj), lookup.cluster))
-    return Resolved(tuple(map(Upsert, written)), workloads=tuple(made))
+    return Resolved(tuple(map(Upsert, written)), workloads=tuple(made), notes=edit.notes)
 
 
 def _with_name(obj: Any, cluster: Cluster) -> Any:

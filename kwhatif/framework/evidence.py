@@ -116,6 +116,33 @@ class VolumeConflict(_Evidence):
     detail: str
 
 
+class Mismatch(msgspec.Struct, metaclass=FrozenMeta, frozen=True, gc=False):
+    """A field in which a volume is not what a claim wants."""
+
+    field: str
+    wanted: str
+    found: str
+
+
+class UnboundClaim(_Evidence):
+    """A claim that should be bound before any pod, and is not.
+
+    `volume` is the one that it names, or else the free one that lacks the least; `mismatches` are what it lacks. With a
+    `provisioner`, that makes a volume for it, and has not yet.
+    """
+
+    claim: str
+    storage_class: str
+    #: Whether that is the cluster's default class, which a claim gets that names none; and whether it is there.
+    is_default: bool
+    is_known: bool
+    provisioner: str
+    volume: str
+    is_named: bool
+    is_there: bool
+    mismatches: tuple[Mismatch, ...]
+
+
 class VolumeLimit(_Evidence):
     """The node's CSI driver would have too many volumes attached."""
 
@@ -129,7 +156,8 @@ class DeviceShortage(_Evidence):
     """A request of a claim that the node's devices cannot satisfy.
 
     `wanted` is how many devices it asks for (None: all), `matching` how many of the node's are of the kind, `free` how
-    many of these are not taken. With enough free ones, constraints, counters or other requests stand in the way.
+    many of these are neither taken nor tainted. With enough free ones, constraints, counters or other requests stand in
+    the way. `tainted` is how many would be free but for the taints, which the request does not tolerate.
     """
 
     claim: str
@@ -137,6 +165,9 @@ class DeviceShortage(_Evidence):
     wanted: int | None
     matching: int
     free: int
+    tainted: int = 0
+    #: `key=value:effect`.
+    taints: tuple[str, ...] = ()
 
 
 class InvalidDevicePool(_Evidence):
@@ -196,6 +227,7 @@ Evidence = (
     | PodAntiAffinityMatched
     | ExistingAntiAffinity
     | VolumeConflict
+    | UnboundClaim
     | VolumeLimit
     | DeviceShortage
     | InvalidDevicePool

@@ -133,6 +133,15 @@ class Session:
         other.unedited = self.unedited or self
         return other
 
+    def at(self, snapshot: State) -> Session:
+        """The session at another moment of the same cluster."""
+        if snapshot is self.snapshot:
+            return self
+        other = copy(self)
+        other.snapshot = snapshot
+        keep_queued(snapshot, self.profiles)
+        return other
+
     def for_release(self, release: Release) -> Session:
         """A session of this cluster and this configuration, with the scheduler of another release.
 

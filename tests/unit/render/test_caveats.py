@@ -36,6 +36,7 @@ from kwhatif.model.caveat.manifests import (
     AdmissionNotAsked,
     CustomKind,
     FieldIgnored,
+    HelmHooks,
     MissingServiceAccounts,
     NotBuilt,
     NothingJudged,
@@ -72,6 +73,7 @@ from kwhatif.model.caveat.scheduling import (
     ExtenderBinds,
     ExtenderNotAsked,
     ExtenderOddity,
+    GangsNotModelled,
     GateNotModelled,
     HugeAmounts,
     NodeNameSet,
@@ -81,6 +83,7 @@ from kwhatif.model.caveat.scheduling import (
     PreemptionSampling,
     QueueNotSeen,
     Sampling,
+    TaintRulesIgnored,
     VolumeProvisioned,
 )
 from kwhatif.model.caveat.workloads import (
@@ -263,16 +266,25 @@ SENTENCES: dict[Caveat, str] = {
         " may change pods, or refuse them"
     ),
     AutoscalerNotModelled(name="a/web", target="Deployment a/web", min_replicas=None, max_replicas=9): (
-        "HorizontalPodAutoscaler a/web (1 to 9 replicas) is not modelled: Deployment a/web counts with the replicas"
+        "HorizontalPodAutoscaler a/web (1 to 9 replicas): what its metrics ask for is not modelled, Deployment a/web"
+        " counts with the replicas"
         " that it names, or has"
     ),
     HugeAmounts(nodes=("n1", "n2")): ("2 nodes: more than 8 PiB of a resource, where 64-bit limits are not modelled"),
     AutoscalersNotRead(targets=("Deployment a/web",)): (
         "whether a HorizontalPodAutoscaler scales Deployment a/web is not known: they are not read"
     ),
-    DevicesNotModelled(features=("DeviceTaintRule", "nodeAllocatableResourceMappings")): (
-        "devices have DeviceTaintRule and nodeAllocatableResourceMappings, not modelled: answers about pods that claim"
-        " devices may be wrong"
+    DevicesNotModelled(features=("attributes with lists", "nodeAllocatableResourceMappings")): (
+        "devices have attributes with lists and nodeAllocatableResourceMappings, not modelled: answers about pods that"
+        " claim devices may be wrong"
+    ),
+    TaintRulesIgnored(names=("r",), version="1.36", gate="DRADeviceTaintRules"): (
+        "1 DeviceTaintRule (r) counts nothing, as the feature gate DRADeviceTaintRules is off in 1.36;"
+        " --feature-gates DRADeviceTaintRules=true says that it is on"
+    ),
+    GangsNotModelled(groups=2, objects=("Job batch/train",)): (
+        "groups of pods are not modelled (2 PodGroups; pods of groups: Job batch/train): kube-scheduler places the pods"
+        " of a group together or not at all; here each is judged by itself"
     ),
     MissingServiceAccounts(names=("a/robot",)): (
         "the dump has no ServiceAccount a/robot, but others of that namespace: the API server refuses the pods"
@@ -450,6 +462,15 @@ SENTENCES: dict[Caveat, str] = {
     VersionNotDefault(kind="ResourceClaim", version="resource.k8s.io/v1beta2", count=1): (
         "ResourceClaim in resource.k8s.io/v1beta2, 1 object: served only by clusters that turn this version on"
     ),
+    HelmHooks(before=("Job shop/migrate",), left_out=(("Pod shop/test", "test"),)): (
+        "Helm hooks: Job shop/migrate runs before the rest, and is gone then; Pod shop/test (test) is left out, as no"
+        " install or upgrade creates it"
+    ),
+    HelmHooks(before=("Job a", "Job b"), after=("Job c", "Pod d"), left_out=(("Pod e", "test"), ("Job f", "x"))): (
+        "Helm hooks: Job a, Job b run before the rest, and are gone then; Job c, Pod d run after the rest; Pod e (test),"
+        " Job f (x) are left out, as no install or upgrade creates them"
+    ),
+    HelmHooks(after=("Job c",)): "Helm hooks: Job c runs after the rest",
     CustomKind(kinds=(("Rollout.argoproj.io", 2),)): (
         "Rollout.argoproj.io, 2 objects, is not judged: it is a custom kind, and whether pods are made of it only its"
         " own controller knows"
