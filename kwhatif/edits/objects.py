@@ -25,10 +25,10 @@ from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import SCALABLE, Workload
 from kwhatif.state.change import Upsert
+from kwhatif.workloads.applied_object import applied_object
 from kwhatif.workloads.applied_template import without_text
 from kwhatif.workloads.expand import named
 from kwhatif.workloads.replicas import free_names
-from kwhatif.workloads.rollout import applied_to
 
 # --- label -------------------------------------------------------------------------------------------------------
 
@@ -189,13 +189,14 @@ def apply(edit: Apply, lookup: Lookup) -> Resolved:
                 made.append(obj)
                 written.append(default_object(obj))
         elif isinstance(obj, Pod | Workload):
-            denied = None if isinstance(obj, Pod) else check_workload(obj, lookup.cluster)
+            new = applied_object(obj, lookup.cluster)
+            denied = None if isinstance(new, Pod) else check_workload(new, lookup.cluster)
             if denied is not None:
                 lookup.mistakes.append(Wrong(denied.message))
             made.append(obj)
-            written.append(default_object(applied_to(lookup.cluster, obj)))
+            written.append(default_object(new))
         else:
-            written.append(updated(default_object(obj), lookup.cluster))
+            written.append(updated(default_object(applied_object(obj, lookup.cluster)), lookup.cluster))
     return Resolved(tuple(map(Upsert, written)), workloads=tuple(made))
 
 

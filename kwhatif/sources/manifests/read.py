@@ -16,13 +16,13 @@ from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import GIVEN_EMPTY, ObjectMeta
 from kwhatif.model.originals import Originals
-from kwhatif.model.pod import PodTemplateSpec
+from kwhatif.model.pod import Pod, PodTemplateSpec
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.examine import FAILURES, report_failure
 from kwhatif.sources.decoding.kinds import KINDS
 from kwhatif.sources.decoding.registry import Registry
 from kwhatif.sources.decoding.strict import Validation
-from kwhatif.sources.decoding.templates import forget_templates
+from kwhatif.sources.decoding.templates import as_given, forget_templates
 from kwhatif.sources.manifests.outline import Outline, outlines
 from kwhatif.sources.manifests.served import ServerCheck, repeats_by_object
 from kwhatif.sources.manifests.unmodelled import CustomKinds, Unmodelled
@@ -173,7 +173,8 @@ class _Reader:
         if is_first and len(self._problems) == before and pointer not in self._refused:
             outline = outlined.get(pointer)
             annotations = outline.annotations if outline else {}
-            self.manifests.append(Manifest(_with_empty_labels(obj, outline), single.place.of(), annotations))
+            made = _as_given(_with_empty_labels(obj, outline), outline)
+            self.manifests.append(Manifest(made, single.place.of(), annotations))
 
     def _read_other(self, outline: Outline) -> None:
         if outline.kind in self._custom_kinds:
@@ -184,6 +185,12 @@ class _Reader:
             self.manifests.append(Manifest(resource, outline.place.of(), outline.annotations))
         else:
             self._custom.see(outline, is_custom=self._server.is_custom(outline))
+
+
+def _as_given(obj: Any, outline: Outline | None) -> Any:
+    """The object with what `kubectl apply` will note of it, instead of what somebody has copied with it."""
+    applied = None if outline is None or isinstance(obj, Pod) else as_given(outline.data, type(obj))
+    return replace(obj, metadata=replace(obj.metadata, applied=applied))
 
 
 def _with_empty_labels(obj: Any, outline: Outline | None) -> Any:

@@ -19,6 +19,7 @@ from kwhatif.model.node import Node, NodeStatus
 from kwhatif.model.pod import JOB_TRACKING, NO_ANNOTATIONS, Pod, PodMeta, PodSpec, TemplateDigest
 from kwhatif.model.volume import Volume
 from kwhatif.model.workload import WORKLOADS
+from kwhatif.workloads.applied_object import without_secrets
 from kwhatif.workloads.applied_template import template_of, with_template
 from kwhatif.workloads.template import has_images, without_images
 from kwhatif.workloads.template_digest import digest_of
@@ -48,6 +49,9 @@ def redact(obj: T, *, images: bool) -> T:
     if isinstance(meta, AnnotatedMeta) and not meta.annotations.keys() <= READ_ANNOTATIONS:
         kept = {key: value for key, value in meta.annotations.items() if key in READ_ANNOTATIONS}
         obj = replace(obj, metadata=replace(meta, annotations=kept))
+    if meta.applied is not None:
+        meta = replace(meta, applied=without_secrets(meta.applied))
+        obj = replace(obj, metadata=replace(obj.metadata, applied=meta.applied))  # type: ignore[attr-defined]
     if isinstance(obj, WORKLOADS):
         obj = _digested(obj)
     match obj:

@@ -56,6 +56,7 @@ _ROLES: dict[str, str] = {
 _EXCEPTIONS: dict[tuple[str, str], str | None] = {
     ("CSINodeDriver", "name"): None,
     ("ContainerImage", "names"): IMAGE,
+    ("LastApplied", "paths"): None,
     ("CounterSet", "name"): None,
     ("Device", "name"): None,
     ("DeviceConstraint", "requests"): None,
