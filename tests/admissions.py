@@ -18,12 +18,11 @@ from kwhatif.admission.outcome import Denied
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.container import ResourceRequirements
-from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.model.policy import LimitRange, PriorityClass, ResourceQuota, RuntimeClass
 from kwhatif.model.quantity import amounts
 from kwhatif.model.storage import PersistentVolumeClaim, PersistentVolumeClaimSpec, StorageClass
-from kwhatif.model.workload import Namespace, Workload
+from kwhatif.model.workload import Namespace, NamespaceMeta, Workload
 
 Case = dict[str, Any]
 Setup = Pod | PersistentVolumeClaim | LimitRange | PriorityClass | ResourceQuota | RuntimeClass | StorageClass
@@ -82,7 +81,7 @@ def _read(raw: dict[str, Any], namespace: str, kind: Any) -> Any:
 def _cluster_of(case: Case) -> Cluster:
     name = case["namespace"]
     objects = [default_object(_read(raw, name, Setup)) for raw in case["setup"]]
-    return Cluster([Namespace(metadata=ObjectMeta(name=name)), *objects])
+    return Cluster([Namespace(metadata=NamespaceMeta(name=name)), *objects])
 
 
 # --- in one notation -------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from kwhatif.model.pod import Pod, PodMeta, PodSchedulingGate, PodSpec
 from kwhatif.model.pod_status import PodCondition, PodStatus
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus
 from kwhatif.model.volume import ClaimVolumeSource, Volume
-from kwhatif.model.workload import Namespace, Service, ServiceSpec
+from kwhatif.model.workload import Namespace, NamespaceMeta, Service, ServiceSpec
 from kwhatif.state.change import Upsert
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -326,7 +326,7 @@ def node(name: str = "node") -> NodeBuilder:
 
 def namespace(name: str, **labels: str) -> Namespace:
     """A namespace with the label that the API server gives it, and these."""
-    return Namespace(metadata=ObjectMeta(name=name, labels={NAMESPACE_LABEL: name, **labels}))
+    return Namespace(metadata=NamespaceMeta(name=name, labels={NAMESPACE_LABEL: name, **labels}))
 
 
 def service(name: str, selector: dict[str, str] | None, namespace: str = "default") -> Service:

@@ -8,7 +8,7 @@ from kwhatif.matching.tolerations import NO_EXECUTE
 from kwhatif.model.affinity import Toleration
 from kwhatif.model.pod import Pod
 
-_DEFAULTS = tuple(
+DEFAULT_TOLERATIONS = tuple(
     Toleration(key=key, operator="Exists", effect=NO_EXECUTE, toleration_seconds=300)
     for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 )
@@ -17,7 +17,7 @@ _DEFAULTS = tuple(
 def add_default_tolerations(pod: Pod) -> Pod:
     """A pod may stay for five minutes on a node that is not ready or not reachable, unless it says otherwise."""
     tolerations = pod.spec.tolerations
-    missing = tuple(default for default in _DEFAULTS if not _speaks_of(default.key, tolerations))
+    missing = tuple(default for default in DEFAULT_TOLERATIONS if not _speaks_of(default.key, tolerations))
     return replace(pod, spec=replace(pod.spec, tolerations=tolerations + missing)) if missing else pod
 
 

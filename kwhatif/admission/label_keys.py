@@ -6,7 +6,7 @@ never applied needs this done for it. Merging twice changes nothing: a pod read 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -22,17 +22,27 @@ from kwhatif.model.meta import LabelSelector, Requirement
 from kwhatif.model.pod import Pod, PodSpec, pod_affinity_terms
 
 Labels = Mapping[str, str]
+#: A selector, the keys to match and not to match, and the pod's labels -> the selector as it is to be.
+_Change = Callable[[LabelSelector | None, tuple[str, ...], tuple[str, ...], Labels], LabelSelector | None]
 
 
 def merge_label_keys(pod: Pod) -> Pod:
     """The pod with its label keys merged into its selectors; the same object when that changes nothing."""
-    spec = pod.spec
+    spec = _with_selectors(pod.spec, pod.metadata.labels, _merged)
+    return with_parts(pod, spec=spec)
+
+
+def without_label_keys(spec: PodSpec, labels: Labels) -> PodSpec:
+    """The spec of a pod with these labels, before its label keys were merged into its selectors."""
+    return _with_selectors(spec, labels, _unmerged)
+
+
+def _with_selectors(spec: PodSpec, labels: Labels, change: _Change) -> PodSpec:
     if not _has_keys(spec):
-        return pod
-    labels = pod.metadata.labels
-    affinity = _affinity(spec.affinity, labels) if spec.affinity else None
-    spread = each(lambda constraint: _constraint(constraint, labels), spec.topology_spread_constraints)
-    return with_parts(pod, spec=with_parts(spec, affinity=affinity, topology_spread_constraints=spread))
+        return spec
+    affinity = _affinity(spec.affinity, labels, change) if spec.affinity else None
+    spread = each(lambda constraint: _constraint(constraint, labels, change), spec.topology_spread_constraints)
+    return with_parts(spec, affinity=affinity, topology_spread_constraints=spread)
 
 
 def _has_keys(spec: PodSpec) -> bool:
@@ -46,29 +56,29 @@ def _has_keys(spec: PodSpec) -> bool:
     return False
 
 
-def _affinity(affinity: Affinity, labels: Labels) -> Affinity:
-    near = _terms(affinity.pod_affinity, labels) if affinity.pod_affinity else None
-    far = _terms(affinity.pod_anti_affinity, labels) if affinity.pod_anti_affinity else None
+def _affinity(affinity: Affinity, labels: Labels, change: _Change) -> Affinity:
+    near = _terms(affinity.pod_affinity, labels, change) if affinity.pod_affinity else None
+    far = _terms(affinity.pod_anti_affinity, labels, change) if affinity.pod_anti_affinity else None
     return with_parts(affinity, pod_affinity=near, pod_anti_affinity=far)
 
 
-def _terms(terms: PodAffinity, labels: Labels) -> PodAffinity:
-    required = each(lambda term: _term(term, labels), terms.required)
-    preferred = each(lambda weighted: _weighted(weighted, labels), terms.preferred)
+def _terms(terms: PodAffinity, labels: Labels, change: _Change) -> PodAffinity:
+    required = each(lambda term: _term(term, labels, change), terms.required)
+    preferred = each(lambda weighted: _weighted(weighted, labels, change), terms.preferred)
     return with_parts(terms, required=required, preferred=preferred)
 
 
-def _weighted(weighted: WeightedPodAffinityTerm, labels: Labels) -> WeightedPodAffinityTerm:
-    return with_parts(weighted, pod_affinity_term=_term(weighted.pod_affinity_term, labels))
+def _weighted(weighted: WeightedPodAffinityTerm, labels: Labels, change: _Change) -> WeightedPodAffinityTerm:
+    return with_parts(weighted, pod_affinity_term=_term(weighted.pod_affinity_term, labels, change))
 
 
-def _term(term: PodAffinityTerm, labels: Labels) -> PodAffinityTerm:
-    selector = _merged(term.label_selector, term.match_label_keys, term.mismatch_label_keys, labels)
+def _term(term: PodAffinityTerm, labels: Labels, change: _Change) -> PodAffinityTerm:
+    selector = change(term.label_selector, term.match_label_keys, term.mismatch_label_keys, labels)
     return with_parts(term, label_selector=selector)
 
 
-def _constraint(constraint: TopologySpreadConstraint, labels: Labels) -> TopologySpreadConstraint:
-    selector = _merged(constraint.label_selector, constraint.match_label_keys, (), labels)
+def _constraint(constraint: TopologySpreadConstraint, labels: Labels, change: _Change) -> TopologySpreadConstraint:
+    selector = change(constraint.label_selector, constraint.match_label_keys, (), labels)
     return with_parts(constraint, label_selector=selector)
 
 
@@ -81,6 +91,16 @@ def _merged(
     wanted = requirements_of(match, mismatch, labels)
     added = tuple(requirement for requirement in wanted if requirement not in selector.match_expressions)
     return replace(selector, match_expressions=selector.match_expressions + added) if added else selector
+
+
+def _unmerged(
+    selector: LabelSelector | None, match: tuple[str, ...], mismatch: tuple[str, ...], labels: Labels
+) -> LabelSelector | None:
+    if selector is None:
+        return None
+    added = requirements_of(match, mismatch, labels)
+    left = tuple(requirement for requirement in selector.match_expressions if requirement not in added)
+    return selector if left == selector.match_expressions else replace(selector, match_expressions=left)
 
 
 def requirements_of(match: tuple[str, ...], mismatch: tuple[str, ...], labels: Labels) -> tuple[Requirement, ...]:

@@ -2,8 +2,8 @@
 
 First what changes pods (decoding with defaults, then the admission plugins in the order of
 `pkg/kubeapiserver/options/plugins.go`, then `pkg/registry/core/pod/strategy.go`), then validation, then what only says
-yes or no, ResourceQuota last. Left out is what scheduling does not read: service accounts, pod security, images, and
-whatever a cluster adds of its own (webhooks, admission policies).
+yes or no, ResourceQuota last. Left out is what scheduling does not read: service accounts, pod security, images. Of
+webhooks and admission policies, only what running pods show of them is known (`injection.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from kwhatif.admission.changes import changes_between
 from kwhatif.admission.default_tolerations import add_default_tolerations
 from kwhatif.admission.defaults import default_object
+from kwhatif.admission.injection import inject
 from kwhatif.admission.label_keys import merge_label_keys
 from kwhatif.admission.left_out import with_pod_images
 from kwhatif.admission.limit_ranger import check_limits, fill_in_limits
@@ -88,6 +89,12 @@ def complete_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:
     return prepared if isinstance(prepared, Denied) else merge_label_keys(prepared.object)
 
 
+def without_webhooks(pod: Pod, cluster: Cluster) -> Pod | Denied:
+    """The pod with all that the API server itself adds."""
+    prepared = run_steps((*_FIRST, *_BUILT_IN), pod, cluster)
+    return prepared if isinstance(prepared, Denied) else merge_label_keys(prepared.object)
+
+
 def stored_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:
     """A pod that the API server has admitted already, with what it would read back: defaults, priority, label keys.
 
@@ -119,15 +126,19 @@ def _classes_of(cluster: Cluster) -> PriorityClasses:
 
 #: The kinds that the steps, and what follows them, look at; quotas aside.
 _READ = (LimitRange, Namespace, PriorityClass, RuntimeClass)
-_STEPS: tuple[AdmissionStep[Pod], ...] = (
+_FIRST: tuple[AdmissionStep[Pod], ...] = (
     AdmissionStep("Defaults", _default),
     AdmissionStep("NamespaceLifecycle", lambda pod, cluster: check_namespace(pod, cluster) or pod),
+)
+_BUILT_IN: tuple[AdmissionStep[Pod], ...] = (
     AdmissionStep("LimitRanger", fill_in_limits),
     AdmissionStep("Priority", lambda pod, cluster: admit_priority(pod, _classes_of(cluster))),
     AdmissionStep("DefaultTolerationSeconds", lambda pod, _: add_default_tolerations(pod)),
     AdmissionStep("RuntimeClass", apply_runtime_class),
     AdmissionStep("PodLevelResources", _complete),
 )
+#: Webhooks are called after the built-in plugins, which then run once more: so they see what webhooks have added.
+_STEPS = (*_FIRST, AdmissionStep("MutatingAdmissionWebhook", inject), *_BUILT_IN)
 
 
 def _refusal(pod: Pod, cluster: Cluster) -> Denied | None:

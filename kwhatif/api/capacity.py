@@ -79,6 +79,7 @@ def capacity(
         paths = parse_template_paths(options.get("template_paths", ()))
         if not manifests:
             return worded(ask_headroom(session, limit or LIMIT_OF_SHAPES, paths))
+        session = session.with_owners()
         asked = _read(session, named_inputs(manifests, "manifest"), options)
         question = CapacityQuestion(
             parts=asked.parts,

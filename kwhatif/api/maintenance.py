@@ -174,6 +174,7 @@ def upgrade(session: Session, *, to: str, progress: Callable[[int, int], None] |
         raise InputError([Problem("--to", str(wrong))]) from wrong
     options = ReleaseOptions(to, dict(session.scheduler.feature_gates) or None)
     with rare_garbage_collection():
+        session = session.with_owners()
         asked = ask_release(options, "", (), live=False)
         other = session.for_release(asked.release)
         other.caveats = (*session.caveats, *asked.caveats)

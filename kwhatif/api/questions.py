@@ -134,6 +134,7 @@ def advise(
     require_known(options, ManifestOptions, "advise")
     from kwhatif.whatif.advise.question import Limits, ask_advice
 
+    session = session.with_owners()
     asked, paths = read_manifests(session, named_inputs(manifests, "manifest"), options)
     asked.require_sound()
     question = Question(applied=asked.applied, template_paths=paths, full=True, caveats=asked.caveats)

@@ -202,5 +202,8 @@ def edited_by(
     then = read_edits(edits, namespace=where, stdin=stdin, minor=minor, option=option)
     with rare_garbage_collection():
         return edit_session(
-            session, (*first.edits, *then.edits), namespace=namespace, problems=(*first.problems, *then.problems)
+            session.with_owners(),
+            (*first.edits, *then.edits),
+            namespace=namespace,
+            problems=(*first.problems, *then.problems),
         )

@@ -16,7 +16,6 @@ from typing import Annotated, NoReturn
 import typer
 from typer.main import get_command
 
-from kwhatif._version import __version__
 from kwhatif.cli.advise import advise
 from kwhatif.cli.capacity import capacity
 from kwhatif.cli.characters import adapt_streams
@@ -33,6 +32,7 @@ from kwhatif.cli.simulate import simulate
 from kwhatif.cli.snapshot import app as snapshot
 from kwhatif.cli.upgrade import upgrade
 from kwhatif.cli.usage import ClosedPipeError, Command, Root, UsageError
+from kwhatif.cli.version import version, version_line
 from kwhatif.errors import ExitCode, InputError, KwhatifError, PluginFailed
 from kwhatif.garbage import end_with_the_answer
 from kwhatif.render.safe import safe, shortened
@@ -68,6 +68,7 @@ for command in (
     upgrade,
     rbac,
     completion,
+    version,
 ):
     app.command(cls=Command)(command)
 app.add_typer(snapshot, name="snapshot", help="A cluster in one file: save it, describe it.")
@@ -75,7 +76,7 @@ app.add_typer(snapshot, name="snapshot", help="A cluster in one file: save it, d
 
 def _show_version(value: bool) -> None:  # noqa: FBT001 - Typer calls it
     if value:
-        typer.echo(f"kwhatif {__version__} (rules of kube-scheduler 1.36)")
+        typer.echo(version_line())
         raise typer.Exit
 
 

@@ -9,7 +9,7 @@ import typer
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.names import complete_node, complete_object
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import Filenames, Namespace, Output, OutputOption, Printing, Reading, fail_on
+from kwhatif.cli.options import Filenames, Namespace, Output, OutputOption, Printing, Reading, fail_on, joined
 from kwhatif.cli.run import Style, answer, parse_conditions
 
 Counted = Annotated[
@@ -57,7 +57,7 @@ def _named(manifests: list[str] | None, filenames: list[str] | None) -> list[str
     words = [
         word for place, word in enumerate(given) if word != "like" or "/" not in "".join(given[place + 1 : place + 2])
     ]
-    return [*words, *(filenames or ())]
+    return [*joined(words), *(filenames or ())]
 
 
 @reads_cluster

@@ -49,6 +49,11 @@ Namespace = Annotated[
 ]
 
 
+AllNamespaces = Annotated[
+    bool, typer.Option("--all-namespaces", "-A", help="Pods of all namespaces, whatever -n says: as without -n.")
+]
+
+
 class Output(Enum):
     """Formats of an answer."""
 
@@ -202,10 +207,20 @@ def named(manifests: list[str] | None, filenames: list[str] | None) -> list[str]
     Raises:
         typer.BadParameter: None is.
     """
-    named = [*(manifests or ()), *(filenames or ())]
+    named = [*joined(manifests), *(filenames or ())]
     if not named:
-        raise typer.BadParameter("name a file, a directory, a glob, or - for standard input", param_hint="MANIFEST")
+        raise typer.BadParameter(
+            "name a file, a directory, a glob, - for standard input, or an object of the cluster: deploy/shop/web",
+            param_hint="MANIFEST",
+        )
     return named
+
+
+def joined(words: list[str] | None) -> list[str]:
+    """Arguments, with `deployment web` as `deployment/web`."""
+    from kwhatif.sources.manifests.named import joined_names
+
+    return list(joined_names(words or ()))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import (
     Aftermath,
+    AllNamespaces,
     Alone,
     FailOn,
     Filenames,
@@ -19,6 +20,7 @@ from kwhatif.cli.options import (
     OutputOption,
     Printing,
     Reading,
+    joined,
 )
 from kwhatif.cli.run import Style, answer, parse_conditions
 
@@ -33,6 +35,7 @@ def preempt(
     ] = None,
     filename: Filenames = None,
     namespace: Namespace = None,
+    all_namespaces: AllNamespaces = False,
     alone: Alone = False,
     no_admission: NoAdmission = False,
     aftermath: Aftermath = False,
@@ -53,8 +56,9 @@ def preempt(
     """
     import kwhatif
 
+    namespace = None if all_namespaces else namespace
     conditions = parse_conditions(fail_on, strict=cluster.strict, aftermath=aftermath)
-    pods = [*(manifests or ()), *(filename or ())]
+    pods = [*joined(manifests), *(filename or ())]
 
     answers = cluster.ask(
         lambda session, names: kwhatif.preempt(

@@ -8,7 +8,7 @@ import typer
 
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import Namespace, Output, OutputOption, Printing, fail_on
+from kwhatif.cli.options import AllNamespaces, Namespace, Output, OutputOption, Printing, fail_on, joined
 from kwhatif.cli.run import Style, answer, parse_conditions
 
 FailOn = Annotated[str, fail_on("unschedulable", "gated", "preemption", "budget-violation", "asleep")]
@@ -23,6 +23,7 @@ def queue(
         typer.Argument(metavar="[POD]...", help="NAMESPACE/NAME, or NAME. Without one: all pending pods."),
     ] = None,
     namespace: Namespace = None,
+    all_namespaces: AllNamespaces = False,
     output: OutputOption = Output.TABLE,
     explain: Annotated[bool, typer.Option("--explain", help="Show for every pod what would wake it.")] = False,
     fail_on: FailOn = "none",
@@ -40,10 +41,11 @@ def queue(
     """
     import kwhatif
 
+    namespace = None if all_namespaces else namespace
     conditions = parse_conditions(fail_on, strict=cluster.strict)
     answers = cluster.ask(
         lambda session, names: kwhatif.pending(session, *names, namespace=namespace, explain=explain),
-        pods or (),
+        joined(pods),
         namespace=namespace,
     )
     answer(answers, Style(output.value, printing, explain), conditions)

@@ -182,7 +182,18 @@ def _check_values(ctx: Any, args: Sequence[str]) -> None:
 _ENDING = re.compile(r"(\.[a-z0-9]+)+")
 
 
+#: What kubectl has, and what to write here instead.
+_OF_KUBECTL = {
+    "-k": "build it first: kubectl kustomize DIR | {command} -",
+    "-A": "all namespaces are read in any case; -n is the namespace of objects that name none",
+    "--dry-run": "nothing is ever applied: leave it out",
+}
+_OF_KUBECTL |= {"--kustomize": _OF_KUBECTL["-k"], "--all-namespaces": _OF_KUBECTL["-A"]}
+
+
 def _about_unknown(ctx: Any, unknown: str) -> str:
+    if unknown in _OF_KUBECTL and ctx.parent is not None:
+        return f"No such option: {unknown}: {_OF_KUBECTL[unknown].format(command=ctx.command_path)}."
     here = _options_of(ctx.command)
     others = {name: _options_of(command) for name, command in _commands(ctx.find_root().command)}
     owners = [name for name, options in others.items() if unknown in options]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kwhatif.controllers.contract import View
 from kwhatif.model.cluster import key_of
 from kwhatif.model.job import Job, OnExitCodes, PodFailureRule
-from kwhatif.model.pod import Pod, pod_condition
+from kwhatif.model.pod import Pod, is_orphaned, pod_condition
 from kwhatif.model.pod_status import ContainerStatus
 from kwhatif.workloads.removal import sidecar_statuses
 
@@ -134,7 +134,7 @@ def finished_at(ended: EndedPod, view: View) -> float:
     by_containers = _containers_end(pod, view)
     if by_containers is not None:
         return by_containers
-    if ended.final is not None and not _is_declared(pod):
+    if ended.final is not None and not is_orphaned(pod):
         return ended.final
     ready = pod_condition(pod, "Ready")
     if ready is not None and ready.status == "False" and ready.last_transition_time:
@@ -144,11 +144,6 @@ def finished_at(ended: EndedPod, view: View) -> float:
     if pod.metadata.deletion_timestamp:
         return min(view.now, view.at(pod.metadata.deletion_timestamp))
     return view.at(pod.metadata.creation_timestamp) if pod.metadata.creation_timestamp else view.now
-
-
-def _is_declared(pod: Pod) -> bool:
-    disrupted = pod_condition(pod, "DisruptionTarget")
-    return disrupted is not None and disrupted.reason == "DeletionByPodGC"
 
 
 def _containers_end(pod: Pod, view: View) -> float | None:

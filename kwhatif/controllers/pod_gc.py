@@ -16,8 +16,9 @@ from kwhatif.controllers.finished_pods import finished_pods
 from kwhatif.controllers.node_taints import ready_status
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.pod import ORPHANED, Pod, is_terminal
 from kwhatif.model.pod_status import PodCondition
+from kwhatif.model.unknown import lacks_node
 from kwhatif.state.state import State
 
 #: Seconds between two looks, and those that a node must have been absent for.
@@ -26,7 +27,7 @@ PERIOD, QUARANTINE = 20.0, 40.0
 MOST_FINISHED = 12500
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 #: What is left in the status of a pod whose node is gone.
-ORPHANED = PodCondition(type="DisruptionTarget", status="True", reason="DeletionByPodGC")
+_MARK = PodCondition(type="DisruptionTarget", status="True", reason=ORPHANED)
 #: Its only key.
 ALL = ""
 
@@ -50,7 +51,8 @@ class PodGC:
         node_info = view.state.node(after.spec.node_name) if after.spec.node_name else None
         if node_info is not None and node_info.taints:
             return (ALL,) if after.metadata.deletion_timestamp and _is_out_of_service(node_info.node) else ()
-        is_loose = node_info is None and (after.spec.node_name or after.metadata.deletion_timestamp)
+        is_gone = node_info is None and not lacks_node(after.spec.node_name, view.state.cluster)
+        is_loose = is_gone and (after.spec.node_name or after.metadata.deletion_timestamp)
         return (ALL,) if is_loose else ()
 
     def sync(self, key: str, view: View) -> SyncResult:
@@ -106,15 +108,18 @@ def _orphaned(view: View, memory: dict[str, Any]) -> Iterable[Write]:
     for name, pods in missing.items():
         if memory.setdefault(name, view.now) + QUARANTINE <= view.now:
             for key in pods:
-                yield from _forced(cluster.all(Pod)[key], ORPHANED)
+                yield from _forced(cluster.all(Pod)[key], _MARK)
 
 
 def _on_missing_nodes(state: State) -> Mapping[str, list[str]]:
-    """Name of a node that is not there -> the keys of its pods, but for those that only a finalizer holds."""
+    """Name of a node that is gone -> the keys of its pods, but for those that only a finalizer holds.
+
+    A node that only the input lacks is not gone.
+    """
     cluster = state.cluster
-    missing = {name: [pod.key for pod in pods] for name, pods in state.strays.items()}
+    missing = {name: [pod.key for pod in pods] for name, pods in state.strays.items() if not lacks_node(name, cluster)}
     for name in finished_pods(cluster).nodes():
-        if name and state.node(name) is None:
+        if name and state.node(name) is None and not lacks_node(name, cluster):
             pods = cluster.all(Pod)
             keys = [key for key in finished_pods(cluster).on(name) if pods[key].metadata.deletion_timestamp is None]
             if keys:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kwhatif.edits.edit import DeleteObjects, Resolved, Wrong
+from kwhatif.edits.edit import DeleteObjects, Reference, Resolved, Wrong
 from kwhatif.edits.selection import Lookup
 from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of
 from kwhatif.model.job import CronJob, Job
 from kwhatif.model.kinds import RESOURCES
-from kwhatif.model.meta import ObjectMeta, controller_of
+from kwhatif.model.meta import AnnotatedMeta, ObjectMeta, controller_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PriorityClass
+from kwhatif.model.unknown import lacks_node
 from kwhatif.model.workload import Deployment, Namespace, ReplicaSet
 from kwhatif.state.change import Delete
 from kwhatif.workloads.owners import pods_of
@@ -24,7 +25,10 @@ _Owners = dict[tuple[str, str, str], str]
 
 def delete(edit: DeleteObjects, lookup: Lookup) -> Resolved:
     """What is named goes in `changes`, what it owns in `follow`: the garbage collector deletes that."""
-    objects = lookup.objects(edit.objects)
+    lacking = list(_lacking_nodes(edit.objects, lookup.cluster))
+    names = {node.metadata.name for node in lacking}
+    named = [each for each in edit.objects if each.resource.type is not Node or each.name not in names]
+    objects = [*lookup.objects(named), *lacking]
     for obj in objects:
         if isinstance(obj, PriorityClass) and obj.metadata.name in SYSTEM_PRIORITY_CLASSES:
             lookup.mistakes.append(Wrong(f"{obj.metadata.name} is built into the API server: it cannot be deleted"))
@@ -39,6 +43,14 @@ def delete(edit: DeleteObjects, lookup: Lookup) -> Resolved:
         follow=tuple(Delete.of(obj) for obj in owned.values()),
         notes=tuple(_notes(objects, list(owned.values()), lookup.cluster)),
     )
+
+
+def _lacking_nodes(references: Sequence[Reference], cluster: Cluster) -> Iterator[Node]:
+    """The nodes among these that the input lacks, though pods are on them: whoever deletes one says that it is gone."""
+    names = dict.fromkeys(each.name for each in references if each.resource.type is Node)
+    lacking = [name for name in names if lacks_node(name, cluster)]
+    used = {pod.spec.node_name for pod in cluster.all(Pod).values()} if lacking else set()
+    return (Node(metadata=AnnotatedMeta(name=name)) for name in lacking if name in used)
 
 
 def _dependents(objects: Sequence[Any], cluster: Cluster) -> Iterator[Any]:

@@ -92,6 +92,7 @@ def add(edit: AddNodes, lookup: Lookup) -> Resolved:
     model = lookup.node(edit.like)
     if model is None:
         return Resolved(())
+    edit = replace(edit, like=model.metadata.name)
     names = list(_free_names(edit, lookup))
     nodes = [_like(model, name, edit) for name in names]
     csi_node = lookup.cluster.get(CSINode, edit.like)

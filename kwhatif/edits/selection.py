@@ -10,7 +10,7 @@ from kwhatif.edits.edit import Reference, Wrong
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.matching.names import did_you_mean, is_like, nearest
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.kinds import Resource
+from kwhatif.model.kinds import BY_WORD, RESOURCES, Resource
 from kwhatif.model.meta import LabelSelector, Requirement
 from kwhatif.model.node import Node
 
@@ -48,11 +48,12 @@ class Lookup:
             found |= some
         return list(found.values())
 
-    def node(self, name: str) -> Node | None:
-        """The node of that very name."""
-        node = self.cluster.get(Node, name)
+    def node(self, word: str) -> Node | None:
+        """The node of that name."""
+        nodes = self.cluster.all(Node)
+        node = nodes.get(full_name(word, nodes))
         if node is None:
-            self.mistakes.append(self._no_node(name, self.cluster.all(Node)))
+            self.mistakes.append(self._no_node(word, nodes))
         return node
 
     def _no_node(self, word: str, nodes: Mapping[str, Node]) -> Wrong:
@@ -60,7 +61,9 @@ class Lookup:
             return Wrong(f"no node has the labels {word}", _near_labels(word, nodes))
         if _is_glob(word):
             return Wrong(f"no node has a name like {word}", _near(word.replace("*", ""), nodes))
-        return Wrong(f'nodes "{word}" not found', self._unread("Node", "nodes") or _near(word, nodes))
+        if several := _of_short_name(word, nodes):
+            return Wrong(f"{word} is ambiguous: {_some(several)}", "name one of them")
+        return Wrong(f'nodes "{word}" not found', self._unread("Node", "nodes") or _near(_bare(word), nodes))
 
     def objects(self, references: Sequence[Reference]) -> list[Any]:
         """The objects of these references, each once, in their order; those of a glob by name."""
@@ -85,6 +88,8 @@ class Lookup:
         resource, name = reference.resource, reference.name
         objects: Mapping[str, Any] = self.cluster.all(resource.type)
         prefix = f"{self._namespace_of(reference)}/" if resource.namespaced else ""
+        if resource.type is Node and not _is_glob(name):
+            name = full_name(name, objects)
         if not _is_glob(prefix + name):
             if prefix + name in objects:
                 yield prefix + name, objects[prefix + name]
@@ -146,9 +151,34 @@ def _is_selector(word: str) -> bool:
     return "=" in word or word.startswith("!") or _HAS_IN.search(word) is not None
 
 
+def full_name(word: str, nodes: Mapping[str, Node]) -> str:
+    """The name of the node that the word means, or the word without `node/` where there is none or more than one.
+
+    It may be written as in kubectl, `node/NAME`, and as reports print it, without the domain that other nodes share:
+    `ip-10-0-1-2` for `ip-10-0-1-2.eu-west-1.compute.internal`.
+    """
+    name = _bare(word)
+    if name in nodes:
+        return name
+    found = _of_short_name(name, nodes)
+    return found[0] if len(found) == 1 else name
+
+
+def _of_short_name(word: str, nodes: Mapping[str, Node]) -> list[str]:
+    start = f"{_bare(word)}."
+    return sorted(name for name in nodes if name.startswith(start))
+
+
+def _bare(word: str) -> str:
+    """Without the kind before the name: a node's name has no slash."""
+    kind, slash, name = word.partition("/")
+    return name if slash and name and BY_WORD.get(kind.lower()) is RESOURCES[Node] else word
+
+
 def _nodes_of(word: str, nodes: Mapping[str, Node]) -> Iterator[str]:
     if not _is_selector(word):
-        yield from ([word] if word in nodes else (name for name in sorted(nodes) if is_like(name, word)))
+        name = full_name(word, nodes)
+        yield from ([name] if name in nodes else (each for each in sorted(nodes) if is_like(each, name)))
         return
     selector = selector_of(word)
     yield from (name for name in sorted(nodes) if selector.matches(nodes[name].metadata.labels))

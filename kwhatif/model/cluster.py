@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast
 
 from kwhatif.gates import BASE, BASE_GATES, BASE_RESIZES, Gates, ResizeRules
 from kwhatif.model.generation import next_generation, resume_after
+from kwhatif.model.injection import Webhooks
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.overlay import Overlay
 from kwhatif.model.pod_status import SchedulingEvents
@@ -81,8 +82,13 @@ class Cluster:
         self.unread: dict[str, str] = {}
         #: The moment that this shows, RFC 3339; "" where the input does not say. Nothing here asks a clock.
         self.taken_at = ""
-        #: Whether all else was asked for, so that a kind without objects has none. Of a plain dump nobody knows.
+        #: Whether all else was asked for, so that a kind without objects has none. Of a plain dump that is not known.
         self.is_whole = True
+        #: Kinds of which a list was read, be it empty; kinds of which objects were made up, as the input lacks them;
+        #: and nodes that are known to be gone (`model.unknown`).
+        self.listed: frozenset[str] = frozenset()
+        self.made_up: frozenset[str] = frozenset()
+        self.gone_nodes: frozenset[str] = frozenset()
         #: The minor version of Kubernetes, and the feature gates that are on.
         self.minor = BASE
         self.gates: Gates = BASE_GATES
@@ -90,6 +96,8 @@ class Cluster:
         self.resizes: ResizeRules = BASE_RESIZES
         #: Whether the scheduler remembers nominations of pods that PreEnqueue holds back.
         self.nominates_gated = False
+        #: Who knows what webhooks add to new pods; None: nobody does.
+        self.webhooks: Webhooks | None = None
         #: What Events say of pods that wait, by key.
         self.scheduling_events: Mapping[str, SchedulingEvents] = {}
         for name, value in SYSTEM_PRIORITY_CLASSES.items():
@@ -207,10 +215,12 @@ class Cluster:
         other._derived = self._derived.copy()
         other._of_origin, other._origin, other._asked = self._of_origin, self._origin, self._asked
         other.unread = self.unread.copy()
+        other.listed, other.made_up, other.gone_nodes = self.listed, self.made_up, self.gone_nodes
         other.taken_at = self.taken_at
         other.is_whole = self.is_whole
         other.minor, other.gates, other.resizes = self.minor, self.gates, self.resizes
         other.nominates_gated = self.nominates_gated
+        other.webhooks = self.webhooks
         other.scheduling_events = self.scheduling_events
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:

@@ -15,7 +15,7 @@ from kwhatif.model.affinity import (
     TopologySpreadConstraint,
 )
 from kwhatif.model.container import Container, ResourceList, ResourceRequirements
-from kwhatif.model.meta import ApiObject, Int32, Int64, Model, ObjectMeta
+from kwhatif.model.meta import ApiObject, Int32, Int64, Model, ObjectMeta, controller_of
 from kwhatif.model.pod_status import PodCondition, PodStatus
 from kwhatif.model.volume import Volume
 
@@ -91,9 +91,30 @@ class PodAnnotations(Model):
     evict: str | None = field(name="descheduler.alpha.kubernetes.io/evict", default=None)
     prefer_no_eviction: str | None = field(name="descheduler.alpha.kubernetes.io/prefer-no-eviction", default=None)
     restarted_at: str = field(name="kubectl.kubernetes.io/restartedAt", default="")
+    #: What the pod says to webhooks that put sidecars into pods.
+    consul_inject: str = field(name="consul.hashicorp.com/connect-inject", default="")
+    dapr_enabled: str = field(name="dapr.io/enabled", default="")
+    istio_inject: str = field(name="sidecar.istio.io/inject", default="")
+    kuma_inject: str = field(name="kuma.io/sidecar-injection", default="")
+    linkerd_inject: str = field(name="linkerd.io/inject", default="")
+    open_telemetry_inject: str = field(name="sidecar.opentelemetry.io/inject", default="")
+    vault_inject: str = field(name="vault.hashicorp.com/agent-inject", default="")
+
+    @property
+    def injection(self) -> tuple[tuple[str, str], ...]:
+        """Those that speak to webhooks: key and value."""
+        found = ((key, getattr(self, name)) for name, key in _INJECTION)
+        return tuple((key, value) for key, value in found if value)
 
 
+_INJECTION = tuple(
+    (name, key)
+    for name, key in zip(PodAnnotations.__struct_fields__, PodAnnotations.__struct_encode_fields__, strict=True)
+    if name.endswith(("_inject", "dapr_enabled"))
+)
 NO_ANNOTATIONS = PodAnnotations()
+#: The reason of the condition DisruptionTarget that is left on a pod whose node is gone.
+ORPHANED = "DeletionByPodGC"
 #: The finalizer that the Job controller lifts once it has counted the pod.
 JOB_TRACKING = "batch.kubernetes.io/job-tracking"
 
@@ -184,6 +205,21 @@ def pod_affinity_terms(spec: PodSpec) -> list[PodAffinityTerm]:
 def is_terminal(pod: Pod) -> bool:
     """Succeeded or failed: such a pod is not part of the scheduler's world."""
     return pod.status.phase in ("Succeeded", "Failed")
+
+
+def is_orphaned(pod: Pod) -> bool:
+    """Whether the pod garbage collector has marked it, as its node is gone (`pkg/controller/podgc`)."""
+    disrupted = pod_condition(pod, "DisruptionTarget")
+    return disrupted is not None and disrupted.reason == ORPHANED
+
+
+def is_static(pod: Pod) -> bool:
+    """Whether it is the mirror of a static pod, which its node's kubelet makes, and which goes with the node.
+
+    Kubelets before 1.17 name no owner, and dumps may have lost it: the annotation alone shows it then.
+    """
+    owner = controller_of(pod.metadata)
+    return pod.metadata.annotations.mirror is not None or (owner is not None and owner.kind == "Node")
 
 
 def is_ready(pod: Pod) -> bool:

@@ -13,8 +13,22 @@ from kwhatif.model.pod import Pod, PodTemplateSpec
 from kwhatif.model.volume import ClaimTemplate
 
 
+class NamespaceAnnotations(Model):
+    """The annotations of namespaces that say something about their pods; all others are dropped as they are read."""
+
+    linkerd_inject: str = field(name="linkerd.io/inject", default="")
+
+
+class NamespaceMeta(ObjectMeta):
+    """The metadata of namespaces."""
+
+    annotations: NamespaceAnnotations = NamespaceAnnotations()
+
+
 class Namespace(ApiObject):
     """`v1.Namespace`."""
+
+    metadata: NamespaceMeta = NamespaceMeta()
 
 
 class ServiceSpec(Model):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from itertools import takewhile
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -19,6 +20,8 @@ from kwhatif.report.policy import PolicyVerdict
 from kwhatif.report.workload import WorkloadRow
 from kwhatif.words.amounts import plural, some
 
+#: A path of more characters leaves no room for the result beside it.
+_LONGEST_PATH = 32
 _VERDICTS: dict[PolicyVerdict, tuple[str, str, str]] = {
     "pass": ("✔", "passes", GOOD),
     "warn": ("!", "passes with warnings", WARN),
@@ -64,8 +67,10 @@ def _policy(report: Report) -> Text:
 def _workloads(rows: Sequence[WorkloadRow], found: Collection[str], detail: Detail) -> Table:
     """The worst first; of many workloads those with equal results are one row, unless wide."""
     made = table("", "WORKLOAD", "MANIFEST", "PLACED", "RESULT", right=("PLACED",))
+    paths = {row.source.file: row.source.file for row in rows} if detail.wide else short_paths(rows)
     for alike in workload_groups(rows, len(rows) if detail.wide else MANY):
         first = alike[0]
+        path = paths[first.source.file]
         sign, style = sign_of(first)
         if style == GOOD and any(row.name in found for row in alike):
             sign, style = SIGNS["Preempts"]
@@ -76,11 +81,27 @@ def _workloads(rows: Sequence[WorkloadRow], found: Collection[str], detail: Deta
         made.add_row(
             text(sign, style),
             text(f"{first.name}{more}"),
-            text(f"{first.source.file}:{first.source.line}" if first.source.line else first.source.file, FAINT),
+            text(f"{path}:{first.source.line}" if first.source.line else path, FAINT),
             text(f"{placed:,}/{replicas:,}" if replicas else "-"),
             text(said, style if style != GOOD else ""),
         )
     return made
+
+
+def short_paths(rows: Sequence[WorkloadRow]) -> dict[str, str]:
+    """Paths as the table shows them: where one is long, without the folders that all share, then each by itself."""
+    paths = {row.source.file: row.source.file.split("/") for row in rows}
+    if max(map(len, paths)) <= _LONGEST_PATH:
+        return {path: path for path in paths}
+    folders = zip(*(parts[:-1] for parts in paths.values()), strict=False)
+    shared = sum(1 for _ in takewhile(lambda names: len(set(names)) == 1, folders))
+    return {path: _shortened("/".join(["…", *parts[shared:]]) if shared else path) for path, parts in paths.items()}
+
+
+def _shortened(path: str) -> str:
+    while len(path) > _LONGEST_PATH and "/" in path.removeprefix("…/"):
+        path = f"…/{path.removeprefix('…/').partition('/')[2]}"
+    return path
 
 
 def queued_before(report: Report) -> Iterator[Text]:

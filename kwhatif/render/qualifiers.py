@@ -18,7 +18,7 @@ from kwhatif.render.outcomes import Part
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.workload import WorkloadRow
-from kwhatif.words.amounts import duration, plural, some
+from kwhatif.words.amounts import duration, listed, plural, some
 
 #: So many things are named; what is beyond them is counted.
 _MOST = 2
@@ -32,11 +32,19 @@ def qualifier(report: Report, concerns: Callable[[Caveat], bool] = lambda _: Tru
         concerns: whether a caveat is about what the verdict is about, see `about_pod` and `about_workload`.
     """
     found = sorted(filter(concerns, _that_count(report)), key=_urgency)
-    words = list(dict.fromkeys(map(_words, found)))
+    absent = [caveat for caveat in found if isinstance(caveat, lacking.Lacking) and not caveat.reason]
+    words = list(dict.fromkeys(_absent(absent) if caveat in absent else _words(caveat) for caveat in found))
     shown = words[:_MOST]
     if len(words) > _MOST:
         shown.append(plural(len(words) - _MOST, "more caveat"))
     return "; ".join(shown)
+
+
+def _absent(caveats: Sequence[lacking.Lacking]) -> str:
+    """Kinds that the dump has none of, all in one clause."""
+    if len(caveats) == 1:
+        return _CONSTANT[type(caveats[0])]
+    return f"{listed([_ABSENT[type(caveat)] for caveat in caveats])} are not known"
 
 
 def shared(report: Report, parts: Sequence[Part]) -> frozenset[Caveat]:
@@ -147,10 +155,24 @@ def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911 - one arm per kind of 
     return _CONSTANT.get(type(caveat)) or caveat.code.replace("-", " ")
 
 
+_ABSENT: Mapping[type, str] = {
+    lacking.NoPods: "pods",
+    lacking.NoBudgets: "budgets",
+    lacking.OwnersInferred: "owners",
+    lacking.NoPriorityClasses: "priority classes",
+    lacking.NoNamespaces: "namespaces",
+    lacking.NoServices: "services",
+    lacking.NoWorkloads: "workloads",
+    lacking.NoLimits: "limits and quotas",
+    lacking.NoStorage: "volumes",
+    lacking.NoDevices: "devices",
+}
 _CONSTANT: Mapping[type, str] = {
     lacking.NoNodes: "no node is known",
     lacking.NoPods: "no pod is known, so every node counts as empty",
     lacking.NoBudgets: "no budget is known",
+    lacking.OwnersInferred: "owners are inferred from pods",
+    lacking.NodesNotInInput: "pods are on nodes that are not known",
     lacking.NoPriorityClasses: "no priority class is known",
     lacking.NoNamespaces: "no namespace is known",
     lacking.NoServices: "no service is known",

@@ -15,6 +15,7 @@ from kwhatif.controllers.node_lifecycle import silent_before
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_ready, is_terminal
+from kwhatif.model.unknown import lacks_node
 from kwhatif.simulation.clock import Agenda
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.pods import ended, running
@@ -161,7 +162,8 @@ class Kubelets:
             self._put(delay, due.what, pod, due.because, due.phase)
 
     def _is_silent(self, node: str) -> bool:
-        return node in self._world.silent or self._world.state.node(node) is None
+        state = self._world.state
+        return node in self._world.silent or (state.node(node) is None and not lacks_node(node, state.cluster))
 
     def _happen(self, due: _Due) -> None:
         pod = self._world.state.cluster.get(Pod, due.key)

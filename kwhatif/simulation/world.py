@@ -8,6 +8,7 @@ from typing import Any, Self, cast
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
+from kwhatif.admission.injection import injection_of
 from kwhatif.admission.new_claim import admit_claim
 from kwhatif.admission.new_pod import ReplicaAdmission
 from kwhatif.admission.outcome import Admitted, Denied, resource_of
@@ -15,9 +16,13 @@ from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.finished_pods import finished_pods
 from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.injection import KnownInjection
+from kwhatif.model.meta import AnnotatedMeta
+from kwhatif.model.node import Node
 from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
 from kwhatif.model.policy import ResourceQuota
 from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.model.unknown import lacks_node
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.history import Gone, History, StoryEvent
@@ -53,6 +58,8 @@ class World(SimulatedView):
         finished_pods(state.cluster)  # made of the survey, which holds for the start only; from here on it is kept up
         self._usage = QuotaUsage(state.cluster)
         self._replicas = ReplicaAdmission()
+        #: What webhooks add to pods that were created, by workload.
+        self.injections: dict[str, KnownInjection] = {}
         self._made = 0
         self.limits = PodLimits(state.cluster)
 
@@ -62,6 +69,7 @@ class World(SimulatedView):
         other.chance = self.chance.fork()
         other.history, other.watchers, other.admission_watcher = self.history.fork(), [], None
         other._usage, other.limits = self._usage.fork(), self.limits.fork()
+        other.injections = self.injections.copy()
         return other
 
     # --- writing -------------------------------------------------------------------------------------
@@ -141,6 +149,9 @@ class World(SimulatedView):
         cluster = self.state.cluster
         if isinstance(obj, Pod):
             admitted = self._replicas.admit(obj, cluster, self._usage)
+            known = injection_of(obj, cluster)
+            if known is not None:
+                self.injections[known.workload] = known
             if self.admission_watcher is not None:
                 self.admission_watcher(obj, admitted)
             return admitted if isinstance(admitted, Denied) else admitted.object
@@ -184,7 +195,10 @@ class World(SimulatedView):
         self.put(marked(marked_pod, self.stamp(self.now + grace)), event)
 
     def _remove(self, write: Remove, actor: str, because: int | None) -> None:
-        obj: KubernetesObject | None = self.state.cluster.get(write.kind, write.key)
+        cluster = self.state.cluster
+        obj: KubernetesObject | None = cluster.get(write.kind, write.key)
+        if obj is None and write.kind is Node and lacks_node(write.key, cluster):
+            obj = Node(metadata=AnnotatedMeta(name=write.key))
         if obj is None:
             return
         if isinstance(obj, Pod):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.generation import next_generation, resume_after
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
+from kwhatif.model.pod import Pod, is_orphaned
 from kwhatif.state.change import Bind, Change, Delete, Evict, Nominate, Upsert
 from kwhatif.state.history import Step, Touched, record, since
 from kwhatif.state.images import ImageStates
@@ -46,6 +46,8 @@ class State:
         self._history: Step | None = None
         self._nodes = Nodes(cluster.all(Node))
         self._pods = Pods(cluster, self._nodes)
+        marked = (name for name, pods in self._pods.strays.items() if any(is_orphaned(pod.pod) for pod in pods))
+        self.cluster.gone_nodes = self.cluster.gone_nodes.union(marked)
 
     # --- reading -------------------------------------------------------------------------------------
 
@@ -173,6 +175,8 @@ class State:
 
     def _delete(self, change: Delete, touched: Touched) -> None:
         gone = self.cluster._pop(change.kind, change.key)
+        if change.kind is Node:
+            self.cluster.gone_nodes |= {change.key}  # also one that the input lacks, but that pods are on
         if gone is None:
             return
         touched.objects.append((change.kind, change.key))

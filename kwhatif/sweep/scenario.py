@@ -89,7 +89,7 @@ class Player:
         applied: tuple[KubernetesObject, ...] = (),
     ) -> None:
         """`applied`: objects that somebody applies before all scenarios."""
-        self.session = session
+        self.session = session.with_owners()
         self.parameters = parameters
         self.question = question
         self.applied = applied

@@ -103,10 +103,15 @@ def node_of(pod: Pod) -> str:
     return pod.spec.node_name
 
 
+def own_tolerations(spec: PodSpec) -> tuple[Toleration, ...]:
+    """The tolerations that the controller gives every pod."""
+    return (*_OWN_TOLERATIONS, _NETWORK_TOLERATION) if spec.host_network else _OWN_TOLERATIONS
+
+
 def with_own_tolerations(spec: PodSpec) -> tuple[Toleration, ...]:
     """The tolerations that the controller gives its pods, on top of the template's."""
     tolerations = spec.tolerations
-    for own in (*_OWN_TOLERATIONS, _NETWORK_TOLERATION) if spec.host_network else _OWN_TOLERATIONS:
+    for own in own_tolerations(spec):
         tolerations = _with(tolerations, own)
     return tolerations
 

@@ -51,6 +51,12 @@ def test_options_come_in_groups(command: str) -> None:
         ("schedule --namspace x", "No such option: --namspace. Did you mean --namespace?"),
         ("schedule --rollot x", "No such option: --rollot. Did you mean --rollout, an option of gate?"),
         ("schedule --xyzzy", "No such option: --xyzzy."),
+        ("gate -k dir", "No such option: -k: build it first: kubectl kustomize DIR | kwhatif gate -."),
+        (
+            "drain a --all-namespaces",
+            "No such option: --all-namespaces: all namespaces are read in any case; -n is the namespace of objects that"
+            " name none.",
+        ),
         ("snapshot --imges", "No such option: --imges. Did you mean --images, an option of snapshot save?"),
         ("shedule", "No such command 'shedule'. Did you mean 'schedule', 'deschedule'?"),
     ],
@@ -186,3 +192,28 @@ def test_what_follows_can_be_a_no(options: str, code: int) -> None:
     ran = run(f"kwhatif schedule {ROOT}/fixtures/simulate/vip.yaml --from {ENDLESS} -q {options}")
     assert ran.code == code
     assert ("needs --aftermath for cycling, pending" in ran.stderr) is (code == 2)
+
+
+DEMO = f"--from {Path(__file__).parents[2] / 'fixtures' / 'demo' / 'cluster.yaml'}"
+
+
+def test_a_url_is_not_read() -> None:
+    ran = run(f"kwhatif gate https://example.com/a.yaml {DEMO}")
+    assert (ran.code, ran.stdout) == (3, "")
+    assert ran.stderr == (
+        "error: https://example.com/a.yaml: is a URL, and only files are read"
+        " (pipe it in: curl -fsSL https://example.com/a.yaml | kwhatif … -)\n"
+    )
+
+
+def test_objects_are_named_as_in_kubectl() -> None:
+    slash = run(f"kwhatif schedule deploy/shop/checkout {DEMO} -q")
+    assert run(f"kwhatif schedule Deployment checkout -n shop {DEMO} -q").stdout == slash.stdout
+    assert run(f"kwhatif queue -A -n shop {DEMO}").stdout == run(f"kwhatif queue {DEMO}").stdout
+
+
+def test_the_version_is_a_command_too() -> None:
+    ran = run("kwhatif version")
+    assert ran.code == 0
+    assert ran.stdout.startswith(run("kwhatif --version").stdout)
+    assert ran.stdout.splitlines()[1] == "Kubernetes 1.33 to 1.37"

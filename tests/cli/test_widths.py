@@ -38,3 +38,13 @@ def test_nothing_is_wrapped_where_it_is_piped(command: str, monkeypatch: pytest.
     assert printed == run(f"kwhatif {command} {CLOUD}").stdout
     words = [line for line in printed.splitlines() if "0/5 nodes are available" in line]
     assert all(line.startswith("kube-scheduler's words: ") and line.endswith((".", "scheduling.")) for line in words)
+
+
+def test_a_long_path_keeps_the_gates_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    folder = tmp_path / "environments" / "production" / "teams" / "shop"
+    folder.mkdir(parents=True)
+    (folder / "small.yaml").write_bytes((ROOT / "fixtures/demo/pods/small.yaml").read_bytes())
+    ran = run(f"kwhatif gate {folder} --from {ROOT}/fixtures/demo/cluster.yaml")
+    assert "WORKLOAD" in ran.stdout
+    assert "…/small.yaml:2" in ran.stdout

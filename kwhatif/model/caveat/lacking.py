@@ -28,6 +28,23 @@ class NoPriorityClasses(Lacking, tag="no-priority-classes", kw_only=True):
     """No PriorityClass is known: which priority a pod gets that names none, is unknown."""
 
 
+class OwnersInferred(Lacking, tag="owners-inferred", kw_only=True):
+    """The controllers of pods are not in the input: they are made up of their pods, with as many replicas."""
+
+    warns = False
+    #: How many there are.
+    count: int
+
+
+class NodesNotInInput(IncompleteCaveat, tag="nodes-not-in-input", kw_only=True):
+    """Pods are on nodes that are not in the input: they stay where they are, and nothing lands beside them."""
+
+    warns = False
+    nodes: tuple[str, ...]
+    #: How many pods are on them.
+    count: int
+
+
 class NoNamespaces(Lacking, tag="no-namespaces", kw_only=True):
     """No Namespace is known: namespace selectors see only names, and whether a namespace exists is not checked."""
 
@@ -87,6 +104,8 @@ LackingCaveat = (
     NoNodes
     | NoPods
     | NoBudgets
+    | OwnersInferred
+    | NodesNotInInput
     | NoPriorityClasses
     | NoNamespaces
     | NoServices

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from kwhatif.model.caveat.base import BaseCaveat, IncompleteCaveat
+from kwhatif.model.meta import FrozenMeta
 
 #: What a simulation leaves out: adoption of pods without a controller; Jobs deleted some time after their end; what
 #: becomes of volumes whose claims go; Jobs that CronJobs start; nodes that are added for pending pods; what goes with
@@ -107,6 +110,39 @@ class AutoscalerNotModelled(BaseCaveat, tag="autoscaler", kw_only=True):
         return self.target
 
 
+class ContainerRequests(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True):
+    """A container, and what it asks for: resource and quantity."""
+
+    name: str
+    requests: tuple[tuple[str, str], ...] = ()
+
+
+class Injected(BaseCaveat, tag="injected", kw_only=True):
+    """New pods of a workload get what its pods have and its template lacks: webhooks add it.
+
+    `missing` where the pods do not all have the same: then new ones get what all of them have.
+    """
+
+    workload: str
+    containers: tuple[ContainerRequests, ...] = ()
+    #: Containers of the template that ask for something else.
+    changed: tuple[ContainerRequests, ...] = ()
+    volumes: tuple[str, ...] = ()
+    tolerations: tuple[str, ...] = ()
+    node_selector: tuple[str, ...] = ()
+    #: How many pods have it.
+    seen: int
+    #: Whose pods these are, where the workload has none itself; and what they and it say to webhooks.
+    like: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    differ: bool = False
+
+    @property
+    def subject(self) -> str:
+        """The workload."""
+        return self.workload
+
+
 class UnknownController(BaseCaveat, tag="unknown-controller", kw_only=True):
     """A custom resource has pods already, and how its controller replaces them is not known: all count as replaced."""
 
@@ -169,6 +205,7 @@ WorkloadsCaveat = (
     | WorkloadNotInDump
     | AutoscalersNotRead
     | AutoscalerNotModelled
+    | Injected
     | UnknownController
     | OrderedPodPending
     | ReplicaSetsInferred

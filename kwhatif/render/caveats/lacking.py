@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from kwhatif.model.caveat import lacking
-from kwhatif.sources.decoding.kinds import by_group
-from kwhatif.words.amounts import listed
+from kwhatif.sources.decoding.kinds import BY_KIND, by_group
+from kwhatif.words.amounts import listed, plural, some
 
 _DANGLING = {
     "Node": "its pods count nowhere",
@@ -27,6 +27,7 @@ _CONSEQUENCES: Mapping[type[lacking.Lacking], str] = {
         "budgets count as if there were none, so whether an eviction violates one is unknown, and with it whom the"
         " scheduler would rather spare"
     ),
+    lacking.OwnersInferred: "owners are inferred from pods, with as many replicas as pods",
     lacking.NoPriorityClasses: "the priority of a new pod that names a class, or none, is unknown",
     lacking.NoNamespaces: "namespace selectors see no label of a namespace but its name",
     lacking.NoServices: (
@@ -45,6 +46,7 @@ def sentence(caveat: lacking.LackingCaveat) -> str:
         case (
             lacking.NoPods()
             | lacking.NoBudgets()
+            | lacking.OwnersInferred()
             | lacking.NoPriorityClasses()
             | lacking.NoNamespaces()
             | lacking.NoServices()
@@ -56,6 +58,9 @@ def sentence(caveat: lacking.LackingCaveat) -> str:
             if not caveat.reason:
                 return absent([caveat])
             return f"{caveat.reason} {by_group(caveat.kinds)}: {_CONSEQUENCES[type(caveat)]}"
+        case lacking.NodesNotInInput(nodes=nodes, count=count):
+            on = f"{'is' if count == 1 else 'are'} on {plural(len(nodes), 'node')} that the input lacks ({some(nodes)})"
+            return f"{plural(count, 'pod')} {on}: taken to stay there"
         case lacking.NoNodes():
             return "the input holds no Node: kube-scheduler finds no nodes available to schedule pods"
         case lacking.DanglingReference(kind=kind, example=example, count=count, user=user):
@@ -73,6 +78,9 @@ def sentence(caveat: lacking.LackingCaveat) -> str:
 
 
 def absent(caveats: Sequence[lacking.Lacking]) -> str:
-    """Kinds that the dump has none of, all in one sentence."""
-    kinds = [f"{kind}es" if kind.endswith("s") else f"{kind}s" for caveat in caveats for kind in caveat.kinds]
-    return f"the dump has no {listed(kinds)}: {'; '.join(_CONSEQUENCES[type(caveat)] for caveat in caveats)}"
+    """Kinds that the dump has none of, all in one sentence, with the command that would fetch them."""
+    found = dict.fromkeys(kind for caveat in caveats for kind in caveat.kinds)
+    kinds = [f"{kind}es" if kind.endswith("s") else f"{kind}s" for kind in found]
+    wanted = dict.fromkeys(("nodes", "pods", *(BY_KIND[kind].plural for kind in found)))
+    why = "; ".join(dict.fromkeys(_CONSEQUENCES[type(caveat)] for caveat in caveats))
+    return f"the dump has no {listed(kinds)}: {why} (kubectl get {','.join(wanted)} -A -o yaml)"

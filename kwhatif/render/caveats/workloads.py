@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import assert_never
 
 from kwhatif.model.caveat.workloads import (
     AutoscalerNotModelled,
     AutoscalersNotRead,
+    ContainerRequests,
     EvictedByTaint,
     FieldsNotCompared,
     ImagesNotCompared,
+    Injected,
     LeftOutOfStory,
     OldRevisionsUnknown,
     OneOfEqualPods,
@@ -25,7 +27,7 @@ from kwhatif.model.caveat.workloads import (
     WorkloadNotInDump,
     WorkloadsCaveat,
 )
-from kwhatif.words.amounts import plural, some
+from kwhatif.words.amounts import listed, plural, some
 
 #: What a story leaves out.
 _LEFT_OUT: Mapping[Unmodelled, str] = {
@@ -99,6 +101,8 @@ def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - 
                 f"{some(workloads)}: the templates of older revisions are not in the input, so new pods are made"
                 " of the newest one, and a changed template counts as one that there never was"
             )
+        case Injected():
+            return _injected(caveat)
         case LeftOutOfStory(what=what, objects=objects):
             return f"{some(objects)}: {_LEFT_OUT[what]}"
         case UnknownController(workload=workload):
@@ -111,6 +115,33 @@ def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - 
         case OneOfEqualPods(workload=workload, count=count):
             return f"{workload} makes {count} equal pods, of which one is judged alone"
     assert_never(caveat)
+
+
+def _injected(caveat: Injected) -> str:
+    """What new pods get, whence that is known, and whether the pods agree."""
+    have = "has" if caveat.seen == 1 else "have"
+    if caveat.like:
+        known = f"as {plural(caveat.seen, 'pod')} of {some(caveat.like)} {have} with the same {listed(caveat.marks)}"
+    else:
+        known = f"as its {plural(caveat.seen, 'pod')} {have}, though not its template"
+    more = "; they do not all have the same, and what all have is taken" if caveat.differ else ""
+    whose = caveat.workload if caveat.workload.startswith("Pod ") else f"new pods of {caveat.workload}"
+    verb = "gets" if whose is caveat.workload else "get"
+    return f"{whose} {verb} {listed(list(_parts(caveat)))}, {known}: webhooks add it{more}"
+
+
+def _parts(caveat: Injected) -> Iterator[str]:
+    yield from (f"container {each.name}{_requests(' (', each, ')')}" for each in caveat.containers)
+    yield from (f"other requests of container {each.name}{_requests(' (', each, ')')}" for each in caveat.changed)
+    yield from (f"volume {name}" for name in caveat.volumes)
+    yield from (f"a toleration of {taint}" for taint in caveat.tolerations)
+    yield from (f"node selector {label}" for label in caveat.node_selector)
+
+
+def _requests(before: str, container: ContainerRequests, after: str) -> str:
+    if not container.requests:
+        return ""
+    return before + ", ".join(f"{quantity} {name}" for name, quantity in container.requests) + after
 
 
 def _not_compared(caveat: FieldsNotCompared) -> str:

@@ -50,9 +50,30 @@ def parse_reference(text: str, default_namespace: str) -> ObjectReference | None
     return ObjectReference(text, resource, namespace, name)
 
 
+def joined_names(words: Sequence[str]) -> Iterator[str]:
+    """Words as kubectl takes them: each after a kind that stands alone is the name of such an object.
+
+    `deployment web` is `deployment/web`. Where there is a file of that name, that is meant.
+    """
+    kind = ""
+    for word in words:
+        if isinstance(word, GivenText) or os.path.exists(word):  # noqa: PTH110 - never raises
+            kind = ""
+        elif word.lower() in BY_WORD and not kind:
+            kind = word
+            if word is words[-1]:
+                yield word
+            continue
+        yield f"{kind}/{word}" if kind and word.partition("/")[0].lower() not in BY_WORD else word
+
+
 def unknown_kind(text: str) -> Problem | None:
     """What is wrong with a name such as `depl/shop/web`; None for what may be the path of a file."""
     word, *rest = text.split("/")
+    if not rest and word.lower() in BY_WORD and not os.path.exists(word):  # noqa: PTH110 - never raises
+        return Problem(
+            text, "there is no such file, and as a kind it lacks a name", hint=f"write {word}/NAMESPACE/NAME"
+        )
     if isinstance(text, GivenText) or word.lower() in BY_WORD or len(rest) not in (1, 2) or not all((word, *rest)):
         return None
     if has_magic(text) or text.endswith(SUFFIXES) or os.path.exists(word):  # noqa: PTH110 - never raises

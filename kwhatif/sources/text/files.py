@@ -6,6 +6,7 @@ Nothing here knows what the bytes mean. Every path that cannot be read becomes a
 from __future__ import annotations
 
 import os
+import re
 import stat
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +24,8 @@ SUFFIXES = tuple(name + packed for name in (".yaml", ".yml", ".json") for packed
 _PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 #: What standard input is called.
 STDIN = "standard input"
+#: What nobody reads from here: an answer needs no network.
+_URL = re.compile(r"https?://", re.IGNORECASE)
 #: Byte order marks.
 _UTF8 = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -64,6 +67,8 @@ def find_inputs(paths: Sequence[str], stdin: BinaryIO, problems: Problems) -> li
             problems.add("a file's name", "is empty", "a variable that is not set?")
         elif isinstance(path, GivenText):
             inputs.append(Input(str(path), partial(bytes, path.data)))
+        elif _URL.match(path):
+            problems.add(path, "is a URL, and only files are read", f"pipe it in: curl -fsSL {path} | kwhatif … -")
         elif "\0" in path:
             problems.add(repr(path), "holds a null byte: no file has such a name")
         elif path != "-":

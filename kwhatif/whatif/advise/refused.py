@@ -10,11 +10,11 @@ from kwhatif.edits.words import reference
 from kwhatif.matching.requests import CPU
 from kwhatif.model.cluster import key_of
 from kwhatif.model.job import Job
-from kwhatif.model.meta import ObjectMeta, controller_of
+from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.policy import ResourceQuota
 from kwhatif.model.quantity import parse_quantity
-from kwhatif.model.workload import Namespace
+from kwhatif.model.workload import Namespace, NamespaceMeta
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.advise.blocking import Resizable, delete_pods, job_done, owner_of_pod, pods_of_job, scale_down
@@ -51,7 +51,7 @@ def refused(
             yield from _of_quota(quota, exceeded, requested)
         yield from _fewer_in(namespace, pod or Pod(), own, state)
     elif f'namespaces "{namespace}" not found' in message:
-        yield created("create-namespace", Namespace(metadata=ObjectMeta(name=namespace)), namespace, "v1")
+        yield created("create-namespace", Namespace(metadata=NamespaceMeta(name=namespace)), namespace, "v1")
 
 
 def _fewer_in(namespace: str, pod: Pod, own: tuple[str, str], state: State) -> Iterator[AdvisedChange]:

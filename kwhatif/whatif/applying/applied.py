@@ -13,9 +13,8 @@ from kwhatif.admission.updated import updated
 from kwhatif.model.bystanders import CustomResource
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.workload import POD_SOURCES, Namespace
+from kwhatif.model.workload import POD_SOURCES, Namespace, NamespaceMeta
 from kwhatif.report.inputs import SourceRow
 from kwhatif.whatif.applying.claims import NewClaims
 from kwhatif.workloads.applied_object import applied_object
@@ -54,7 +53,7 @@ def _keep_namespaces(cluster: Cluster, applied: Sequence[Applied]) -> None:
     """A dump without a single namespace does not say which there are: a new one does not make it say so."""
     if not cluster.all(Namespace):
         for name in {each.object.metadata.namespace for each in applied} - {""}:
-            cluster.add(default_object(Namespace(metadata=ObjectMeta(name=name))))
+            cluster.add(default_object(Namespace(metadata=NamespaceMeta(name=name))))
 
 
 def apply_claims(cluster: Cluster, applied: Sequence[Applied], claims: NewClaims) -> Iterator[tuple[Applied, Denied]]:

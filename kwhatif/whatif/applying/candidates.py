@@ -10,13 +10,16 @@ from msgspec.structs import replace
 
 from kwhatif.admission.changes import FieldChange
 from kwhatif.admission.defaults import default_object
+from kwhatif.admission.injection import injection_of
 from kwhatif.admission.new_pod import admit_replicas, stored_pod
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.admission.outcome import Denied
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.model.bystanders import CustomResource
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.workloads import ReplicasKept, UnknownController
 from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.injection import KnownInjection
 from kwhatif.model.meta import LabelSelector, controller_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.storage import PersistentVolumeClaim
@@ -24,6 +27,7 @@ from kwhatif.model.workload import Deployment, PodSource, ReplicaSet, ReplicaSet
 from kwhatif.report.inputs import ChangeRow
 from kwhatif.whatif.applying.applied import Applied
 from kwhatif.whatif.applying.claims import NewClaims
+from kwhatif.whatif.applying.injected import injected
 from kwhatif.whatif.rows import change_rows
 from kwhatif.workloads.applied_object import Merged, merged, noted
 from kwhatif.workloads.custom import pods_from_template_path
@@ -70,6 +74,13 @@ class Planner:
         #: What is used of quotas so far.
         self.usage = QuotaUsage(cluster)
         self.claims = NewClaims(cluster, self.usage, admission=admission)
+        #: What webhooks add to pods that were planned, by workload.
+        self._injections: dict[str, KnownInjection] = {}
+
+    @property
+    def caveats(self) -> Mapping[Caveat, None]:
+        """What had to be assumed of pods and claims."""
+        return self.claims.caveats | dict.fromkeys(map(injected, self._injections.values()))
 
     def plan(self, applied: Applied) -> WorkloadUpdate:
         """What applying the workload changes; quotas no longer count the pods that go.
@@ -201,6 +212,9 @@ class Planner:
     def _admit_group(self, group: ReplicaGroup) -> Iterator[PlannedPod]:
         rows: tuple[ChangeRow, ...] = ()
         last: Sequence[FieldChange] | None = None
+        known = injection_of(group.pod, self.cluster)
+        if known is not None:
+            self._injections[known.workload] = known
         results = admit_replicas(group.pod, group.names, self.cluster, self.usage)
         for pod, result in zip(group.pods(), results, strict=True):
             if isinstance(result, Denied):

@@ -77,6 +77,7 @@ def edit_session(
         state.apply(*map(Upsert, _quotas(before.cluster, state.cluster)), *_in_order(before, state))
         found.extend(Problem(where, message) for message in made.refusals)
         caveats = _without_older(caveats, made.caveats) | made.caveats
+        caveats |= dict.fromkeys(session.inferred if resolved.workloads else ())
         notes = (*resolved.notes, *made.notes, *_stale_budgets(before.cluster, state.cluster))
         rows.append(EditRow(edit=edit.text, touched=tuple(_touched(before, state, edit)), notes=notes))
     if found:
@@ -128,7 +129,10 @@ class _Made:
         state.apply(*resolved.follow)
         if workloads:
             self._react(workloads, edit, state)
-        self.notes += run_daemons(state, new, Planner(state.cluster, "final", {}), profiles) if new else ()
+        if new:
+            planner = Planner(state.cluster, "final", {})
+            self.notes += run_daemons(state, new, planner, profiles)
+            self.caveats |= planner.caveats
         self.caveats |= dict.fromkeys(fill_budgets(state.cluster))
 
     def _react(self, workloads: Sequence[Applied], edit: Edit, state: State) -> None:
@@ -142,7 +146,7 @@ class _Made:
             if isinstance(edit, Scale):
                 _count_pods(applied.object, state)
             self._replace_pods(applied, planner, state)
-        self.caveats |= planner.claims.caveats
+        self.caveats |= planner.caveats
 
     def _replace_pods(self, applied: Applied, planner: Planner, state: State) -> None:
         """Its controller makes new pods, which wait for a node, and deletes others."""

@@ -57,7 +57,7 @@ def ask_capacity(session: Session, question: CapacityQuestion) -> Report:
     )
     if question.target is not None and row.best is not None:
         row = replace(row, target=_target(question.target, row.best))
-    caveats = (*session.caveats, *question.caveats, *filled.filling.left_out(decisions), *session.stale())
+    caveats = (*session.caveats, *question.caveats, *filled.filling.left_out(decisions), *session.remarks())
     report = session.report("capacity", decisions, dict.fromkeys(caveats))
     return replace(
         report,

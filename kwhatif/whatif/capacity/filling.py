@@ -219,7 +219,7 @@ class Filling:
         """What the answer depends on and nobody knows; `decisions` are those of the report."""
         yield from self.caveats
         yield from self._placer.caveats
-        yield from self._planner.claims.caveats
+        yield from self._planner.caveats
         yield from self._session.left_out(self._cluster, decisions)
 
 

@@ -75,12 +75,12 @@ class _Judging:
         question = self._question
         is_alone = question.alone or not question.admission
         judged, others, earlier = self._each_alone() if is_alone else self._one_after_another()
-        self._caveats.update(self._planner.claims.caveats)
+        self._caveats.update(self._planner.caveats)
         if question.pending_in is None and not (judged or others or self._problems):
             self._caveats[NothingJudged()] = None
         decisions = [*(decision for each in judged for decision in each.decisions), *others]
         left_out = self._session.left_out(self._cluster, decisions)
-        self._caveats.update(dict.fromkeys((*left_out, *self._session.stale(question.max_age))))
+        self._caveats.update(dict.fromkeys((*left_out, *self._session.remarks(question.max_age))))
         return Answer(
             alone=is_alone,
             judged=judged,

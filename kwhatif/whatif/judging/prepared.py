@@ -19,7 +19,7 @@ from kwhatif.state.state import State
 from kwhatif.workloads.controllers.deployment import bounds_for
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.generated import hash_of
-from kwhatif.workloads.missing_sets import missing_replica_sets
+from kwhatif.workloads.inferred.replica_sets import sets_of_deployments
 from kwhatif.workloads.owners import owned_by, pods_of
 from kwhatif.workloads.removal import active, as_ready
 from kwhatif.workloads.stateful_set import REVISION_LABEL, revision_of
@@ -31,7 +31,7 @@ _WITH_REVISIONS = (StatefulSet, DaemonSet)
 def prepare(state: State, workloads: Sequence[KubernetesObject]) -> None:
     """Complete what the state has of these workloads, which are about to be applied."""
     state.apply(*map(Upsert, _stand_ins(workloads, state.cluster)))
-    state.apply(*map(Upsert, missing_replica_sets(state.cluster)))
+    state.apply(*map(Upsert, sets_of_deployments(state.cluster)))
     state.apply(*map(Upsert, _annotated_sets(workloads, state.cluster)))
     state.apply(*map(Upsert, _complete_pods(workloads, state.cluster)))
 

@@ -14,12 +14,15 @@ from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.lacking import (
     DanglingReference,
     NoBudgets,
+    NodesNotInInput,
     NoNamespaces,
     NoPods,
     NoPriorityClasses,
     NoServices,
     NoStorage,
+    OwnersInferred,
 )
+from kwhatif.model.caveat.workloads import ReplicaSetsInferred
 from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
 from kwhatif.model.meta import Model, controller_of
 from kwhatif.model.node import Node
@@ -27,8 +30,11 @@ from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget, PriorityClass
 from kwhatif.model.resource import ResourceClaim
 from kwhatif.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from kwhatif.model.unknown import lacks_node
 from kwhatif.model.workload import Namespace, ReplicaSet, ReplicationController, Service, StatefulSet
 from kwhatif.report.decision import Decision
+from kwhatif.state.state import State
+from kwhatif.workloads.inferred.owners import Inferred
 
 _CONTROLLERS: Mapping[str, type[Model]] = {
     "ReplicaSet": ReplicaSet,
@@ -63,6 +69,24 @@ def lacking_for(cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[Cav
     if not any(decision.outcome == "Placed" for decision in judged):
         del matters[NoServices]
     yield from _absent(cluster, matters)
+
+
+def nodes_not_in_input(state: State) -> Iterator[Caveat]:
+    """That pods are on nodes that the input lacks."""
+    found = {name: len(pods) for name, pods in state.strays.items() if lacks_node(name, state.cluster)}
+    if found:
+        yield NodesNotInInput(nodes=tuple(sorted(found)), count=sum(found.values()))
+
+
+def said_of(inferred: Inferred) -> Iterator[Caveat]:
+    """What was made up of pods, since the input lacks it."""
+    if inferred.sets:
+        names = {f"{each.metadata.namespace}/{each.metadata.owner_references[0].name}" for each in inferred.sets}
+        yield ReplicaSetsInferred(workloads=tuple(f"Deployment {name}" for name in sorted(names)))
+    if inferred.owners:
+        yield OwnersInferred(
+            kinds=tuple(kind.__name__ for kind in inferred.owners), count=sum(map(len, inferred.owners.values()))
+        )
 
 
 def lacking_for_story(cluster: Cluster, *, evicts: bool) -> Iterator[Caveat]:

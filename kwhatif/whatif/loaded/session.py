@@ -13,18 +13,22 @@ from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.matching.pod_resources import pod_resources
 from kwhatif.model.caveat import Caveat, merged
 from kwhatif.model.caveat.reading import StaleSnapshot, UndatedSnapshot
-from kwhatif.model.cluster import Cluster
+from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.originals import SessionOriginals
 from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.model.unknown import lacks
 from kwhatif.release import Release
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import EditRow, SchedulerInfo, SnapshotInfo
 from kwhatif.state.change import Upsert
 from kwhatif.state.state import State
-from kwhatif.whatif.loaded.completeness import lacking_for
+from kwhatif.whatif.loaded.completeness import lacking_for, nodes_not_in_input, said_of
 from kwhatif.whatif.loaded.nominations import keep_queued
 from kwhatif.whatif.loaded.unmodelled import huge_amounts, unmodelled_for
+from kwhatif.workloads.inferred.classes import missing_classes
+from kwhatif.workloads.inferred.owners import Inferred, inferred_owners
+from kwhatif.workloads.injections import ShownInjections
 
 #: What was read longer ago than this many seconds is old.
 HOUR = 3600
@@ -62,6 +66,7 @@ class Session:
         originals: SessionOriginals | None = None,
     ) -> None:
         self.snapshot = State(cluster)
+        self.snapshot.cluster.webhooks = ShownInjections(self.snapshot.cluster)
         #: Scheduler name -> profile.
         self.profiles = dict(profiles) if profiles else {DEFAULT_SCHEDULER: default_profile()}
         keep_queued(self.snapshot, self.profiles)
@@ -75,6 +80,10 @@ class Session:
         self.originals = originals
         #: What is to be said about how the cluster was read.
         self.caveats = tuple(caveats)
+        #: What was made up of the pods, since the input lacks it (`with_owners`).
+        self.inferred: tuple[Caveat, ...] = ()
+        #: This session with them, once that was asked for; itself, if it has them already.
+        self._with_owners: Session | None = None
         #: How long ago the cluster was read, in seconds, when this session was made; None: not known.
         self.age = age
         #: When the dump was taken; None of a live cluster, and where a dump does not show it.
@@ -89,10 +98,33 @@ class Session:
         """The objects of the snapshot."""
         return self.snapshot.cluster
 
+    def with_owners(self) -> Session:
+        """The session with the owners of pods that the input lacks altogether; itself, where it lacks none.
+
+        They are found when they are first asked for: where a pod lands does not depend on them.
+        """
+        if self._with_owners is None:
+            found = inferred_owners(self.cluster)
+            classes = tuple(missing_classes(self.cluster))
+            self._with_owners = self._with(found, classes) if found.objects or classes else self
+        return self._with_owners
+
+    def _with(self, found: Inferred, classes: Sequence[KubernetesObject]) -> Session:
+        other = copy(self)
+        other.snapshot = self.snapshot.fork()
+        objects = (*classes, *found.objects)
+        other.snapshot.apply(*map(Upsert, objects))
+        made_up = {type(each).__name__ for each in objects if lacks(type(each), self.cluster)}
+        other.cluster.made_up = other.cluster.made_up.union(made_up)
+        other.inferred = tuple(said_of(found))
+        other._with_owners = other
+        return other
+
     def after_edits(self, snapshot: State, changes: Sequence[EditRow], caveats: Iterable[Caveat]) -> Session:
         """The session after edits: another snapshot, and all that is to be said about it."""
         other = copy(self)
         other.snapshot = snapshot
+        other._with_owners = other if self._with_owners is self else None
         keep_queued(snapshot, self.profiles)
         other.changes = (*self.changes, *changes)
         other.caveats = tuple(caveats)
@@ -113,10 +145,15 @@ class Session:
         keep_queued(other.snapshot, other.profiles)
         other.scheduler = replace(self.scheduler, version=release.version, version_source="asked")
         other.unedited = None
+        other._with_owners = other if self._with_owners is self else None
         return other
 
-    def stale(self, limit: int | None = None) -> Iterator[Caveat]:
-        """That the cluster was read longer ago than `limit`, in seconds (None: an hour), or nobody knows when."""
+    def remarks(self, limit: int | None = None) -> Iterator[Caveat]:
+        """What every answer about the cluster leaves out: nodes that the input lacks, and what came since.
+
+        `limit`: that it was read longer ago than this, in seconds (None: an hour), or at an unknown time.
+        """
+        yield from nodes_not_in_input(self.snapshot)
         if self.age is None or self.taken_at is None:
             if self.age is None and limit is not None:
                 yield UndatedSnapshot()

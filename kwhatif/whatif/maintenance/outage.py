@@ -13,7 +13,7 @@ from kwhatif.controllers.pod_gc import OUT_OF_SERVICE
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.pod import Pod, is_static, is_terminal
 from kwhatif.report import Report
 from kwhatif.report.maintenance import BlockedCause, BlockedRow, VerdictRow, WorstRow
 from kwhatif.report.story import Story
@@ -25,9 +25,6 @@ from kwhatif.whatif.maintenance.remedies import Remedy
 from kwhatif.whatif.story.played import Played, SettledCluster, worst_failed
 from kwhatif.whatif.story.rows import story_of
 from kwhatif.whatif.story.simulate import Playing
-
-#: Owners whose pods belong to their node.
-_OF_NODES = ("DaemonSet", "Node")
 
 
 def outage(session: Session, nodes: tuple[str, ...], parameters: Parameters, *, deleted: bool = False) -> Report:
@@ -90,10 +87,16 @@ class Lost(Played):
         tally = self.engine.tally
         before = {name: each.ready for name, each in tally.before.items()}
         short = [name for name, each in tally.workloads.items() if each.ready < before.get(name, 0)]
-        name = min((name for name in short if not name.startswith("DaemonSet ")), default="")
+        name = min((name for name in short if not self._goes_with_its_node(name)), default="")
         if not name:
             return None
         return WorstRow(what="unready", subject=name, count=tally.workloads[name].ready, of=before[name])
+
+    def _goes_with_its_node(self, workload: str) -> bool:
+        """Whether nobody misses its pods elsewhere: those of a DaemonSet, and static ones."""
+        kind, _, key = workload.partition(" ")
+        pod = self.base.session.cluster.get(Pod, key) if kind == "Pod" else None
+        return kind in ("DaemonSet", "Node") or (pod is not None and is_static(pod))
 
     def _left_behind(self) -> Iterator[BlockedRow]:
         """Lost pods that nothing has come for in their place, and why."""
@@ -148,7 +151,7 @@ def _is_new(lost: Pod, now: Pod | None) -> bool:
 def _counts(pod: Pod) -> bool:
     """Whether somebody misses it: pods that belong to their node, or have ended, nobody does."""
     owner = controller_of(pod.metadata)
-    return (owner is None or owner.kind not in _OF_NODES) and not is_terminal(pod)
+    return not (is_terminal(pod) or is_static(pod) or (owner is not None and owner.kind == "DaemonSet"))
 
 
 def _why_it_stays(pod: Pod, world: World) -> BlockedCause:

@@ -48,7 +48,7 @@ def ask_queue(session: Session, question: QueueQuestion) -> Report:
         decisions |= after.decisions
         caveats |= after.caveats
     shown_decisions = [decisions[row.pod] for row in rows]
-    caveats |= dict.fromkeys((*session.left_out(session.cluster, shown_decisions), *session.stale()))
+    caveats |= dict.fromkeys((*session.left_out(session.cluster, shown_decisions), *session.remarks()))
     if rows:
         caveats |= dict.fromkeys(_assumed(rows, events))
     report = session.report("queue", shown_decisions, caveats)

@@ -105,7 +105,7 @@ def ask_deschedule(session: Session, question: DescheduleQuestion) -> Report:
         rounds=rounds,
         course=course,
     )
-    said = (*session.caveats, *question.caveats, *_caveats(session, question, first), *session.stale())
+    said = (*session.caveats, *question.caveats, *_caveats(session, question, first), *session.remarks())
     return replace(session.report("deschedule", (), dict.fromkeys(said)), deschedule=row)
 
 

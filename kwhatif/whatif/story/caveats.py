@@ -12,6 +12,7 @@ from kwhatif.model.caveat.workloads import OwnersSilent, TolerationUnknown, TooM
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.node import Node
+from kwhatif.model.pod import is_static
 from kwhatif.simulation.engine import Engine
 from kwhatif.whatif.loaded.completeness import lacking_for_story
 from kwhatif.whatif.story.gaps import gaps_of, gaps_of_verdict
@@ -85,7 +86,7 @@ def _left(engine: Engine, before: Cluster | None) -> Iterator[str]:
         taints = [taint for taint in no_execute_taints(node.node) if taint.key in DEFAULTED]
         for info in node.pods if taints else ():
             tolerations = info.pod.spec.tolerations
-            if not info.terminating and not all(
+            if not (info.terminating or is_static(info.pod)) and not all(
                 any(tolerates(each, taint) for each in tolerations) for taint in taints
             ):
                 yield key_of(info.pod)

@@ -24,6 +24,7 @@ from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.model.workload import POD_CONTROLLERS, DaemonSet, Namespace, StatefulSet
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.world import World
+from kwhatif.whatif.applying.injected import injected
 from kwhatif.whatif.story.assumed_ready import behind_gates, not_ready, not_started
 
 #: Labels and taints that cluster-autoscaler and Karpenter put on nodes, or how these begin.
@@ -41,6 +42,7 @@ def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
     """
     world, cluster = engine.world, engine.world.state.cluster
     yield from _claims(engine)
+    yield from map(injected, world.injections.values())
     yield from _missed(world)
     yield from _autoscalers(engine)
     yield from _left_out(
@@ -68,6 +70,7 @@ def gaps_of_verdict(engine: Engine, before: Cluster) -> Iterator[Caveat]:
     """
     world = engine.world
     yield from _claims(engine)
+    yield from map(injected, world.injections.values())
     yield from _missed(world)
     yield from _left_out(
         {

@@ -13,11 +13,9 @@ from kwhatif.framework.reference import is_reference
 from kwhatif.matching.labels import Selector
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.scheduling import BudgetRecounted
-from kwhatif.model.caveat.workloads import ReplicaSetsInferred
 from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES, key_of
 from kwhatif.model.node import Node
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
-from kwhatif.model.workload import ReplicaSet
 from kwhatif.report.maintenance import VerdictRow, WorstRow
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock, start_of
@@ -29,7 +27,6 @@ from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.story.caveats import caveats_of_story
 from kwhatif.whatif.story.failed import failed
 from kwhatif.workloads.many import EVICTING
-from kwhatif.workloads.missing_sets import missing_replica_sets
 
 
 class SettledCluster:
@@ -53,7 +50,7 @@ class SettledCluster:
             prepare: what is done before scenarios start, once the cluster has settled.
             start: when the simulation starts, nanoseconds since the epoch; None: at the moment that the cluster shows.
         """
-        self.session = session
+        self.session = session.with_owners()
         self.parameters = parameters
         self._prepare = prepare
         self._start = start
@@ -80,7 +77,7 @@ class SettledCluster:
     def caveats(self, engine: Engine) -> tuple[Caveat, ...]:
         """What a simulation leaves out that began here, and has come to its end."""
         session = self.session
-        return (*session.caveats, *session.stale(), *self._caveats, *caveats_of_story(engine, session.cluster))
+        return (*session.caveats, *session.remarks(), *self._caveats, *caveats_of_story(engine, session.cluster))
 
 
 def begin(
@@ -90,18 +87,14 @@ def begin(
 
     `start`: the moment at which it starts, nanoseconds since the epoch; None: what the cluster shows.
     """
+    session = session.with_owners()
     state = session.snapshot.fork()
-    caveats: tuple[Caveat, ...] = ()
-    inferred = list(missing_replica_sets(state.cluster))
-    if inferred:
-        state.apply(*map(Upsert, inferred))
-        caveats = (ReplicaSetsInferred(workloads=tuple(sorted(set(map(_deployment, inferred))))),)
     controllers = all_controllers(parameters.node_monitor_grace_period)
     clock = Clock(start_of(state.cluster) if start is None else start)
     # The disruption controller runs all the time: it has counted by the time that anybody does anything.
     budgets = list(recounted(SimulatedView(state, clock)))
     state.apply(*map(Upsert, budgets))
-    caveats = (*caveats, *_recounted(budgets, session))
+    caveats = (*session.inferred, *_recounted(budgets, session))
     engine = Engine(state, session.profiles, controllers, clock, parameters, chance)
     engine.world.limits.evicting = EVICTING
     engine.begin()
@@ -122,10 +115,6 @@ def _recounted(budgets: Iterable[PodDisruptionBudget], session: Session) -> Iter
                 healthy=status.current_healthy,
                 desired=status.desired_healthy,
             )
-
-
-def _deployment(replica_set: ReplicaSet) -> str:
-    return f"Deployment {replica_set.metadata.namespace}/{replica_set.metadata.owner_references[0].name}"
 
 
 class Played:

@@ -54,7 +54,7 @@ def simulate(
     if runs is not None:
         others = (_play(session, steps, parameters, namespace, Chance(seed))[1] for seed in runs.seeds)
         story = replace(story, runs=compared(runs, others))
-    caveats = (*session.caveats, *session.stale(), *assumed, *caveats_of_story(playing.engine, session.cluster))
+    caveats = (*session.caveats, *session.remarks(), *assumed, *caveats_of_story(playing.engine, session.cluster))
     report = session.report("simulate", (), caveats)
     return replace(report, story=story)
 

@@ -204,6 +204,7 @@ class _Upgrade:
         state.apply(*map(Delete.of, (*update.removed, *anew.others)))
         for group in update.added.groups:
             candidate = planner.admit_one(anew.applied, group)
+            self._caveats |= planner.caveats
             yield candidate, session.profiles.get(candidate.pod.spec.scheduler_name or DEFAULT_SCHEDULER), state
 
     def _tried(self, session: Session, anew: Anew) -> Iterator[_Tried]:

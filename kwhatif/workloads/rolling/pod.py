@@ -13,11 +13,9 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.container import Container, ResourceRequirements
 from kwhatif.model.pod import Pod, PodSpec, is_terminal
 from kwhatif.workloads.expand import expand_pod
+from kwhatif.workloads.injected import TOKEN_VOLUME
 from kwhatif.workloads.rolling.update import UNCHANGED, WorkloadUpdate
 from kwhatif.workloads.template import has_images, spec_content, without_images
-
-#: The volume that ServiceAccount admission adds.
-_TOKEN_VOLUME = "kube-api-access-"  # noqa: S105 - not a password
 
 
 def update_pod(pod: Pod, known: Pod, cluster: Cluster) -> WorkloadUpdate:
@@ -58,7 +56,7 @@ def _common(resources: ResourceRequirements, asked: ResourceRequirements) -> Res
 
 def _as_created(stored: PodSpec, made: PodSpec) -> PodSpec:
     """Without what came to the pod later (node, token, readiness gates); with the scheduling gates that were lifted."""
-    volumes = tuple(volume for volume in stored.volumes if not volume.name.startswith(_TOKEN_VOLUME))
+    volumes = tuple(volume for volume in stored.volumes if not volume.name.startswith(TOKEN_VOLUME))
     return replace(
         stored,
         node_name=made.node_name or "",

@@ -43,6 +43,7 @@ from kwhatif.model.workload import (
     Deployment,
     DeploymentSpec,
     Namespace,
+    NamespaceMeta,
     ReplicaSet,
     ReplicaSetMeta,
     ReplicationController,
@@ -177,7 +178,7 @@ RC = ReplicationController(
 
 OTHERS: dict[str, tuple[ApiObject, str, Any]] = {
     "a namespace is labelled with its name": (
-        Namespace(metadata=ObjectMeta(name="x", labels={"a": "b"})),
+        Namespace(metadata=NamespaceMeta(name="x", labels={"a": "b"})),
         "metadata.labels",
         {"a": "b", "kubernetes.io/metadata.name": "x"},
     ),

@@ -24,7 +24,7 @@ from kwhatif.model.policy import (
     RuntimeClassOverhead,
     RuntimeClassScheduling,
 )
-from kwhatif.model.workload import Namespace
+from kwhatif.model.workload import Namespace, NamespaceMeta
 from tests.builders import PodBuilder, affinity_term, namespace, pod, selector
 
 
@@ -63,7 +63,7 @@ def test_without_any_namespace_nothing_is_known() -> None:
 
 
 def test_a_namespace_that_is_going() -> None:
-    going = Namespace(metadata=ObjectMeta(name="shop", deletion_timestamp="2026-01-01T00:00:00Z"))
+    going = Namespace(metadata=NamespaceMeta(name="shop", deletion_timestamp="2026-01-01T00:00:00Z"))
     assert admit(raw(), going) == Denied(
         'pods "p" is forbidden: unable to create new content in namespace shop because it is being terminated'
     )

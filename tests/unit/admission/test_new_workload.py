@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.admission.outcome import Denied
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.workload import Namespace, Workload
+from kwhatif.model.workload import Namespace, NamespaceMeta, Workload
 
 APP = {"matchLabels": {"app": "web"}}
 TEMPLATE = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "main", "image": "x"}]}}
@@ -31,7 +30,7 @@ def workload(kind: str, **spec: Any) -> Any:
     return msgspec.convert(data, Workload)
 
 
-SHOP = Namespace(metadata=ObjectMeta(name="shop"))
+SHOP = Namespace(metadata=NamespaceMeta(name="shop"))
 
 
 def said(new: Any, *there: Any) -> str | None:
@@ -187,9 +186,9 @@ def test_a_dump_that_has_no_selector_does_not_say_that_it_changed() -> None:
 @pytest.mark.parametrize(("kind", "resource"), [("Deployment", "deployments.apps"), ("Job", "jobs.batch")])
 def test_a_namespace_that_is_not_there_or_about_to_go(kind: str, resource: str) -> None:
     new = workload(kind)
-    elsewhere = Cluster([Namespace(metadata=ObjectMeta(name="default"))])
+    elsewhere = Cluster([Namespace(metadata=NamespaceMeta(name="default"))])
     assert check_workload(new, elsewhere) == Denied('namespaces "shop" not found')
-    going = Namespace(metadata=ObjectMeta(name="shop", deletion_timestamp="2026-01-01T00:00:00Z"))
+    going = Namespace(metadata=NamespaceMeta(name="shop", deletion_timestamp="2026-01-01T00:00:00Z"))
     assert check_workload(new, Cluster([going])) == Denied(
         f'{resource} "web" is forbidden: unable to create new content in namespace shop because it is being terminated'
     )

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import kwhatif
 from kwhatif.edits.parse import split_words
 from kwhatif.edits.selection import selector_of
+from kwhatif.errors import InputError
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
@@ -26,6 +27,7 @@ from kwhatif.model.storage import CSINode
 from kwhatif.model.workload import Deployment, ReplicaSet
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.story.played import named_nodes
+from tests.builders import node
 from tests.edit_cases import OBJECTS, load
 from tests.valid_state import validate
 
@@ -510,6 +512,44 @@ def test_ages_count_by_their_magnitude_where_the_moment_is_known() -> None:
     gone = [each.object for each in kwhatif.edited(session, "scale deploy/shop/web=2").changes[0].touched]
     assert gone == ["Deployment shop/web", "Pod shop/web-1-2"]
     assert touched("scale deploy/shop/web=2")[1] == "Pod shop/web-1-1 deleted"
+
+
+CLOUD = ("ip-1.eu.internal", "ip-2.eu.internal", "ip-2.us.internal", "plain")
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("ip-1", "ip-1.eu.internal"),
+        ("node/ip-1", "ip-1.eu.internal"),
+        ("no/plain", "plain"),
+        ("ip-2.eu", "ip-2.eu.internal"),
+        ("Node/ip-2.us.internal", "ip-2.us.internal"),
+    ],
+)
+def test_nodes_by_the_names_that_reports_print(word: str, meant: str) -> None:
+    session = Session(Cluster([node(name).build() for name in CLOUD]))
+    assert named_nodes(session, [word]) == (meant,)
+    assert kwhatif.edited(session, f"cordon {word}").cluster.all(Node)[meant].spec.unschedulable
+    labelled = kwhatif.edited(session, f"label node/{word.rpartition('/')[2]} a=b").cluster
+    assert labelled.all(Node)[meant].metadata.labels["a"] == "b"
+    host, dot, domain = meant.partition(".")
+    assert f"{host}-new-1{dot}{domain}" in kwhatif.edited(session, f"add 1 node like {word}").cluster.all(Node)
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("ip-2", "ip-2 is ambiguous: ip-2.eu.internal, ip-2.us.internal (name one of them)"),
+        ("ip", 'nodes "ip" not found'),
+        ("node/plan", 'nodes "node/plan" not found (did you mean plain?)'),
+    ],
+)
+def test_a_name_that_is_not_of_one_node_is_refused(word: str, message: str) -> None:
+    session = Session(Cluster([node(name).build() for name in CLOUD]))
+    with pytest.raises(InputError) as caught:
+        named_nodes(session, [word])
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("word", ["*", "[ab]*", "disk=ssd"])

@@ -44,7 +44,7 @@ from kwhatif.model.storage import (
     StorageRequirements,
 )
 from kwhatif.model.volume import ImageVolume
-from kwhatif.model.workload import Namespace
+from kwhatif.model.workload import Namespace, NamespaceMeta
 from kwhatif.release import MINORS, NEWEST, Release, find_release, nearest_minor
 from kwhatif.release.changes import changes
 from kwhatif.sources.scheduler.release import gates_of
@@ -370,7 +370,7 @@ def test_since_1_37_a_nomination_counts_of_a_pod_that_is_held_back(minor: int, c
     ("minor", "feasible"), [(33, True), (34, False), (36, False), (37, True)], ids=["1.33", "1.34", "1.36", "1.37"]
 )
 def test_a_namespace_selector_is_asked_twice_from_1_34_to_1_36(minor: int, feasible: bool) -> None:
-    others = Namespace(metadata=ObjectMeta(name="other", labels={"env": "prod"}))
+    others = Namespace(metadata=NamespaceMeta(name="other", labels={"env": "prod"}))
     elsewhere = LabelSelector(match_expressions=(requirement("env", "NotIn", "prod"),))
     asked = pod().pod_anti_affinity(affinity_term("zone", LabelSelector(), namespace_selector=elsewhere))
     there = node("n").labels(zone="a"), pod("old", "other").on("n")

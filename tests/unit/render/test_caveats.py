@@ -18,6 +18,7 @@ from kwhatif.model.caveat.descheduling import (
 from kwhatif.model.caveat.lacking import (
     DanglingReference,
     NoBudgets,
+    NodesNotInInput,
     NoDevices,
     NoImages,
     NoLimits,
@@ -28,6 +29,7 @@ from kwhatif.model.caveat.lacking import (
     NoServices,
     NoStorage,
     NoWorkloads,
+    OwnersInferred,
     UnknownPriorityClass,
 )
 from kwhatif.model.caveat.manifests import (
@@ -84,9 +86,11 @@ from kwhatif.model.caveat.scheduling import (
 from kwhatif.model.caveat.workloads import (
     AutoscalerNotModelled,
     AutoscalersNotRead,
+    ContainerRequests,
     EvictedByTaint,
     FieldsNotCompared,
     ImagesNotCompared,
+    Injected,
     LeftOutOfStory,
     OldRevisionsUnknown,
     OneOfEqualPods,
@@ -111,16 +115,18 @@ BUDGET = "PodDisruptionBudget shop/web has no status; computed as the disruption
 
 SENTENCES: dict[Caveat, str] = {
     NoNodes(): "the input holds no Node: kube-scheduler finds no nodes available to schedule pods",
-    NoPods(kinds=("Pod",)): "the dump has no Pods: every node counts as empty",
+    NoPods(kinds=("Pod",)): ("the dump has no Pods: every node counts as empty (kubectl get nodes,pods -A -o yaml)"),
     NoBudgets(kinds=("PodDisruptionBudget",), reason=FORBIDDEN): (
         "no permission to list poddisruptionbudgets in policy: budgets count as if there were none, so whether an"
         " eviction violates one is unknown, and with it whom the scheduler would rather spare"
     ),
     NoPriorityClasses(kinds=("PriorityClass",)): (
         "the dump has no PriorityClasses: the priority of a new pod that names a class, or none, is unknown"
+        " (kubectl get nodes,pods,priorityclasses -A -o yaml)"
     ),
     NoNamespaces(kinds=("Namespace",)): (
         "the dump has no Namespaces: namespace selectors see no label of a namespace but its name"
+        " (kubectl get nodes,pods,namespaces -A -o yaml)"
     ),
     NoServices(kinds=("Service", "ReplicaSet"), reason=FORBIDDEN): (
         "no permission to list services in the core group, replicasets in apps: pods of one service or controller are"
@@ -133,7 +139,10 @@ SENTENCES: dict[Caveat, str] = {
     NoLimits(kinds=("LimitRange",), reason=FORBIDDEN): (
         "no permission to list limitranges in the core group: these count as if there were none"
     ),
-    NoStorage(kinds=("CSINode",)): "the dump has no CSINodes: answers about pods with volumes cannot be trusted",
+    NoStorage(kinds=("CSINode",)): (
+        "the dump has no CSINodes: answers about pods with volumes cannot be trusted"
+        " (kubectl get nodes,pods,csinodes -A -o yaml)"
+    ),
     NoDevices(kinds=("DeviceClass",), reason=FORBIDDEN): (
         "no permission to list deviceclasses in resource.k8s.io: answers about pods that claim devices cannot be"
         " trusted"
@@ -153,6 +162,16 @@ SENTENCES: dict[Caveat, str] = {
     ),
     BudgetComputed(budget="shop/web", allowed=1, expected=3, healthy=3, desired=2): (
         f"{BUDGET} 1 of 3 pods may be disrupted (3 are healthy, 2 must be)"
+    ),
+    OwnersInferred(kinds=("ReplicaSet", "Job"), count=2): (
+        "the dump has no ReplicaSets and Jobs: owners are inferred from pods, with as many replicas as pods"
+        " (kubectl get nodes,pods,replicasets,jobs -A -o yaml)"
+    ),
+    NodesNotInInput(nodes=("elsewhere-7",), count=1): (
+        "1 pod is on 1 node that the input lacks (elsewhere-7): taken to stay there"
+    ),
+    NodesNotInInput(nodes=("n1", "n2"), count=3): (
+        "3 pods are on 2 nodes that the input lacks (n1, n2): taken to stay there"
     ),
     BudgetRecounted(budget="shop/web", stated=1, allowed=0, healthy=1, desired=2): (
         "PodDisruptionBudget shop/web: its status allows 1 disruption, its pods allow 0 (1 are healthy, 2 must be);"
@@ -361,6 +380,30 @@ SENTENCES: dict[Caveat, str] = {
     ),
     LeftOutOfStory(what="readiness-gates", objects=("Pod a/b",)): (
         "Pod a/b: has readiness gates; who opens them is not modelled: here they are open as soon as it runs"
+    ),
+    Injected(
+        workload="Deployment a/web",
+        containers=(ContainerRequests(name="proxy", requests=(("cpu", "1"), ("memory", "64Mi"))),),
+        changed=(ContainerRequests(name="app"),),
+        volumes=("spool",),
+        tolerations=("team=x:NoSchedule",),
+        node_selector=("pool=x",),
+        seen=2,
+        differ=True,
+    ): (
+        "new pods of Deployment a/web get container proxy (1 cpu, 64Mi memory), other requests of container app, volume"
+        " spool, a toleration of team=x:NoSchedule and node selector pool=x, as its 2 pods have, though not its"
+        " template: webhooks add it; they do not all have the same, and what all have is taken"
+    ),
+    Injected(
+        workload="Pod a/b",
+        containers=(ContainerRequests(name="proxy"),),
+        seen=1,
+        like=("Deployment a/web",),
+        marks=("label sidecar.istio.io/inject=true",),
+    ): (
+        "Pod a/b gets container proxy, as 1 pod of Deployment a/web has with the same label"
+        " sidecar.istio.io/inject=true: webhooks add it"
     ),
     UnknownController(workload="Rollout a/b"): (
         "Rollout a/b: its controller is not known, so all its pods count as replaced"

@@ -14,6 +14,7 @@ import pytest
 import xmlschema
 
 from kwhatif.render.formats import FORMATS
+from kwhatif.render.gate import short_paths
 from kwhatif.report import Report
 from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.report.policy import FindingRow, PolicyRow
@@ -272,3 +273,18 @@ def test_no_format_prints_what_acts_on_a_terminal(name: str) -> None:
     assert "\x1b" not in printed
     if name not in ("json", "yaml"):  # those are data for programs
         assert "\u202e" not in printed
+
+
+@pytest.mark.parametrize(
+    ("paths", "shown"),
+    [
+        (["a/web.yaml", "b/web.yaml"], ["a/web.yaml", "b/web.yaml"]),
+        (["x" * 40 + "/a/web.yaml", "x" * 40 + "/b/c.yaml"], ["…/a/web.yaml", "…/b/c.yaml"]),
+        (["folder/" * 8 + "web.yaml", "folder/" * 8 + "c.yaml"], ["…/web.yaml", "…/c.yaml"]),
+        (["team-a/" + "x" * 20 + "/web.yaml", "team-b/c.yaml"], ["…/" + "x" * 20 + "/web.yaml", "team-b/c.yaml"]),
+        (["x" * 50 + ".yaml"], ["x" * 50 + ".yaml"]),
+    ],
+)
+def test_long_paths_in_the_gates_table_lose_their_first_folders(paths: list[str], shown: list[str]) -> None:
+    rows = [WorkloadRow(name="Pod a/b", source=SourceRow(file=path, line=1, object="Pod a/b")) for path in paths]
+    assert list(map(short_paths(rows).get, paths)) == shown

@@ -9,7 +9,7 @@ import pytest
 from kwhatif.errors import InputError, Problem
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.workload import Deployment, StatefulSet
-from kwhatif.sources.manifests.named import find_named, parse_reference, require_namespace, unknown_kind
+from kwhatif.sources.manifests.named import find_named, joined_names, parse_reference, require_namespace, unknown_kind
 from kwhatif.whatif.applying.applied import Applied
 from tests.builders import cluster, namespace, node, pod
 
@@ -65,11 +65,34 @@ def test_what_may_be_a_path_is_one(text: str) -> None:
     assert unknown_kind(text) is None
 
 
+@pytest.mark.parametrize(
+    ("words", "joined"),
+    [
+        ("deployment web", "deployment/web"),
+        ("deploy web api", "deploy/web deploy/api"),
+        ("Deployment shop/web", "Deployment/shop/web"),
+        ("deploy web sts/db -", "deploy/web sts/db deploy/-"),
+        ("deploy", "deploy"),
+        ("pod.yaml -", "pod.yaml -"),
+        ("web deploy", "web deploy"),
+    ],
+)
+def test_a_kind_and_names_after_it(words: str, joined: str) -> None:
+    assert " ".join(joined_names(words.split())) == joined
+
+
+def test_a_kind_alone_lacks_a_name() -> None:
+    problem = unknown_kind("deploy")
+    assert problem is not None
+    assert problem.hint == "write deploy/NAMESPACE/NAME"
+
+
 def test_a_file_of_that_name_is_meant_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "deploy").mkdir()
     (tmp_path / "deploy" / "web").touch()
     monkeypatch.chdir(tmp_path)
     assert parse_reference("deploy/web", "shop") is None
+    assert list(joined_names(["deploy", "web"])) == ["deploy", "web"]
     assert parse_reference("deploy/db", "shop") is not None
     (tmp_path / "depl").mkdir()
     assert unknown_kind("depl/web") is None

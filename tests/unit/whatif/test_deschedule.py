@@ -151,10 +151,15 @@ def test_a_replacement_evicts_in_turn_and_its_victim_stays_pending() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "why"),
-    [("ReplicaSet", "its ReplicaSet is not in the input"), ("Rollout", "what makes pods of a Rollout is not modelled")],
+    [
+        ("ReplicaSet", "its ReplicaSet is not there any more"),
+        ("Rollout", "what makes pods of a Rollout is not modelled"),
+    ],
 )
 def test_owners_that_are_not_known_make_no_pods(kind: str, why: str) -> None:
-    report = report_of(node("a"), node("b"), pod("web-1", "a", kind))
+    other = replica_set(0)
+    other["metadata"]["name"] = "other"  # so the kind is in the input, and the owner of web-1 is gone
+    report = report_of(node("a"), node("b"), other, pod("web-1", "a", kind))
     assert report.deschedule is not None
     assert (landing(report.deschedule).landing, landing(report.deschedule).message) == ("None", why)
     assert "owners-silent" in {caveat.code for caveat in report.caveat_details}

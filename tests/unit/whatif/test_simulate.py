@@ -44,8 +44,21 @@ def test_replica_sets_that_the_input_lacks_are_inferred() -> None:
     assert report.story.workloads == whole.workloads
 
 
-def test_owners_that_the_input_lacks_make_no_pods() -> None:
+def test_kinds_of_owner_that_the_input_lacks_are_inferred() -> None:
     report = kwhatif.simulate(demo(*PODS), DEMO / "pods" / "checkout.yaml")
+    assert "owners-inferred" in codes(report)
+    assert not {"owners-silent", "replica-sets-inferred"} & codes(report)
+    whole = story(demo(), DEMO / "pods" / "checkout.yaml")
+    assert report.story is not None
+    assert report.story.workloads == whole.workloads
+    assert report.story.gone == whole.gone
+
+
+def test_owners_that_the_input_lacks_though_it_has_their_kind_make_no_pods() -> None:
+    items = [item for item in yaml.safe_load((DEMO / "cluster.yaml").read_text())["items"] if item["kind"] in PODS]
+    other = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "other", "namespace": "default"}}
+    other["spec"] = {"replicas": 0, "selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {}, "spec": {}}}
+    report = kwhatif.simulate(kwhatif.load([*items, other]), DEMO / "pods" / "checkout.yaml")
     assert "owners-silent" in codes(report)
     assert report.story is not None
     assert [(row.owner, row.how) for row in report.story.gone] == [("ReplicaSet batch/etl-fb7844d", "Preempted")]

@@ -223,7 +223,7 @@ def test_a_new_pod_behind_a_readiness_gate() -> None:
 
 
 def test_a_drain_and_an_outage_say_it_too() -> None:
-    session = kwhatif.load([node("a"), node("b"), obj("Namespace", "shop"), pod("x", **owner("ReplicaSet", "gone"))])
+    session = kwhatif.load([node("a"), node("b"), obj("Namespace", "shop"), pod("x", **owner("Rollout", "gone"))])
     for report in (kwhatif.drain(session, "a"), kwhatif.outage(session, "a", deleted=True)):
         assert "owners-silent" in {caveat.code for caveat in report.caveat_details}
 

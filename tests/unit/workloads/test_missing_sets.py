@@ -6,7 +6,7 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.model.pod import Pod, PodMeta, PodTemplateSpec
 from kwhatif.model.workload import Deployment, DeploymentSpec
-from kwhatif.workloads.missing_sets import missing_replica_sets
+from kwhatif.workloads.inferred.replica_sets import sets_of_deployments
 
 
 def test_a_missing_set_is_as_its_deployment_would_make_it() -> None:
@@ -27,7 +27,7 @@ def test_a_missing_set_is_as_its_deployment_would_make_it() -> None:
             owner_references=(OwnerReference(kind="ReplicaSet", name="web-6d4", uid="r", controller=True),),
         )
     )
-    (made,) = missing_replica_sets(Cluster([deployment, pod]))
+    (made,) = sets_of_deployments(Cluster([deployment, pod]))
     assert (made.metadata.name, made.metadata.uid, made.spec.replicas) == ("web-6d4", "r", 1)
     assert made.metadata.labels == {**labels, "pod-template-hash": "6d4"}
     # Otherwise its pods would count as available at once, and the Deployment's controller would change it.

@@ -1,0 +1,99 @@
+"""The pods of one owner that the input lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.kinds import RESOURCES
+from kwhatif.model.meta import LabelSelector, OwnerReference, controller_of
+from kwhatif.model.pod import Pod
+from kwhatif.workloads.inferred.templates import common_labels
+from kwhatif.workloads.removal import active, is_available
+from kwhatif.workloads.stateful_set import REVISION_LABEL
+from kwhatif.workloads.survey import survey_of
+
+
+class OwnedPods(msgspec.Struct, frozen=True):
+    """All pods that name the same owner, by kind, name and UID, in the order of the cluster."""
+
+    namespace: str
+    owner: OwnerReference
+    pods: Sequence[Pod]
+    #: Those that are neither terminating nor at their end: so many replicas it has.
+    active: Sequence[Pod]
+
+    @property
+    def newest(self) -> Pod:
+        """Of its newest template, as far as that shows."""
+        return max(self.active or self.pods, key=lambda pod: (pod.metadata.creation_timestamp or "", pod.metadata.name))
+
+    @property
+    def created(self) -> str | None:
+        """When the first of them was made, and so at the latest the owner; None: they do not say."""
+        return min(filter(None, (pod.metadata.creation_timestamp for pod in self.pods)), default=None)
+
+    @property
+    def selector(self) -> LabelSelector:
+        """Labels that select all of them."""
+        return LabelSelector(match_labels=common_labels(self.pods))
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing is being replaced: of two templates that are there then, both are meant to stay."""
+        return all(map(is_available, self.active)) and not any(pod.metadata.deletion_timestamp for pod in self.pods)
+
+    def of_revision(self, pod: Pod) -> list[Pod]:
+        """The pods of the same revision as this one."""
+        revision = pod.metadata.labels.get(REVISION_LABEL)
+        return [each for each in self.pods if each.metadata.labels.get(REVISION_LABEL) == revision]
+
+    @property
+    def revisions(self) -> Mapping[str, int]:
+        """By the label of a revision, how many active pods are of it; "" for those without one."""
+        found: dict[str, int] = {}
+        for pod in self.active:
+            label = pod.metadata.labels.get(REVISION_LABEL, "")
+            found[label] = found.get(label, 0) + 1
+        return found
+
+
+def pods_by_owner(kind: type, cluster: Cluster) -> Iterator[OwnedPods]:
+    """The pods of each owner of that kind of Kubernetes; one of the same name in another API group is not of it."""
+    group = RESOURCES[kind].group
+    for (namespace, name_of_kind, _), controlled in survey_of(cluster).controlled.items():
+        if name_of_kind != kind.__name__:
+            continue
+        found = [pod for pod in cluster.select(Pod, controlled.keys) if _is_of_group(pod, group)]
+        if found:
+            yield _of_one(namespace, found)
+
+
+def _is_of_group(pod: Pod, group: str) -> bool:
+    owner = controller_of(pod.metadata)
+    return owner is not None and (not owner.api_version or owner.api_version.rpartition("/")[0] in (group, _OLD[group]))
+
+
+#: Where kinds of a group were before it.
+_OLD: Mapping[str, str] = {"": "", "apps": "extensions", "batch": "batch"}
+
+
+def _of_one(namespace: str, pods: Sequence[Pod]) -> OwnedPods:
+    """Of several owners that had the name one after another, the last one: the pods of the others are orphans."""
+    references = [(controller_of(pod.metadata) or OwnerReference(), pod) for pod in pods]
+    uids = {owner.uid for owner, _ in references if owner.uid}
+    if len(uids) > 1:
+        by_uid = {uid: [pod for owner, pod in references if owner.uid in (uid, "")] for uid in sorted(uids)}
+        last = max(by_uid, key=lambda uid: _age(by_uid[uid]))
+        references = [(owner, pod) for owner, pod in references if owner.uid in (last, "")]
+    owner = max((owner for owner, _ in references), key=lambda owner: owner.uid)
+    found = [pod for _, pod in references]
+    return OwnedPods(namespace, owner, found, active(found))
+
+
+def _age(pods: Sequence[Pod]) -> tuple[str, int]:
+    """Sorts owners of one name: the last one has the newest active pod, else the most pods."""
+    running = active(pods)
+    return max((pod.metadata.creation_timestamp or "" for pod in running), default=""), len(running)
