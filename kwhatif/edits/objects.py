@@ -182,6 +182,7 @@ def apply(edit: Apply, lookup: Lookup) -> Resolved:
     """Objects as manifests have them. Controllers then make the pods of workloads, and volumes of new claims."""
     written: list[Any] = []
     made: list[Any] = []
+    refused: list[tuple[Any, str]] = []
     for given in edit.objects:
         obj = _with_name(given, lookup.cluster)
         if isinstance(obj, PersistentVolumeClaim):
@@ -192,12 +193,13 @@ def apply(edit: Apply, lookup: Lookup) -> Resolved:
             new = applied_object(obj, lookup.cluster)
             denied = None if isinstance(new, Pod) else check_workload(new, lookup.cluster)
             if denied is not None:
-                lookup.mistakes.append(Wrong(denied.message))
+                refused.append((obj, denied.message))
+                continue
             made.append(obj)
             written.append(default_object(new))
         else:
             written.append(updated(default_object(applied_object(obj, lookup.cluster)), lookup.cluster))
-    return Resolved(tuple(map(Upsert, written)), workloads=tuple(made))
+    return Resolved(tuple(map(Upsert, written)), workloads=tuple(made), refused=tuple(refused))
 
 
 def _with_name(obj: Any, cluster: Cluster) -> Any:

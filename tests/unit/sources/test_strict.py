@@ -283,6 +283,7 @@ ELSEWHERE = (
     "updateStrategy.rollingUpdate.",
     "strategy.rollingUpdate.partition",
     "template.kwhatif.dev/",  # what is kept of a template beside its fields
+    "metadata.kwhatif.dev/",  # and of what was applied before
 )
 
 
