@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
@@ -20,6 +19,7 @@ from kwhatif.sources.manifests.edits import read_edits
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.manifests.scenario import parse_parameter, read_scenario
+from kwhatif.sources.text.files import standard_input
 from kwhatif.whatif.applying.edited import Given
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.story.runs import Runs
@@ -73,7 +73,7 @@ def simulate(
     require_edits(then, "then")
     if runs < 0:
         raise ValueError(f"runs: {runs} is negative")
-    where, stdin, minor = namespace or session.namespace, sys.stdin.buffer, session.cluster.minor
+    where, stdin, minor = namespace or session.namespace, standard_input(), session.cluster.minor
     parameters = replace(Parameters(), **{name: seconds_of(name, str(text)) for name, text in times.items()})
     steps: list[Given] = []
     if manifests:
@@ -104,7 +104,7 @@ def seconds_of(name: str, text: str) -> float | None:
 
 def _applied(names: Sequence[str], namespace: str, validation: Validation, minor: int) -> Given:
     read = read_manifest_set(
-        names, stdin=sys.stdin.buffer, default_namespace=namespace, validation=validation, minor=minor
+        names, stdin=standard_input(), default_namespace=namespace, validation=validation, minor=minor
     )
     if read.problems:
         raise InputError(read.problems)

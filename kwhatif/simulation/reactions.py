@@ -114,14 +114,15 @@ class Reactions:
 
     # --- timers --------------------------------------------------------------------------------------
 
-    def next(self) -> float | None:
-        """When the next timer is due that may change anything; None if there is none."""
+    def next(self, without: Collection[str] = ()) -> float | None:
+        """When the next timer is due that may change anything, but of controllers of these names; None: never."""
         unchanged = self._world.state.generation
         in_vain = {place for place, refusal in self.refusals.items() if refusal.generation == unchanged}
         times = [
             time
             for place, time in self._again.items()
             if self._vain.get(place, 0) < _IDLE_AFTER and place not in in_vain
+            if self._controllers[place[0]].name not in without
         ]
         return min(times, default=None)
 

@@ -30,6 +30,7 @@ from kwhatif.whatif.applying.claims import NewClaims
 from kwhatif.whatif.applying.injected import injected
 from kwhatif.whatif.rows import change_rows
 from kwhatif.workloads.applied_object import Merged, merged, noted
+from kwhatif.workloads.autoscaling import autoscaled
 from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.expand import expand, named
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
@@ -105,7 +106,8 @@ class Planner:
     def _as_applied(self, workload: PodSource, *, anew: bool) -> Merged:
         """The workload once it is applied; one that starts anew is the cluster's own."""
         known = None if anew or isinstance(workload, Pod) else self.cluster.get(type(workload), key_of(workload))
-        return Merged(noted(workload)) if known is None else merged(workload, known)
+        found = Merged(noted(workload)) if known is None else merged(workload, known)
+        return found._replace(object=autoscaled(found.object, self.cluster))
 
     def expand(self, applied: Applied) -> WorkloadUpdate:
         """The pods that would be made of the workload beside those that are there; nothing is removed.
