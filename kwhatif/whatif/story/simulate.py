@@ -82,6 +82,8 @@ def _play(
     engine, assumed = begin(session, parameters, chance)
     playing = Playing(engine, namespace or session.namespace)
     playing.lenient = lenient
+    if not steps:
+        engine.settle()
     for step, after in zip_longest(steps, steps[1:]):
         playing.perform(step)
         if not _goes_on_at_once(step.edit, None if after is None else after.edit):
