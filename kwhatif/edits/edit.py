@@ -86,10 +86,11 @@ class AddNodes(_Edit, frozen=True):
 
 
 class DeleteObjects(_Edit, frozen=True):
-    """These objects go; `force` is kubectl's (a pod goes at once)."""
+    """These objects go; `force` and `ignore_not_found` are kubectl's (a pod goes at once; what is not there is not)."""
 
     objects: tuple[Reference, ...]
     force: bool = False
+    ignore_not_found: bool = False
 
 
 class Scale(_Edit, frozen=True):
@@ -140,6 +141,8 @@ class Apply(_Edit, frozen=True):
     """These objects are applied, as manifests are."""
 
     objects: tuple[Any, ...]
+    #: What is to be said about them.
+    notes: tuple[str, ...] = ()
 
 
 class Drain(_Edit, frozen=True):
@@ -216,4 +219,6 @@ class Resolved(msgspec.Struct, frozen=True):
     refused: tuple[tuple[Any, str], ...] = ()
     #: What somebody has to know who reads the answer.
     notes: tuple[str, ...] = ()
+    #: The same where nobody reacts to the edit; a simulation goes on, and there it is not so.
+    notes_at_rest: tuple[str, ...] = ()
     caveats: tuple[Caveat, ...] = ()

@@ -199,7 +199,7 @@ def apply(edit: Apply, lookup: Lookup) -> Resolved:
             written.append(default_object(new))
         else:
             written.append(updated(default_object(applied_object(obj, lookup.cluster)), lookup.cluster))
-    return Resolved(tuple(map(Upsert, written)), workloads=tuple(made), refused=tuple(refused))
+    return Resolved(tuple(map(Upsert, written)), workloads=tuple(made), refused=tuple(refused), notes=edit.notes)
 
 
 def _with_name(obj: Any, cluster: Cluster) -> Any:

@@ -13,6 +13,7 @@ from kwhatif.admission.updated import updated
 from kwhatif.model.bystanders import CustomResource
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.helm import HelmHook
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import POD_SOURCES, Namespace, NamespaceMeta
 from kwhatif.report.inputs import SourceRow
@@ -29,6 +30,8 @@ class Applied(msgspec.Struct, frozen=True):
     #: It is asked for by name, an object of the cluster: a pod that waits is judged as it stands, what runs as if it
     #: started anew.
     anew: bool = False
+    #: What Helm makes of it; None: it is part of the release.
+    hook: HelmHook | None = None
 
     @property
     def is_workload(self) -> bool:
