@@ -13,6 +13,7 @@ from copy import copy
 from kwhatif.controllers.contract import Controller, earliest
 from kwhatif.controllers.node_lifecycle import returned
 from kwhatif.framework.profile import Profile
+from kwhatif.framework.reference import is_reference
 from kwhatif.model.node import Node
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
@@ -21,6 +22,7 @@ from kwhatif.simulation.kubelets import Kubelets
 from kwhatif.simulation.loops import EndlessLoop, Loops
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.reactions import LivelockError, Reactions
+from kwhatif.simulation.rest import prove_rest
 from kwhatif.simulation.scheduler import Scheduler
 from kwhatif.simulation.tally import WorkloadTally
 from kwhatif.simulation.world import World
@@ -143,6 +145,8 @@ class Engine:
         while self._goes_on():
             due = self._next()
             if due is None:
+                if is_reference():
+                    prove_rest(self)
                 return
             self._go_to(due)
 
