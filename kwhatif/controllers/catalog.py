@@ -8,6 +8,7 @@ from kwhatif.controllers import (
     daemon_set,
     deployment,
     garbage,
+    horizontal_pod_autoscaler,
     job,
     replica_set,
     stateful_set,
@@ -20,9 +21,10 @@ from kwhatif.controllers.node_lifecycle import NodeLifecycle
 from kwhatif.controllers.pod_gc import PodGC
 from kwhatif.controllers.taint_eviction import TaintEviction
 
-#: Those that make pods, or claims for them, and the garbage collector.
+#: Those that make pods, or claims for them, or say how many; and the garbage collector.
 CONTROLLERS: tuple[Controller, ...] = (
     *controller_refs.CONTROLLERS,
+    *horizontal_pod_autoscaler.CONTROLLERS,
     *deployment.CONTROLLERS,
     *replica_set.CONTROLLERS,
     *stateful_set.CONTROLLERS,

@@ -36,6 +36,7 @@ from kwhatif.model.caveat.manifests import (
     AdmissionNotAsked,
     CustomKind,
     FieldIgnored,
+    HelmHooks,
     MissingServiceAccounts,
     NotBuilt,
     NothingJudged,
@@ -265,7 +266,8 @@ SENTENCES: dict[Caveat, str] = {
         " may change pods, or refuse them"
     ),
     AutoscalerNotModelled(name="a/web", target="Deployment a/web", min_replicas=None, max_replicas=9): (
-        "HorizontalPodAutoscaler a/web (1 to 9 replicas) is not modelled: Deployment a/web counts with the replicas"
+        "HorizontalPodAutoscaler a/web (1 to 9 replicas): what its metrics ask for is not modelled, Deployment a/web"
+        " counts with the replicas"
         " that it names, or has"
     ),
     HugeAmounts(nodes=("n1", "n2")): ("2 nodes: more than 8 PiB of a resource, where 64-bit limits are not modelled"),
@@ -460,6 +462,15 @@ SENTENCES: dict[Caveat, str] = {
     VersionNotDefault(kind="ResourceClaim", version="resource.k8s.io/v1beta2", count=1): (
         "ResourceClaim in resource.k8s.io/v1beta2, 1 object: served only by clusters that turn this version on"
     ),
+    HelmHooks(before=("Job shop/migrate",), left_out=(("Pod shop/test", "test"),)): (
+        "Helm hooks: Job shop/migrate runs before the rest, and is gone then; Pod shop/test (test) is left out, as no"
+        " install or upgrade creates it"
+    ),
+    HelmHooks(before=("Job a", "Job b"), after=("Job c", "Pod d"), left_out=(("Pod e", "test"), ("Job f", "x"))): (
+        "Helm hooks: Job a, Job b run before the rest, and are gone then; Job c, Pod d run after the rest; Pod e (test),"
+        " Job f (x) are left out, as no install or upgrade creates them"
+    ),
+    HelmHooks(after=("Job c",)): "Helm hooks: Job c runs after the rest",
     CustomKind(kinds=(("Rollout.argoproj.io", 2),)): (
         "Rollout.argoproj.io, 2 objects, is not judged: it is a custom kind, and whether pods are made of it only its"
         " own controller knows"

@@ -49,6 +49,7 @@ def test_who_is_refused_again_is_at_rest() -> None:
     prove_rest(made)
 
 
+@pytest.mark.usefixtures("_reference")
 def test_what_would_come_to_something_is_found() -> None:
     made = refused()
     made.world.state.apply(Upsert(quota(5)))
@@ -61,6 +62,7 @@ def test_what_would_come_to_something_is_found() -> None:
     assert len(made.world.state.pods) == 1, "the simulation itself stays as it is"
 
 
+@pytest.mark.usefixtures("_reference")
 def test_keys_that_were_idle_for_long_are_looked_at_again() -> None:
     made = refused()
     number = next(place[0] for place in made.reactions.refusals)
