@@ -26,6 +26,7 @@ from kwhatif.admission.priority import PriorityClasses, admit_priority, resolve_
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.admission.runtime_class import apply_runtime_class, check_overhead
 from kwhatif.admission.validation.pod import validate_pod
+from kwhatif.framework.reference import is_reference
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.model.policy import LimitRange, PriorityClass, RuntimeClass
@@ -73,7 +74,7 @@ class ReplicaAdmission:
         """What the API server makes of the pod, or why it refuses it; the pod is charged to `usage`."""
         meta, last = pod.metadata, self._last
         like = replace(meta, name="", uid=""), pod.status, *map(cluster.generation, _READ)
-        if last is None or last[0] is not pod.spec or last[1] != like:
+        if is_reference() or last is None or last[0] is not pod.spec or last[1] != like:
             admitted = admit_pod(pod, cluster, usage)
             if not isinstance(admitted, Denied):
                 self._last = pod.spec, like, admitted

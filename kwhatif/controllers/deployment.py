@@ -20,6 +20,7 @@ from kwhatif.controllers.deployment_sets import (
     revision_of,
 )
 from kwhatif.controllers.pods import controllers_of, is_available, keys_of, next_available, owners_of_changed
+from kwhatif.framework.reference import is_reference
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import LabelSelector
 from kwhatif.model.pod import Pod, is_terminal
@@ -68,7 +69,8 @@ class Deployments(BackingOff):
         deployment = view.state.cluster.get(Deployment, key)
         if deployment is None or deployment.metadata.deletion_timestamp is not None or _is_left_alone(deployment):
             return NOTHING
-        outcome = NOTHING if _is_steady(deployment, view) else _Sync(deployment, view).outcome()
+        is_known = not is_reference() and _is_steady(deployment, view)
+        outcome = NOTHING if is_known else _Sync(deployment, view).outcome()
         return self.synced(key, outcome, view)
 
 

@@ -21,6 +21,7 @@ from kwhatif.simulation.kubelets import Kubelets
 from kwhatif.simulation.loops import EndlessLoop, Loops
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.reactions import LivelockError, Reactions
+from kwhatif.simulation.rest import prove_rest
 from kwhatif.simulation.scheduler import Scheduler
 from kwhatif.simulation.tally import WorkloadTally
 from kwhatif.simulation.world import World
@@ -156,6 +157,7 @@ class Engine:
         while self._goes_on():
             due = self._next()
             if due is None:
+                prove_rest(self)
                 return
             self._go_to(due)
 

@@ -128,13 +128,24 @@ class Reactions:
 
     def _awaited(self) -> dict[tuple[int, str], float]:
         """The timers that may change anything."""
-        unchanged = self._world.state.generation
-        in_vain = {place for place, refusal in self.refusals.items() if refusal.generation == unchanged}
+        in_vain = self._in_vain()
         return {
             place: time
             for place, time in self._again.items()
             if self._vain.get(place, 0) < _IDLE_AFTER and place not in in_vain
         }
+
+    def retry(self) -> None:
+        """Now, for once, those are synced that `next` passes over, as it would be in vain."""
+        idle = {place for place, count in self._vain.items() if count >= _IDLE_AFTER}
+        for number, key in sorted({*self._in_vain(), *idle}):
+            self._due[number].setdefault(key, None)
+        self.react()
+
+    def _in_vain(self) -> set[tuple[int, str]]:
+        """Whose creation was refused, and nothing has changed since."""
+        unchanged = self._world.state.generation
+        return {place for place, refusal in self.refusals.items() if refusal.generation == unchanged}
 
     def next_deadline(self) -> float | None:
         """When the next time comes that nobody waits for."""

@@ -22,6 +22,7 @@ from kwhatif.admission.quota.usage import (
     counted_of_pods,
     pod_usage,
 )
+from kwhatif.framework.reference import is_reference
 from kwhatif.matching.requests import is_pod_level_resource
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod
@@ -98,7 +99,7 @@ class QuotaUsage:
         return self._charges(obj, quotas).usages if quotas else ()
 
     def _charges(self, obj: Counted, quotas: Sequence[_Quota]) -> _Charges:
-        if self._last is None or not _alike(self._last[0], obj):
+        if is_reference() or self._last is None or not _alike(self._last[0], obj):
             self._last = (obj, _Charges(obj, quotas))
         return self._last[1]
 

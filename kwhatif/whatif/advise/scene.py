@@ -17,6 +17,7 @@ from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.evidence import Evidence, InsufficientResource
 from kwhatif.framework.objections import Objections
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.framework.reference import is_reference
 from kwhatif.framework.status import Verdict
 from kwhatif.model.pod import Pod
 from kwhatif.state.change import Delete
@@ -146,7 +147,7 @@ class Scene:
         """The state with the edits of these changes, of which the same few are asked for again and again."""
         changes = [change for change in changes if change.edits]
         key = tuple(change.key for change in changes)
-        if key not in self._states:
+        if key not in self._states or (is_reference() and changes):
             before = self._edited(changes[:-1])
             state = None if before is None else _with_edits(before, changes[-1], self)
             if len(self._states) >= _MOST_STATES:
