@@ -8,11 +8,12 @@ from typing import Any
 
 import msgspec
 from msgspec import field
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
+from kwhatif.admission.pod_security.checks import PROFILES
 from kwhatif.model.job import CronJob, Job
 from kwhatif.model.meta import controller_of
-from kwhatif.model.pod import TemplateText
+from kwhatif.model.pod import PodMeta, TemplateText
 from kwhatif.model.workload import WORKLOADS
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.text.documents import Buffer
@@ -71,6 +72,11 @@ class _ManagedTree(msgspec.Struct, frozen=True):
     spec: _ManagedSpec = field(name="f:spec", default_factory=_ManagedSpec)
 
 
+class _Template(msgspec.Struct, frozen=True):
+    metadata: _Meta = field(default_factory=_Meta)
+
+
+_TEMPLATE = msgspec.json.Decoder(_Template)
 _WORKLOAD = msgspec.json.Decoder(_Workload)
 _WORKLOADS = msgspec.json.Decoder(tuple[_Workload, ...])
 _MANAGED = msgspec.json.Decoder(_ManagedTree)
@@ -103,8 +109,23 @@ def _keep(obj: Any, read: _Workload) -> None:
     if template is not None:
         nested = isinstance(obj, CronJob)
         json = _text(_template(read, nested=nested))
+        keep_profiles(template.metadata, json)
         text = TemplateText(json=json, applied=_applied(read, nested=nested), managed=_managed(read, nested=nested))
         force_setattr(template, "text", text)
+
+
+def keep_profiles(meta: PodMeta, json: str) -> None:
+    """Keep the annotations that name AppArmor and seccomp profiles; `json` is the pod, or the template, that has them.
+
+    Their names end with those of containers: no field of the model can have them.
+    """
+    if not any(prefix in json for prefix in PROFILES):
+        return
+    with suppress(*FAILURES):
+        notes = _TEMPLATE.decode(json).metadata.annotations or {}
+        profiles = {key: value for key, value in notes.items() if key.startswith(PROFILES)}
+        if profiles:
+            force_setattr(meta, "annotations", replace(meta.annotations, profiles=profiles))
 
 
 def forget_templates(objects: Sequence[Any]) -> None:
