@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 from kwhatif.admission.outcome import Denied, forbidden
 from kwhatif.admission.pod_security import checks
 from kwhatif.model.cluster import Cluster
+from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 
 Level = Literal["privileged", "baseline", "restricted"]
@@ -146,10 +147,24 @@ def violations(pod: Pod, standard: Standard, minor: int) -> str:
 
 
 def check_pod_security(pod: Pod, cluster: Cluster) -> Denied | None:
-    """The refusal of a new pod by the standard that its namespace enforces."""
+    """The refusal of a new pod by the standard that its namespace enforces; None where that is not known, too."""
     standard = enforced(pod.metadata.namespace, cluster)
+    if standard.level == "privileged" or fills_in_contexts(cluster):
+        return None
     found = violations(pod, standard, cluster.minor)
     return forbidden(pod, f'violates PodSecurity "{standard.text}": {found}') if found else None
+
+
+def fills_in_contexts(cluster: Cluster) -> bool:
+    """Whether the API server gives pods a security context that their templates need not have: OpenShift's does.
+
+    Its plugin SecurityContextConstraint comes before Pod Security, and is not modelled.
+    """
+    return cluster.derived(_is_openshift, Node)
+
+
+def _is_openshift(cluster: Cluster) -> bool:
+    return any(_OPENSHIFT in node.metadata.labels for node in cluster.all(Node).values())
 
 
 def enforced(namespace: str, cluster: Cluster) -> Standard:

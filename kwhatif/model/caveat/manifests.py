@@ -54,10 +54,21 @@ class FieldIgnored(BaseCaveat, tag="field-ignored", kw_only=True):
 
 
 class PodSecurityNotChecked(IncompleteCaveat, tag="pod-security", kw_only=True):
-    """Pods land in namespaces whose labels enforce a Pod Security Standard, which is not checked."""
+    """Pods land in namespaces that enforce a Pod Security Standard, in a cluster that fills in security contexts."""
 
     #: Namespace -> level, such as `restricted`.
     namespaces: tuple[tuple[str, str], ...]
+
+
+class PodSecurityWarns(BaseCaveat, tag="pod-security-warning", kw_only=True):
+    """Objects of the manifests violate the Pod Security Standard that their namespace warns of."""
+
+    #: Such as `Deployment shop/web`.
+    objects: tuple[str, ...]
+    #: Such as `restricted:latest`.
+    standard: str
+    #: In the API server's words.
+    violation: str
 
 
 class ServiceAccountsNotChecked(BaseCaveat, tag="service-accounts", kw_only=True):
@@ -94,6 +105,7 @@ ManifestsCaveat = (
     | HelmHooks
     | FieldIgnored
     | PodSecurityNotChecked
+    | PodSecurityWarns
     | ServiceAccountsNotChecked
     | MissingServiceAccounts
     | AdmissionNotAsked

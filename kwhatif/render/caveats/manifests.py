@@ -27,7 +27,9 @@ def sentence(caveat: manifests.ManifestsCaveat) -> str:  # noqa: C901, PLR0911 -
         case manifests.PodSecurityNotChecked(namespaces=namespaces):
             levels = some([f"{name} ({level})" for name, level in namespaces])
             standard = f"the Pod Security Standard of namespace{'s' if len(namespaces) > 1 else ''} {levels}"
-            return f"{standard} is not checked: the API server may refuse pods"
+            return f"{standard} is not checked, as OpenShift fills in security contexts: the API server may refuse pods"
+        case manifests.PodSecurityWarns(objects=objects, standard=standard, violation=violation):
+            return f'the API server warns of {some(objects)}: would violate PodSecurity "{standard}": {violation}'
         case manifests.ServiceAccountsNotChecked(names=names):
             accounts = "ServiceAccount" if len(names) == 1 else f"{len(names)} ServiceAccounts"
             return f"whether there is {accounts} {some(names)} is not checked: without it the pods are refused"

@@ -27,14 +27,15 @@ ADDRESS: Final = "address"
 #: Texts that the API defines: enumerations, times, names of resources, drivers, devices and schedulers, expressions.
 # fmt: off
 _KEPT = frozenset({
-    "access_modes", "action", "allocation_mode", "allocation_timestamp", "api_version", "attacher",
+    "access_modes", "action", "add", "allocation_mode", "allocation_timestamp", "api_version", "attacher",
     "binding_conditions", "binding_failure_conditions", "completion_mode", "config_source", "counter_set",
     "creation_timestamp", "declared_features", "deletion_timestamp", "device", "device_class_name",
-    "distinct_attribute", "driver", "effect", "expression", "extended_resource_name", "key", "kind",
+    "distinct_attribute", "driver", "drop", "effect", "expression", "extended_resource_name", "key", "kind",
     "last_heartbeat_time", "last_transition_time", "match_attribute", "match_label_keys", "max_surge",
     "max_unavailable", "min_available", "mismatch_label_keys", "node_affinity_policy", "node_taints_policy", "operator",
-    "phase", "preemption_policy", "protocol", "provisioner", "qos_class", "reason", "request", "request_name",
-    "resource", "resource_name", "restart_policy", "scheduler_name", "scope_name", "scopes", "share_id", "start_time",
+    "phase", "preemption_policy", "proc_mount", "protocol", "provisioner", "qos_class", "reason", "request",
+    "request_name", "resource", "resource_name", "restart_policy", "scheduler_name", "scope_name", "scopes", "share_id",
+    "start_time",
     "status", "string_value", "topology_key", "type", "unhealthy_pod_eviction_policy", "version_value",
     "volume_binding_mode", "volume_mode", "when_unsatisfiable",
 })
@@ -61,8 +62,11 @@ _EXCEPTIONS: dict[tuple[str, str], str | None] = {
     ("DeviceConstraint", "requests"): None,
     ("DeviceRequest", "name"): None,
     ("DeviceSubRequest", "name"): None,
+    ("PodAnnotations", "profiles"): None,
+    ("PodOS", "name"): None,
     ("PodSchedulingGate", "name"): None,
     ("RBD", "image"): NAME,
+    ("Sysctl", "name"): None,
 }
 
 #: Kinds whose names are those of drivers, or parts of the names of resources.

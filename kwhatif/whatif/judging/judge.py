@@ -31,6 +31,7 @@ from kwhatif.whatif.applying.applied import Applied, apply_claims, apply_surroun
 from kwhatif.whatif.applying.candidates import PlannedPod, Planner
 from kwhatif.whatif.applying.daemons import new_nodes, run_daemons
 from kwhatif.whatif.applying.hooks import ends, in_phases, without_earlier_runs
+from kwhatif.whatif.applying.warned import warnings_of
 from kwhatif.whatif.deciding.decide import decision_of, refusal
 from kwhatif.whatif.deciding.short import in_full
 from kwhatif.whatif.deciding.workload_rows import room_for_pods, workload_row
@@ -99,7 +100,8 @@ class _Judging:
             self._caveats[NothingJudged()] = None
         decisions = [*(decision for each in judged for decision in each.decisions), *others]
         left_out = self._session.left_out(self._cluster, decisions)
-        self._caveats.update(dict.fromkeys((*left_out, *self._session.remarks(question.max_age))))
+        warned = warnings_of(question.applied, self._cluster) if question.admission else ()
+        self._caveats.update(dict.fromkeys((*left_out, *warned, *self._session.remarks(question.max_age))))
         return Answer(
             alone=is_alone,
             judged=judged,

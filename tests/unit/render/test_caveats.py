@@ -41,6 +41,7 @@ from kwhatif.model.caveat.manifests import (
     NotBuilt,
     NothingJudged,
     PodSecurityNotChecked,
+    PodSecurityWarns,
     ServiceAccountsNotChecked,
     UnjudgedKind,
     UnknownQuotaScope,
@@ -253,8 +254,11 @@ SENTENCES: dict[Caveat, str] = {
         " Rollout=.spec.template"
     ),
     PodSecurityNotChecked(namespaces=(("a", "baseline"), ("b", "restricted")), pods=("a/p", "b/p")): (
-        "the Pod Security Standard of namespaces a (baseline), b (restricted) is not checked: the API server may"
-        " refuse pods"
+        "the Pod Security Standard of namespaces a (baseline), b (restricted) is not checked, as OpenShift fills in"
+        " security contexts: the API server may refuse pods"
+    ),
+    PodSecurityWarns(objects=("Job a/b",), standard="baseline:latest", violation="hostPort (…)"): (
+        'the API server warns of Job a/b: would violate PodSecurity "baseline:latest": hostPort (…)'
     ),
     ServiceAccountsNotChecked(names=("a/robot",)): (
         "whether there is ServiceAccount a/robot is not checked: without it the pods are refused"
