@@ -26,6 +26,7 @@ _ON_SINCE = {
     "DRAResourceClaimDeviceStatus": 33,
     "DRASchedulerFilterTimeout": 34,
     "DynamicResourceAllocation": 34,
+    "HPAScaleToZero": 37,
     "InPlacePodLevelResourcesVerticalScaling": 36,
     "InPlacePodVerticalScaling": 33,
     "MaxUnavailableStatefulSet": 37,

@@ -5,11 +5,12 @@ There is one driver, `gpu.example.com`, unless a test says otherwise; a slice on
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from kwhatif.model.affinity import NodeSelector, NodeSelectorTerm, Toleration
+from kwhatif.model.device_taint_rule import DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
 from kwhatif.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference, Requirement
-from kwhatif.model.node import Taint
 from kwhatif.model.pod import PodResourceClaim
 from kwhatif.model.pod_status import PodResourceClaimStatus
 from kwhatif.model.resource import (
@@ -44,6 +45,7 @@ from kwhatif.model.resource_slice import (
     DeviceAttribute,
     DeviceCapacity,
     DeviceCounterConsumption,
+    DeviceTaint,
     ResourcePool,
     ResourceSlice,
     ResourceSliceSpec,
@@ -114,7 +116,7 @@ def device(
         consumes_counters=tuple(
             DeviceCounterConsumption(counter_set=key, counters=_counters(used)) for key, used in (uses or {}).items()
         ),
-        taints=(Taint(key=taint[0], effect=taint[1]),) if taint else (),
+        taints=(DeviceTaint(key=taint[0], effect=taint[1]),) if taint else (),
         allow_multiple_allocations=shared,
         **(fields or {}),
     )
@@ -148,6 +150,23 @@ def slice_(
             ),
             **spec,
         ),
+    )
+
+
+def taint_rule(
+    name: str,
+    selector: Mapping[str, Any] | None = None,
+    *,
+    key: str = "broken",
+    value: str = "",
+    effect: str = "NoSchedule",
+    since: str | None = None,
+) -> DeviceTaintRule:
+    """A rule that taints the devices for which all of the selector holds; None selects none."""
+    chosen = None if selector is None else DeviceTaintSelector(**selector)
+    taint = DeviceTaint(key=key, value=value, effect=effect, time_added=since)
+    return DeviceTaintRule(
+        metadata=ObjectMeta(name=name), spec=DeviceTaintRuleSpec(device_selector=chosen, taint=taint)
     )
 
 

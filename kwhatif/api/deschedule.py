@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 
 from kwhatif.api.arguments import require_session
@@ -10,6 +9,7 @@ from kwhatif.garbage import rare_garbage_collection
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.given import Source, named_input
+from kwhatif.sources.text.files import standard_input
 from kwhatif.whatif.loaded.session import Session
 
 
@@ -44,7 +44,7 @@ def deschedule(
     if (policy is None) == (strategy is None):
         raise ValueError("either a policy or a strategy is needed")
     if policy is not None:
-        file = read_descheduler_policy(named_input(policy, "policy"), session.cluster, stdin=sys.stdin.buffer)
+        file = read_descheduler_policy(named_input(policy, "policy"), session.cluster, stdin=standard_input())
     else:
         file = DeschedulerPolicyFile(f"strategy {strategy}", strategy_policy(str(strategy)), [])
     moment, caveats = moment_of(session, at, (now or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ"))

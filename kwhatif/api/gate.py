@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, get_args
@@ -17,6 +16,7 @@ from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import as_row
 from kwhatif.sources.manifests.given import Source, named_input, named_inputs
+from kwhatif.sources.text.files import standard_input
 from kwhatif.whatif.applying.hooks import in_phases
 from kwhatif.whatif.judging.question import Question
 from kwhatif.whatif.loaded.session import Session
@@ -77,7 +77,7 @@ def gate(
     from kwhatif.whatif.gate import gate as judge_by_policy
 
     policy = find_policy() if policy is None else policy
-    book = default_rulebook() if policy is None else read_policy(named_input(policy, "policy"), stdin=sys.stdin.buffer)
+    book = default_rulebook() if policy is None else read_policy(named_input(policy, "policy"), stdin=standard_input())
     asked, paths = read_manifests(session, named_inputs(manifests, "manifest"), options)
     question = Question(
         applied=asked.applied,

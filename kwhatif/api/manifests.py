@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
@@ -11,6 +10,7 @@ from kwhatif.errors import InputError, Problem
 from kwhatif.report import Report
 from kwhatif.sources.decoding.strict import Validation, parse_validation
 from kwhatif.sources.manifests.applied import AskedObjects, parse_template_paths, read_applied
+from kwhatif.sources.text.files import standard_input
 from kwhatif.whatif.loaded.session import Session
 
 
@@ -50,7 +50,7 @@ def read_manifests(
     asked = read_applied(
         inputs,
         session.cluster,
-        stdin=sys.stdin.buffer,
+        stdin=standard_input(),
         default_namespace=options.get("namespace") or session.namespace,
         originals=session.originals.candidates if session.originals else None,
         custom_kinds=paths,

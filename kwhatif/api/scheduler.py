@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
@@ -10,6 +9,7 @@ from kwhatif.api.arguments import PathLike
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.originals import Originals, SessionOriginals
 from kwhatif.sources.scheduler.release import ReleaseOptions
+from kwhatif.sources.text.files import standard_input
 
 if TYPE_CHECKING:
     from kwhatif.framework.profile import Profile
@@ -67,4 +67,4 @@ def scheduler_source(options: SchedulerOptions) -> RequestedScheduler:
     from kwhatif.sources.scheduler.profiles import read_scheduler_config
 
     path = None if config is None else str(config)
-    return RequestedScheduler(release, read_scheduler_config(path, plugins, stdin=sys.stdin.buffer), originals)
+    return RequestedScheduler(release, read_scheduler_config(path, plugins, stdin=standard_input()), originals)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Unpack
@@ -18,6 +17,7 @@ from kwhatif.sources.dumps.collected import Collected, LoadedCluster
 from kwhatif.sources.dumps.progress import Progress, ProgressReporter
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.scheduler.release import ask_release
+from kwhatif.sources.text.files import standard_input
 from kwhatif.whatif.loaded.session import Session
 
 
@@ -50,7 +50,7 @@ def load(
     stored = None if source.originals is None else source.originals.stored
     with no_garbage_collection():
         collected = collect_dump(
-            named_inputs(sources, "dump"), stdin=sys.stdin.buffer, originals=stored, progress=progress
+            named_inputs(sources, "dump"), stdin=standard_input(), originals=stored, progress=progress
         )
         return _session(collected, source, progress, strict=strict, now=now)
 
@@ -196,7 +196,7 @@ def edited_by(
     from kwhatif.sources.manifests.edits import read_edit_files, read_edits
     from kwhatif.whatif.applying.edited import edit_session
 
-    where, stdin = namespace or session.namespace, sys.stdin.buffer
+    where, stdin = namespace or session.namespace, standard_input()
     minor = session.cluster.minor
     first = read_edit_files(list(map(str, files)), namespace=where, stdin=stdin, minor=minor)
     then = read_edits(edits, namespace=where, stdin=stdin, minor=minor, option=option)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
@@ -22,6 +21,7 @@ from kwhatif.sources.manifests.edits import read_edits
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.manifests.scenario import parse_parameter, read_scenario
+from kwhatif.sources.text.files import standard_input
 from kwhatif.whatif.applying.edited import Given
 from kwhatif.whatif.applying.hooks import steps_of
 from kwhatif.whatif.loaded.session import Session
@@ -76,7 +76,7 @@ def simulate(
     require_edits(then, "then")
     if runs < 0:
         raise ValueError(f"runs: {runs} is negative")
-    where, stdin, minor = namespace or session.namespace, sys.stdin.buffer, session.cluster.minor
+    where, stdin, minor = namespace or session.namespace, standard_input(), session.cluster.minor
     parameters = replace(Parameters(), **{name: seconds_of(name, str(text)) for name, text in times.items()})
     steps: list[Given] = []
     caveats: Sequence[Caveat] = ()
@@ -113,7 +113,7 @@ def _applied(
     """The steps that apply the manifests, and what is to be said about these."""
     read = read_manifest_set(
         names,
-        stdin=sys.stdin.buffer,
+        stdin=standard_input(),
         default_namespace=namespace,
         validation=validation,
         minor=session.cluster.minor,

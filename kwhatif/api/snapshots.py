@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Unpack
 
@@ -14,6 +13,7 @@ from kwhatif.sources.dumps.dump import collect_dump
 from kwhatif.sources.dumps.left_out import taken_at as dump_taken_at
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.saving import Moment, save
+from kwhatif.sources.text.files import standard_input
 from kwhatif.whatif.loaded.inventory import Inventory, inventory
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def describe(
 
 def _collect(paths: tuple[Source, ...], progress: Progress | None, live: LiveArguments) -> Collected:
     if paths:
-        return collect_dump(named_inputs(paths, "dump"), stdin=sys.stdin.buffer, progress=progress)
+        return collect_dump(named_inputs(paths, "dump"), stdin=standard_input(), progress=progress)
     from kwhatif.sources.live import LiveOptions, read_live
 
     return read_live(LiveOptions.of(**live), progress)

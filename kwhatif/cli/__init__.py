@@ -1,5 +1,31 @@
-"""The command line: thin, one module per command. Answers go to stdout, everything else to stderr."""
+"""The command line: thin, one module per command. Answers go to stdout, everything else to stderr.
 
-from kwhatif.cli.app import console, main
+The commands are imported when one of the functions is called: until then Ctrl-C just ends the process.
+"""
+
+from __future__ import annotations
+
+import signal
+from typing import NoReturn
 
 __all__ = ["console", "main"]
+
+
+def main() -> None:
+    """Run the command line and exit with the code that the outcome deserves."""
+    from kwhatif.cli.app import main as run
+
+    run()
+
+
+def console() -> NoReturn:
+    """`main` as a process of its own: it ends at once, without giving back a gigabyte object by object."""
+    usual = signal.getsignal(signal.SIGINT)
+    is_interruptible = usual is signal.default_int_handler
+    if is_interruptible:  # nothing is begun yet, and an import that is interrupted ends in a traceback
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from kwhatif.cli.app import console as run
+
+    if is_interruptible:
+        signal.signal(signal.SIGINT, usual)
+    run()

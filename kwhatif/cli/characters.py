@@ -54,8 +54,9 @@ _PLAIN = {
 
 def adapt_streams() -> None:
     """From here on nothing that is printed can fail for its characters."""
-    if sys.stdout is None:  # it was closed (`>&-`): the exit code is all that is asked for
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - as long as the process lives
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # it was closed (`>&-`): the exit code is all that is asked for
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - as long as the process lives
     for stream in (sys.stdout, sys.stderr):
         # Whoever chose "ignore" or "replace" has chosen.
         if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape", "backslashreplace"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -174,9 +173,9 @@ class SchedulerSource:
         if not self.compare or session.unedited is None:
             return Answers(question(session, manifests))
         import kwhatif
-        from kwhatif.sources.text.files import STDIN
+        from kwhatif.sources.text.files import STDIN, standard_input
 
-        again = [kwhatif.text(sys.stdin.buffer.read(), STDIN) if path == "-" else path for path in manifests]
+        again = [kwhatif.text(standard_input().read(), STDIN) if path == "-" else path for path in manifests]
         before = question(session.unedited, again)
         return Answers(question(session, again), before)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
@@ -69,7 +68,7 @@ def deschedule(
     from datetime import UTC, datetime
 
     import kwhatif
-    from kwhatif.sources.text.files import STDIN
+    from kwhatif.sources.text.files import STDIN, standard_input
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
     if (policy is None) == (strategy is None):
@@ -77,7 +76,7 @@ def deschedule(
     _check(strategy, at)
     moment = datetime.fromtimestamp(now(), UTC)
     # Two answers may need it.
-    source = kwhatif.text(sys.stdin.buffer.read(), STDIN) if policy == "-" else policy
+    source = kwhatif.text(standard_input().read(), STDIN) if policy == "-" else policy
     answers = cluster.ask(
         lambda session, _: kwhatif.deschedule(session, source, strategy=strategy, at=at, rounds=rounds, now=moment)
     )

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Width of tables that go to a file or a pipe: nothing is wrapped there.
 PIPE_WIDTH = 65_536
+#: Digits of a number of seconds, up to the year 2286.
+_LONGEST_EPOCH = 10
 
 
 def print_parts(parts: Iterable[RenderableType], color: Color) -> None:
@@ -131,4 +133,5 @@ def print_data(text: str, output: str) -> None:
 def now() -> int:
     """Seconds since the epoch; $SOURCE_DATE_EPOCH stands in for the clock where output must be reproducible."""
     fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return int(fixed) if fixed.isdigit() else int(time.time())
+    is_known = fixed.isascii() and fixed.isdigit() and len(fixed) <= _LONGEST_EPOCH
+    return int(fixed) if is_known else int(time.time())

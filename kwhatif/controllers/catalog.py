@@ -8,20 +8,23 @@ from kwhatif.controllers import (
     daemon_set,
     deployment,
     garbage,
+    horizontal_pod_autoscaler,
     job,
     replica_set,
     stateful_set,
     volume_binder,
 )
 from kwhatif.controllers.contract import Controller
+from kwhatif.controllers.device_taint_eviction import DeviceTaintEviction
 from kwhatif.controllers.disruption import Disruption
 from kwhatif.controllers.node_lifecycle import NodeLifecycle
 from kwhatif.controllers.pod_gc import PodGC
 from kwhatif.controllers.taint_eviction import TaintEviction
 
-#: Those that make pods, or claims for them, and the garbage collector.
+#: Those that make pods, or claims for them, or say how many; and the garbage collector.
 CONTROLLERS: tuple[Controller, ...] = (
     *controller_refs.CONTROLLERS,
+    *horizontal_pod_autoscaler.CONTROLLERS,
     *deployment.CONTROLLERS,
     *replica_set.CONTROLLERS,
     *stateful_set.CONTROLLERS,
@@ -39,5 +42,5 @@ def all_controllers(node_monitor_grace_period: float = 50.0) -> tuple[Controller
     Args:
         node_monitor_grace_period: kube-controller-manager's flag, in seconds.
     """
-    clocks = (NodeLifecycle(node_monitor_grace_period), TaintEviction(), PodGC())
+    clocks = (NodeLifecycle(node_monitor_grace_period), TaintEviction(), DeviceTaintEviction(), PodGC())
     return (*clocks, Disruption(), *CONTROLLERS)

@@ -78,7 +78,7 @@ class ResourceClaims:
         """See `Controller`."""
         del view
         if isinstance(before, Pod) and not (isinstance(after, Pod) and not _is_done(after)):
-            yield from _claims_of(before)
+            yield from claims_of(before)
 
     def sync(self, key: str, view: View) -> SyncResult:
         """See `Controller` (`syncClaim`)."""
@@ -98,7 +98,7 @@ class ResourceClaims:
         )
 
 
-def _claims_of(pod: Pod) -> Iterator[str]:
+def claims_of(pod: Pod) -> Iterator[str]:
     """The keys of its resource claims."""
     made = {status.name: status.resource_claim_name for status in pod.status.resource_claim_statuses}
     extended = pod.status.extended_resource_claim_status

@@ -23,6 +23,7 @@ How = Literal[
     "Preempted",
     "Evicted",
     "TaintEviction",
+    "DeviceTaintEviction",
     "PodGC",
     "Deleted",
     "ScaledDown",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -33,13 +33,16 @@ def is_due(schedule: str, zone: str, since: int, until: int) -> bool:
         place = ZoneInfo(zone) if zone else UTC
     except (ValueError, KeyError, OSError):
         return True
-    moment = datetime.fromtimestamp(since - since % 60 + 60, UTC)
-    for _ in range(min((until - since) // 60 + 1, _MOST_MINUTES)):
-        if moment.timestamp() > until:
+    first = since - since % 60 + 60
+    for minute in range(min((until - since) // 60 + 1, _MOST_MINUTES)):
+        if first + minute * 60 > until:
             return False
-        if _matches(moment.astimezone(place), fields):
+        try:
+            moment = datetime.fromtimestamp(first + minute * 60, UTC).astimezone(place)
+        except (OverflowError, ValueError):  # at the beginning, or the end, of the calendar
+            continue
+        if _matches(moment, fields):
             return True
-        moment += timedelta(minutes=1)
     return False
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
 from kwhatif.controllers.contract import Update
@@ -16,13 +15,11 @@ from kwhatif.controllers.eviction import EvictionApi, EvictionGranted, EvictionR
 from kwhatif.matching.requests import pod_requests
 from kwhatif.matching.selector_text import parse_selector
 from kwhatif.model.cluster import key_of
-from kwhatif.model.meta import SECOND, OwnerReference, parse_time
+from kwhatif.model.meta import SECOND, OwnerReference, format_time, parse_time
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.state.change import Delete, Evict, Upsert
 from kwhatif.state.state import State
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class DeschedulerWorld:
@@ -64,7 +61,7 @@ class DeschedulerWorld:
 
     def stamp(self, seconds: float) -> str:
         """See `Moment`."""
-        return (_EPOCH + timedelta(seconds=self.moment // SECOND + seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return format_time(int(self.moment // SECOND + seconds))
 
     def age(self, time: str | None) -> int:
         """Nanoseconds since a time; one that is not there is long ago, as Go's zero time is."""

@@ -17,7 +17,9 @@ from kwhatif.dra.rules import BASE_RULES, AllocatorRules
 from kwhatif.dra.search import DeviceSearch
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import SelectedNode
+from kwhatif.matching.tolerations import first_untolerated
 from kwhatif.model.cluster import Cluster
+from kwhatif.model.node import Taint
 from kwhatif.model.resource import AllocationResult
 
 
@@ -28,9 +30,12 @@ class UnsatisfiedRequest(NamedTuple):
     request: str
     #: How many devices it wants; None: all.
     wanted: int | None
-    #: How many are there for it on the node, and how many of these nobody holds.
+    #: How many are there for it on the node, and how many of these it may take, as nobody holds them.
     matching: int
     free: int
+    #: How many more nobody holds, but taints keep it away from them.
+    tainted: int = 0
+    taints: tuple[Taint, ...] = ()
 
 
 class InvalidPool(NamedTuple):
@@ -96,15 +101,23 @@ class Allocator:
         self, node: SelectedNode, pools: Sequence[Pool], alternatives: Sequence[Request]
     ) -> UnsatisfiedRequest:
         untouched = PartialAllocation((), self._allocated, self._available, self._gates)
-        matching = free = 0
+        matching = free = tainted = 0
+        taints: dict[Taint, None] = {}
         for device in (device for pool in pools for device in pool.devices):
             fitting = [request for request in alternatives if _selects(request, device, node)]
             matching += bool(fitting)
-            free += device.id not in self._allocated.whole and any(
-                untouched.has_room(request, device) for request in fitting
-            )
+            roomy = [request for request in fitting if untouched.has_room(request, device)]
+            if not roomy or device.id in self._allocated.whole:
+                continue
+            kept_away = [first_untolerated(device.taints, request.tolerations) for request in roomy]
+            if None in kept_away:
+                free += 1
+            else:
+                tainted += 1
+                taints.update((taint, None) for taint in kept_away if taint is not None)
         request = alternatives[0]
-        return UnsatisfiedRequest(request.claim, request.parent or request.name, request.count, matching, free)
+        name = request.parent or request.name
+        return UnsatisfiedRequest(request.claim, name, request.count, matching, free, tainted, tuple(taints))
 
 
 def _selects(request: Request, device: PoolDevice, node: SelectedNode) -> bool:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 from kwhatif.cel import AttributeValue, CelRuntimeError, DeviceView, Semver
+from kwhatif.dra.taints import selects
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import SelectedNode, any_matches, compile_terms
 from kwhatif.model.affinity import NodeSelector
+from kwhatif.model.device_taint_rule import DeviceTaintRule
 from kwhatif.model.quantity import parse_quantity
 from kwhatif.model.resource_slice import Counter, Device, DeviceAttribute, ResourceSlice
 
@@ -63,7 +65,8 @@ class PoolDevice:
         #: Several claims may use it at once, each a share of its capacity.
         self.shared = model.allow_multiple_allocations and "DRAConsumableCapacity" in gates
         self.counters = tuple((use.counter_set, _nanos(use.counters)) for use in model.consumes_counters)
-        self.taints = model.taints if "DRADeviceTaints" in gates else ()
+        added = (rule.spec.taint for rule in home.rules if selects(rule, *self.id))
+        self.taints = (*model.taints, *added) if "DRADeviceTaints" in gates else ()
         #: No request asks about a device that has to be prepared, and none takes part of one, unless gates are on.
         self.selectable = not model.binding_conditions or gates >= BINDING_GATES
         self.takable = not model.consumes_counters or "DRAPartitionableDevices" in gates
@@ -90,7 +93,7 @@ class PoolDevice:
 class Slice:
     """A slice; its devices are made when first asked for."""
 
-    def __init__(self, model: ResourceSlice, gates: Gates = BASE_GATES) -> None:
+    def __init__(self, model: ResourceSlice, gates: Gates = BASE_GATES, rules: Sequence[DeviceTaintRule] = ()) -> None:
         spec = model.spec
         self._gates = gates
         self.name = model.metadata.name
@@ -105,6 +108,8 @@ class Slice:
         #: Counters that the devices of the whole pool share.
         self.counter_sets = tuple((shared.name, _nanos(shared.counters)) for shared in spec.shared_counters)
         self._devices = spec.devices
+        #: Those that are about devices of its pool.
+        self.rules = tuple([rule for rule in rules if selects(rule, spec.driver, spec.pool.name)])
 
     @cached_property
     def devices(self) -> tuple[PoolDevice, ...]:

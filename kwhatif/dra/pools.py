@@ -10,9 +10,11 @@ import msgspec
 
 from kwhatif.dra.devices import CounterSets, PoolDevice, Slice
 from kwhatif.dra.rules import BASE_RULES, AllocatorRules
+from kwhatif.dra.taints import rules_count, taint_rules
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import SelectedNode
 from kwhatif.model.cluster import Cluster
+from kwhatif.model.device_taint_rule import DeviceTaintRule
 from kwhatif.model.node import Node
 from kwhatif.model.resource_slice import ResourceSlice
 
@@ -48,8 +50,9 @@ class DeviceInventory:
         self._common: list[Slice] = []
         self._by_pool: dict[PoolId, list[Slice]] = {}
         self._pools: dict[str, tuple[Pool, ...]] = {}
+        tainting = taint_rules(cluster, gates)
         for model in cluster.all(ResourceSlice).values():
-            made = Slice(model, gates)
+            made = Slice(model, gates, tainting)
             left_out = "DRAPartitionableDevices" not in gates and (
                 made.per_device or (bool(made.counter_sets) and rules.leaves_counters_out)
             )
@@ -99,12 +102,17 @@ def inventory(
     gates: Gates = BASE_GATES,
     rules: AllocatorRules = BASE_RULES,
 ) -> DeviceInventory:
-    """The cluster's devices; remembered as long as neither slices nor nodes change."""
-    return cluster.derived(_inventory_under(frozenset(gates), rules), ResourceSlice, Node)
+    """The cluster's devices; remembered as long as neither slices, nor rules about them, nor nodes change."""
+    build = _inventory_under(frozenset(gates), rules, rules_count(gates, cluster.minor))
+    return cluster.derived(build, ResourceSlice, DeviceTaintRule, Node)
 
 
 @cache
-def _inventory_under(gates: frozenset[str], rules: AllocatorRules) -> Callable[[Cluster], DeviceInventory]:
+def _inventory_under(
+    gates: frozenset[str],
+    rules: AllocatorRules,
+    taint_rules_count: bool,  # noqa: FBT001, ARG001 - what the inventory depends on besides the objects
+) -> Callable[[Cluster], DeviceInventory]:
     return lambda cluster: DeviceInventory(cluster, gates, rules)
 
 

@@ -33,6 +33,7 @@ def _result(index: int, taken: Taken) -> DeviceRequestAllocationResult:
         pool=device.id.pool,
         device=device.id.device,
         admin_access=taken.request.admin,
+        tolerations=taken.request.tolerations,
         binding_conditions=device.model.binding_conditions,
         binding_failure_conditions=device.model.binding_failure_conditions,
         # Upstream's is random. It only has to tell the shares apart that one claim has of a device.

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import IntFlag, StrEnum
 from typing import NamedTuple, cast
 
+from kwhatif.dra.taints import changes_devices
 from kwhatif.gates import BASE_RESIZES
 from kwhatif.matching.requests import pod_requests, resource_nanos
-from kwhatif.model.cluster import KubernetesObject
+from kwhatif.model.cluster import Cluster, KubernetesObject
+from kwhatif.model.device_taint_rule import DeviceTaintRule
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.quantity import milli_value
@@ -216,11 +218,12 @@ def _announced(old: Pod | None, new: Pod | None) -> list[ClusterEvent]:
 # --- any object --------------------------------------------------------------------------------------
 
 
-def cluster_events(old: KubernetesObject | None, new: KubernetesObject | None) -> list[ClusterEvent]:
+def cluster_events(old: KubernetesObject | None, new: KubernetesObject | None, cluster: Cluster) -> list[ClusterEvent]:
     """What the scheduler makes of a change, for all pods that wait; `old` None: added, `new` None: deleted.
 
     That a pod ended counts as its deletion. A pod that has no node yet concerns nobody but itself (`pod_events`);
     about a nomination that it loses see `queue.event_handlers`. Kinds that the scheduler does not watch give nothing.
+    Of a rule that taints devices it hears as of a change of their slices (`resourceslice/tracker`).
     """
     kind = type(old if new is None else new)
     if kind is Pod:
@@ -228,6 +231,10 @@ def cluster_events(old: KubernetesObject | None, new: KubernetesObject | None) -
         return _announced(*(None if pod is None or is_terminal(pod) else pod for pod in pods))
     if kind is Node and old is not None and new is not None:
         return list(node_events(cast("Node", old), cast("Node", new)))
+    if kind is DeviceTaintRule:
+        before, after = (cast("DeviceTaintRule | None", obj) for obj in (old, new))
+        changes = changes_devices(before, after, cluster)
+        return [ClusterEvent(EventResource.RESOURCE_SLICE, ActionType.UPDATE)] if changes else []
     resource = EventResource.NODE if kind is Node else _PLAIN.get(kind)
     if resource is None:
         return []

@@ -156,7 +156,8 @@ class DeviceShortage(_Evidence):
     """A request of a claim that the node's devices cannot satisfy.
 
     `wanted` is how many devices it asks for (None: all), `matching` how many of the node's are of the kind, `free` how
-    many of these are not taken. With enough free ones, constraints, counters or other requests stand in the way.
+    many of these are neither taken nor tainted. With enough free ones, constraints, counters or other requests stand in
+    the way. `tainted` is how many would be free but for the taints, which the request does not tolerate.
     """
 
     claim: str
@@ -164,6 +165,9 @@ class DeviceShortage(_Evidence):
     wanted: int | None
     matching: int
     free: int
+    tainted: int = 0
+    #: `key=value:effect`.
+    taints: tuple[str, ...] = ()
 
 
 class InvalidDevicePool(_Evidence):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from kwhatif.model.device_taint_rule import DeviceTaintRule
 from kwhatif.model.job import CronJob, Job
 from kwhatif.model.meta import ApiObject
 from kwhatif.model.node import Node
@@ -68,7 +69,11 @@ _OF_CLUSTER: Mapping[str, Mapping[type[ApiObject], str]] = {
         CSIDriver: "csidrivers",
         VolumeAttachment: "volumeattachments",
     },
-    "resource.k8s.io": {DeviceClass: "deviceclasses", ResourceSlice: "resourceslices"},
+    "resource.k8s.io": {
+        DeviceClass: "deviceclasses",
+        ResourceSlice: "resourceslices",
+        DeviceTaintRule: "devicetaintrules",
+    },
 }
 _NAMESPACED: Mapping[str, Mapping[type[ApiObject], str]] = {
     "": {

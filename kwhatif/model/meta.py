@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Annotated, dataclass_transform
 
@@ -110,6 +110,8 @@ _RFC3339 = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: Seconds since the epoch of the first and the last second that a time may be: outside of them RFC 3339 has none.
+FIRST_SECOND, LAST_SECOND = -62_135_596_800, 253_402_300_799
 
 
 #: In nanoseconds.
@@ -140,6 +142,12 @@ _SECONDS = {f"{second:02}Z": second * 1_000_000_000 for second in range(60)}
 def _day(text: str) -> int:
     """When a day such as "2026-01-31T" begins."""
     return _parse_any_time(f"{text}00:00:00Z")
+
+
+def format_time(seconds: int) -> str:
+    """The RFC 3339 time of so many seconds since the epoch; before the year 1 the first one, after 9999 the last."""
+    known = min(max(seconds, FIRST_SECOND), LAST_SECOND)
+    return (_EPOCH + timedelta(seconds=known)).isoformat().replace("+00:00", "Z")
 
 
 def _parse_any_time(text: str) -> int:

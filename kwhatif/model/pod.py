@@ -41,6 +41,19 @@ class PodResourceClaim(Model):
     resource_claim_template_name: str | None = None
 
 
+class PodSchedulingGroup(Model):
+    """`spec.schedulingGroup`, since 1.36: the PodGroup that the pod is of."""
+
+    pod_group_name: str = ""
+
+
+class WorkloadReference(Model):
+    """`spec.workloadRef`, in 1.35: the Workload, and the group in it, that the pod is of."""
+
+    name: str = ""
+    pod_group: str = ""
+
+
 class PodSpec(Model):
     """`spec` of a pod or of a pod template."""
 
@@ -72,6 +85,9 @@ class PodSpec(Model):
     security_context: PodSecurityContext | None = None
     volumes: tuple[Volume, ...] = ()
     resource_claims: tuple[PodResourceClaim, ...] = ()
+    #: Groups of pods are not modelled: who is of one is judged alone, and that is said.
+    scheduling_group: PodSchedulingGroup | None = None
+    workload_ref: WorkloadReference | None = None
     termination_grace_period_seconds: Int64 = 30
 
 

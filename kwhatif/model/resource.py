@@ -97,6 +97,8 @@ class DeviceRequestAllocationResult(Model):
     pool: str = ""
     device: str = ""
     admin_access: bool = False
+    #: Those of the request.
+    tolerations: tuple[Toleration, ...] = ()
     binding_conditions: tuple[str, ...] = ()
     binding_failure_conditions: tuple[str, ...] = ()
     share_id: str | None = field(name="shareID", default=None)

@@ -73,6 +73,12 @@ class DeviceCounterConsumption(Model):
     counters: dict[str, Counter] = {}
 
 
+class DeviceTaint(Taint):
+    """`taints[]` of a device; where the time is missing, the API server has set it when it stored the object."""
+
+    time_added: str | None = None
+
+
 class BasicDevice(Model):
     """What a device is; the fields about nodes count only with `perDeviceNodeSelection`."""
 
@@ -82,7 +88,7 @@ class BasicDevice(Model):
     node_name: str = ""
     node_selector: NodeSelector | None = None
     all_nodes: bool = False
-    taints: tuple[Taint, ...] = ()
+    taints: tuple[DeviceTaint, ...] = ()
     binds_to_node: bool = False
     binding_conditions: tuple[str, ...] = ()
     binding_failure_conditions: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Protocol
 
-from kwhatif.framework.events import ASSIGNED_POD_DELETE, cluster_events
+from kwhatif.framework.events import ASSIGNED_POD_DELETE
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.queue.scheduling_queue import SchedulingQueue
@@ -54,11 +54,11 @@ class EventHandlers:
         if isinstance(old if new is None else new, Pod):
             self._handle_pod(_live(old), _live(new))
             return
-        for event in cluster_events(old, new):
+        for event in self._queue.events_of(old, new):
             self._queue.move_all_to_active_or_backoff(event, old, new)
 
     def _handle_pod(self, old: Pod | None, new: Pod | None) -> None:
-        for event in cluster_events(old, new):
+        for event in self._queue.events_of(old, new):
             binding = old is not None and not old.spec.node_name and new is not None
             self._queue.move_all_to_active_or_backoff(event, None if binding else old, new)
         if old is None:

@@ -56,7 +56,7 @@ class QueueingHints:
     def __init__(self, registrations: Mapping[str, Sequence[Registration]], cluster: Cluster) -> None:
         """Take the registrations by scheduler name; hints look things up in `cluster`, as it is after the event."""
         self._registrations = registrations
-        self._cluster = cluster
+        self.cluster = cluster
         self._matching: dict[tuple[str, ClusterEvent], tuple[Registration, ...]] = {}
         self._interest: dict[ClusterEvent, bool] = {}
         #: Answers of one plugin alone.
@@ -68,7 +68,7 @@ class QueueingHints:
     def fork(self, cluster: Cluster) -> QueueingHints:
         """Hints that look things up in another cluster; what is remembered does not depend on the cluster."""
         other = copy(self)
-        other._cluster = cluster
+        other.cluster = cluster
         return other
 
     def is_of_interest(self, event: ClusterEvent) -> bool:
@@ -107,12 +107,12 @@ class QueueingHints:
         _, old, new = occurrence
         if len(asked) == 1:  # as mostly
             plugin, hint = asked[0].plugin, asked[0].hint
-            said = QUEUE if hint is None else hint(info.pod_info, old, new, self._cluster)
+            said = QUEUE if hint is None else hint(info.pod_info, old, new, self.cluster)
             return self._single.setdefault((plugin, said), {plugin: said})
         answers: dict[str, QueueingHint] = {}
         for plugin, hint in ((entry.plugin, entry.hint) for entry in asked):
             if answers.get(plugin) is not QUEUE:
-                answers[plugin] = QUEUE if hint is None else hint(info.pod_info, old, new, self._cluster)
+                answers[plugin] = QUEUE if hint is None else hint(info.pod_info, old, new, self.cluster)
         return answers
 
     @staticmethod
@@ -200,7 +200,7 @@ class QueueingHints:
             if index is None:
                 return group.templates
             if index not in keys:
-                keys[index] = index.of_event(occurrence.old, occurrence.new, self._cluster)
+                keys[index] = index.of_event(occurrence.old, occurrence.new, self.cluster)
             touched = keys[index]
             if touched is None:
                 return group.templates

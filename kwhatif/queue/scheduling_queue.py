@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from typing import Protocol
 
-from kwhatif.framework.events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT, ClusterEvent, pod_events
+from kwhatif.framework.events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT, ClusterEvent, cluster_events, pod_events
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.pod import Pod, PodMeta
 from kwhatif.queue.hinting import Answers, Occurrence, QueueingHints, QueueingStrategy
@@ -57,6 +57,10 @@ class SchedulingQueue(QueueParts):
         other._profiles, other._hints = profiles, self._hints.fork(cluster)
         other.woken = other._witness = None
         return other
+
+    def events_of(self, old: KubernetesObject | None, new: KubernetesObject | None) -> list[ClusterEvent]:
+        """What a change means to all pods that wait (`cluster_events`)."""
+        return cluster_events(old, new, self._hints.cluster)
 
     # --- pods come, change and go -------------------------------------------------------------------------
 

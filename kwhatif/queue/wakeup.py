@@ -149,6 +149,8 @@ class DevicesFreed(_Cause):
     claim: str
     request: str = ""
     missing: int | None = None
+    #: Whether some are free, and tainted.
+    tainted: bool = False
 
 
 class GateRemoved(_Cause):

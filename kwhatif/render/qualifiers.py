@@ -143,7 +143,7 @@ def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911 - one arm per kind of 
         case manifests.MissingServiceAccounts(names=names):
             return f"ServiceAccount {some(names, 1)} is missing"
         case AutoscalerNotModelled(target=target):
-            return f"the autoscaler of {target} is not modelled"
+            return f"the metrics of the autoscaler of {target} are not modelled"
         case manifests.UnknownQuotaScope(quota=quota):
             return f"quota {quota} has a scope that is not known"
         case EvictedByTaint(pods=pods):

@@ -152,10 +152,11 @@ def _devices(shortage: DeviceShortage) -> str:
     wanted, matching, free = shortage.wanted, shortage.matching, shortage.free
     if not matching:
         return f"{request}: no device matches"
+    tainted = f", {shortage.tainted} tainted with {', '.join(shortage.taints)}" if shortage.tainted else ""
     if wanted is None:
-        return f"{request}: wants all of {plural(matching, 'matching device')}, {free} free"
+        return f"{request}: wants all of {plural(matching, 'matching device')}, {free} free{tainted}"
     if free < wanted:
-        return f"{request}: needs {wanted}, {free} of {plural(matching, 'matching device')} free"
+        return f"{request}: needs {wanted}, {free} of {plural(matching, 'matching device')} free{tainted}"
     return f"{request}: {free} free for {wanted}, but none that go with constraints, counters and other requests"
 
 

@@ -13,6 +13,7 @@ _HOW = {
     "Preempted": "preempted",
     "Evicted": "evicted",
     "TaintEviction": "evicted by a taint",
+    "DeviceTaintEviction": "evicted by a taint of its device",
     "PodGC": "collected with its node",
     "Deleted": "deleted",
     "ScaledDown": "scaled down",

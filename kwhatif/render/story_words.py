@@ -70,6 +70,8 @@ def _remedies(cycle: CycleRow, gone: Sequence[GoneRow]) -> Iterator[str]:
         yield "let the spread constraint of the pods that evict them not select them, or raise its maxSkew"
     if "TaintEviction" in how:
         yield "the taint is tolerated for a time only: do not tolerate it, or add the taint with effect NoSchedule"
+    if "DeviceTaintEviction" in how:
+        yield "a device's taint is tolerated by the scheduler alone: tolerate it with effect NoExecute, or not at all"
     if cycle.suspected:
         yield "look for two controllers that undo each other's work"
 

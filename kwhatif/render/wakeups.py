@@ -132,7 +132,10 @@ def _devices(cause: wakeup.DevicesFreed) -> str:
     what = (
         f"request {cause.request} of ResourceClaim {cause.claim}" if cause.request else f"ResourceClaim {cause.claim}"
     )
+    untainted = ", or are not tainted any more" if cause.tainted else ""
     if cause.missing is None:
-        return f"devices for {what} come or are given back"
+        return f"devices for {what} come or are given back{untainted}"
     count = plural(cause.missing, "more device")
-    return f"{count} for {what} {'comes or is' if cause.missing == 1 else 'come or are'} given back"
+    if cause.missing == 1:
+        return f"{count} for {what} comes or is given back{untainted.replace('are', 'is')}"
+    return f"{count} for {what} come or are given back{untainted}"

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import SECOND, parse_time
+from kwhatif.model.meta import FIRST_SECOND, LAST_SECOND, SECOND, format_time, parse_time
 from kwhatif.model.node import Node
 from kwhatif.workloads.survey import survey_of
 
-#: Seconds since the epoch at the end of the year 9999: what comes later has no RFC 3339 time.
-_LAST = 253_402_300_799
 #: The start where nothing in the input bears a time.
 _SOME_START = "2026-01-01T00:00:00Z"
 T = TypeVar("T")
@@ -46,12 +43,14 @@ class Clock:
         return (parse_time(time) - self._start) / SECOND
 
     def stamp(self, seconds: float) -> str:
-        """The other way round; fractions of a second only where there are any, and nothing after the year 9999."""
+        """The other way round; fractions of a second only where there are any. `format_time` says what is the last."""
         if self._stamped[0] == seconds:
             return self._stamped[1]
-        whole, nanoseconds = divmod(min(self._start + round(seconds * SECOND), _LAST * SECOND), SECOND)
-        text = f"{datetime.fromtimestamp(whole, UTC):%Y-%m-%dT%H:%M:%S}"
-        text = f"{text}.{nanoseconds:09}".rstrip("0") + "Z" if nanoseconds else f"{text}Z"
+        moment = min(max(self._start + round(seconds * SECOND), FIRST_SECOND * SECOND), LAST_SECOND * SECOND)
+        whole, nanoseconds = divmod(moment, SECOND)
+        text = format_time(whole)
+        if nanoseconds:
+            text = f"{text[:-1]}.{nanoseconds:09}".rstrip("0") + "Z"
         self._stamped = seconds, text
         return text
 

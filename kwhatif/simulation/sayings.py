@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from kwhatif.controllers.contract import How
 from kwhatif.controllers.node_taints import ready_status
 from kwhatif.model.job import Job
 from kwhatif.model.meta import controller_of
@@ -79,3 +80,24 @@ def _said_of_pod(before: Pod, after: Pod) -> Said | None:
     if before.spec != after.spec or before.metadata.labels != after.metadata.labels:
         return Said("changed")
     return None
+
+
+#: How a pod goes -> the verb of the event.
+GONE_VERBS: Mapping[How, str] = {
+    "Preempted": "preempted",
+    "Evicted": "evicted",
+    "TaintEviction": "evicted by taint",
+    "DeviceTaintEviction": "evicted by device taint",
+    "PodGC": "collected",
+    "Garbage": "collected",
+}
+
+
+#: Reasons of the condition DisruptionTarget -> how the pod goes.
+DISRUPTIONS: Mapping[str, How] = {
+    "PreemptionByScheduler": "Preempted",
+    "EvictionByEvictionAPI": "Evicted",
+    "DeletionByTaintManager": "TaintEviction",
+    "DeletionByDeviceTaintManager": "DeviceTaintEviction",
+    "DeletionByPodGC": "PodGC",
+}

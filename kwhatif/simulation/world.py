@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Self, cast
 
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
+from kwhatif.admission.device_taints import with_times
 from kwhatif.admission.injection import injection_of
 from kwhatif.admission.new_claim import admit_claim
 from kwhatif.admission.new_pod import ReplicaAdmission
@@ -29,7 +30,7 @@ from kwhatif.simulation.history import Gone, History, StoryEvent
 from kwhatif.simulation.limits import PodLimits
 from kwhatif.simulation.owned import root_of
 from kwhatif.simulation.pods import marked, with_condition
-from kwhatif.simulation.sayings import said_of_update
+from kwhatif.simulation.sayings import DISRUPTIONS, GONE_VERBS, said_of_update
 from kwhatif.simulation.view import SimulatedView
 from kwhatif.state.change import Change, Delete, Evict, Upsert
 from kwhatif.state.state import State
@@ -158,10 +159,11 @@ class World(SimulatedView):
         if isinstance(obj, PersistentVolumeClaim):
             taken = admit_claim(obj, cluster, self._usage)
             return taken if isinstance(taken, Denied) else taken.object
-        return default_object(obj)
+        return with_times(default_object(obj), None, self.stamp(self.now))
 
     def _update(self, obj: Any, actor: str, because: int | None) -> None:
         before = self.state.cluster.get(type(obj), key_of(obj))
+        obj = with_times(obj, before, self.stamp(self.now))
         if before is None or before == obj:
             return
         said = said_of_update(before, obj)
@@ -183,7 +185,7 @@ class World(SimulatedView):
         if end is not None and not is_over and grace > 0 and self.at(end) <= self.now + grace:
             return  # a second request can only shorten it
         detail = f"for {write.by}" if write.by else ""
-        event = self.note(because, actor, _VERBS.get(write.how, "deleted"), pod, pod.spec.node_name, detail)
+        event = self.note(because, actor, GONE_VERBS.get(write.how, "deleted"), pod, pod.spec.node_name, detail)
         if end is None:
             self.churn += 1
         self._lose(pod, write.how, write.by)
@@ -230,26 +232,8 @@ class World(SimulatedView):
         owner = root_of(pod, self.state.cluster, self._owned.gone)
         node = pod.spec.node_name or None
         disrupted = pod_condition(pod, "DisruptionTarget") if pod.metadata.deletion_timestamp is not None else None
-        earlier = None if disrupted is None else _DISRUPTIONS.get(disrupted.reason)
+        earlier = None if disrupted is None else DISRUPTIONS.get(disrupted.reason)
         self.history.lose(Gone(key_of(pod), uid, owner, self.was_there(pod), node, how, by, self.now, earlier))
-
-
-_VERBS = {
-    "Preempted": "preempted",
-    "Evicted": "evicted",
-    "TaintEviction": "evicted by taint",
-    "PodGC": "collected",
-    "Garbage": "collected",
-}
-
-
-#: Reasons of the condition DisruptionTarget.
-_DISRUPTIONS: Mapping[str, How] = {
-    "PreemptionByScheduler": "Preempted",
-    "EvictionByEvictionAPI": "Evicted",
-    "DeletionByTaintManager": "TaintEviction",
-    "DeletionByPodGC": "PodGC",
-}
 
 
 def held(pod: Pod) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +19,8 @@ import msgspec
 from kwhatif._version import __version__
 from kwhatif.errors import InputError, Problem
 from kwhatif.model.cluster import KubernetesObject
+from kwhatif.sources.text.files import read_bytes
+from kwhatif.sources.text.inflate import Unreadable
 from kwhatif.sweep.scenario import Player, ScenarioOutcome, SweepQuestion
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -45,10 +48,13 @@ class SweepFile:
         self.outcomes: dict[str, ScenarioOutcome] = {}
         head = _Head(__version__, player.question, _digest(player))
         try:
-            lines = self._path.read_bytes().splitlines(keepends=True) if self._path.exists() else []
+            # A directory is refused when it is opened to be written to.
+            lines = [] if not self._path.exists() or self._path.is_dir() else read_bytes(path).splitlines(keepends=True)
             self._file: IO[bytes] = self._path.open("ab")
-        except OSError as wrong:
-            raise InputError([Problem("--resume", f"{path}: {wrong.strerror}")]) from wrong
+        except Unreadable as wrong:
+            raise InputError([Problem("--resume", f"{path}: {wrong}")]) from wrong
+        except (OSError, ValueError) as wrong:
+            raise InputError([Problem("--resume", f"{path}: {getattr(wrong, 'strerror', None) or wrong}")]) from wrong
         if lines:
             self._check(lines[0], head)
         else:
@@ -86,8 +92,16 @@ class SweepFile:
         self._write(outcome)
 
     def _write(self, line: object) -> None:
-        self._file.write(msgspec.json.encode(line) + b"\n")
-        self._file.flush()
+        try:
+            self._file.write(msgspec.json.encode(line) + b"\n")
+            self._file.flush()
+        except OSError as wrong:
+            raise self._unwritten(wrong) from wrong
+
+    def _unwritten(self, wrong: OSError) -> InputError:
+        with suppress(OSError):  # what was not written is written once more when the file is closed
+            self._file.close()
+        return InputError([Problem("--resume", f"{self._path}: cannot be written: {wrong.strerror}")])
 
     def __enter__(self) -> Self:
         return self

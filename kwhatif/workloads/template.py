@@ -21,7 +21,13 @@ from kwhatif.workloads.template_fields import ADDED_LABELS, filled_fields_of
 #: Fields that hold quantities: `500m` and `0.5` are the same there.
 _QUANTITIES = frozenset({"limits", "overhead", "requests"})
 #: Left out where they are the default: the hash of a template that does not give them is what it was without them.
-_TIMES = {"readiness_probe": None, "startup_probe": None, "termination_grace_period_seconds": 30}
+_LATER = {
+    "readiness_probe": None,
+    "scheduling_group": None,
+    "startup_probe": None,
+    "termination_grace_period_seconds": 30,
+    "workload_ref": None,
+}
 #: Left out where they say nothing: absent, or an object without a single field.
 _SECURITY = frozenset(
     {
@@ -177,7 +183,7 @@ def _plain(value: Any) -> object:
         return tuple(
             (name, _quantities(field) if name in _QUANTITIES else _plain(field))
             for name, field in fields
-            if (name not in _TIMES or field != _TIMES[name]) and not (name in _SECURITY and _says_nothing(name, field))
+            if (name not in _LATER or field != _LATER[name]) and not (name in _SECURITY and _says_nothing(name, field))
         )
     if isinstance(value, tuple):
         return tuple(map(_plain, value)) or None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import ssl
@@ -211,6 +212,59 @@ def drip(handler: Handler) -> None:
             handler.wfile.flush()
     except OSError:
         pass
+
+
+def _trickle(handler: Handler, first: bytes, again: bytes) -> None:
+    handler.close_connection = True
+    try:
+        handler.wfile.write(first)
+        while not handler.server.api.released.wait(0.02):
+            handler.wfile.write(again)
+            handler.wfile.flush()
+    except OSError:
+        pass
+
+
+def drip_headers(handler: Handler) -> None:
+    """A header that goes on for ever, byte by byte."""
+    _trickle(handler, b"HTTP/1.1 200 OK\r\nX-Endless: ", b"x")
+
+
+def drip_continue(handler: Handler) -> None:
+    """`100 Continue`, for ever."""
+    _trickle(handler, b"", b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+def drip_chunk_size(handler: Handler) -> None:
+    """The length of a chunk that goes on for ever, byte by byte."""
+    _trickle(handler, b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n", b"0")
+
+
+def endless(handler: Handler) -> None:
+    """A body without an end, as fast as it is taken."""
+    _head(handler, 200, "application/json", {"Connection": "close"})
+    handler.close_connection = True
+    try:
+        while not handler.server.api.released.is_set():
+            handler.wfile.write(b" " * (1 << 16))
+    except OSError:
+        pass
+
+
+def inflated(handler: Handler) -> None:
+    """A small body that becomes a very large one."""
+    packed = gzip.compress(b" " * (8 << 20))
+    answer(200, packed, Content_Encoding="gzip")(handler)
+
+
+def pages(kind: str, tokens: Iterator[str]) -> Behaviour:
+    """An empty page, with the next of the tokens to go on."""
+
+    def behave(handler: Handler) -> None:
+        page = {"kind": f"{kind}List", "apiVersion": "v1", "metadata": {"continue": next(tokens)}, "items": []}
+        answer(200, page)(handler)
+
+    return behave
 
 
 def _head(handler: Handler, code: int, content_type: str, headers: dict[str, str]) -> None:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from email.utils import formatdate
+from itertools import count, cycle
 from pathlib import Path
 from queue import Queue
 from threading import Event
@@ -35,8 +36,14 @@ from tests.http.fake_api import (
     cut,
     cut_chunk,
     drip,
+    drip_chunk_size,
+    drip_continue,
+    drip_headers,
     drop,
+    endless,
     hang,
+    inflated,
+    pages,
     recorded,
     status,
 )
@@ -335,7 +342,7 @@ NONSENSE: dict[str, tuple[Behaviour, str]] = {
     ),
     "the same page for ever": (
         answer(200, {"kind": "PodList", "apiVersion": "v1", "metadata": {"continue": "x"}, "items": []}),
-        "the server answers one page over and over",
+        "the server answers the same pages over and over",
     ),
     "a bad request": (answer(400, status(400, "BadRequest", "what?")), "what? (400)"),
 }
@@ -352,7 +359,7 @@ def test_null_entries_are_none(api: FakeAPI, kubeconfig: WriteKubeconfig, whole:
     assert report(kubeconfig) == whole
 
 
-@pytest.mark.parametrize("behaviour", [hang, drip])
+@pytest.mark.parametrize("behaviour", [hang, drip, drip_headers, drip_continue, drip_chunk_size])
 @pytest.mark.parametrize("path", ["/version", PODS])
 def test_a_server_that_hangs_is_given_up(
     api: FakeAPI, kubeconfig: WriteKubeconfig, path: str, behaviour: Behaviour
@@ -360,6 +367,82 @@ def test_a_server_that_hangs_is_given_up(
     api.always[path] = behaviour
     assert "no answer in time (see --request-timeout)" in error(kubeconfig, request_timeout="500ms")
     assert api.asked(path) <= 1  # where the machine is busy, another answer may be the one that is late
+
+
+ENDLESS: dict[str, tuple[Behaviour, str]] = {
+    "a body": (endless, "the answer is longer than 4 MiB"),
+    "a body that inflates": (inflated, "the answer is longer than 4 MiB"),
+    "tokens in a circle": (pages("Pod", cycle("abc")), "the server answers the same pages over and over"),
+    "empty pages": (
+        pages("Pod", map(str, count())),
+        "the server answers empty pages, 101 by now, and says that more follow",
+    ),
+}
+
+
+@pytest.mark.parametrize(("behaviour", "said"), ENDLESS.values(), ids=ENDLESS)
+def test_what_has_no_end_is_an_error(
+    api: FakeAPI, kubeconfig: WriteKubeconfig, behaviour: Behaviour, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request, "MAX_ANSWER", 4 << 20)
+    api.always[PODS] = behaviour
+    assert said in error(kubeconfig)
+
+
+def test_a_list_may_only_be_so_long(api: FakeAPI, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lists, "MAX_PAGES", 1)
+    assert "the list is longer than 1 pages or 4 GiB" in error(kubeconfig)
+
+
+def test_no_more_patience_is_asked_for_than_a_request_may_take(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    api.always[PODS] = answer(429, b"slow down", "text/plain", Retry_After="30")
+    started = time.monotonic()
+    assert "slow down (429)" in error(kubeconfig, request_timeout="5s")
+    assert time.monotonic() - started < 5
+
+
+PLUGINS = {
+    "never ends": ("sleep 60", "the plugin did not end within 1 seconds"),
+    "never ends, and its child holds the pipe": ("sleep 60 & sleep 60", "the plugin did not end within 1 seconds"),
+    "prints for ever": ("yes", "the plugin printed more than 1048576 characters"),
+    "complains for ever": ("yes >&2", "the plugin printed more than 1048576 characters"),
+}
+
+
+@pytest.mark.parametrize(("script", "said"), PLUGINS.values(), ids=PLUGINS)
+def test_an_exec_plugin_without_an_end(kubeconfig: WriteKubeconfig, script: str, said: str) -> None:
+    plugin = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": "sh",
+        "args": ["-c", script],
+        "interactiveMode": "Never",
+    }
+    started = time.monotonic()
+    with pytest.raises(kwhatif.ClusterUnreadable) as failure:
+        kwhatif.load_live(kubeconfig=kubeconfig({"exec": plugin}), request_timeout="1s")
+    assert said in str(failure.value)
+    assert time.monotonic() - started < 10
+
+
+FILES = [("tokenFile", "is not a file"), ("client-certificate", "is not a file"), ("client-key", "is not a file")]
+
+
+@pytest.mark.parametrize(("field", "said"), FILES, ids=[field for field, _ in FILES])
+def test_a_device_is_not_a_credential(kubeconfig: WriteKubeconfig, field: str, said: str) -> None:
+    with pytest.raises(kwhatif.InputError, match=f"/dev/zero: {said} .{field} in "):
+        kwhatif.load_live(kubeconfig=kubeconfig({field: "/dev/zero"}))
+
+
+def test_nor_is_one_an_authority(kubeconfig: WriteKubeconfig) -> None:
+    with pytest.raises(kwhatif.InputError, match="/dev/zero: is not a file .certificate-authority in "):
+        kwhatif.load_live(kubeconfig=kubeconfig(**{"certificate-authority": "/dev/zero"}))
+
+
+@pytest.mark.parametrize("server", ["https://ann:secret@127.0.0.1:1", "ftp://ann:secret@127.0.0.1", "ann:secret@[::1"])
+def test_a_password_in_the_servers_address_is_not_shown(kubeconfig: WriteKubeconfig, server: str) -> None:
+    with pytest.raises((kwhatif.ClusterUnreadable, kwhatif.InputError)) as failure:
+        kwhatif.load_live(kubeconfig=kubeconfig(server=server))
+    assert "secret" not in str(failure.value)
 
 
 def test_a_failure_after_the_end_is_nobodys() -> None:

@@ -113,6 +113,16 @@ class HugeAmounts(IncompleteCaveat, tag="huge-amounts", kw_only=True):
     nodes: tuple[str, ...]
 
 
+class GangsNotModelled(BaseCaveat, tag="gangs-not-modelled", kw_only=True):
+    """Pods are of groups that kube-scheduler places together: here each is judged by itself."""
+
+    warns = True
+    #: How many PodGroups and Workloads there are.
+    groups: int = 0
+    #: The pods and workloads whose pods are of one: `Kind namespace/name`.
+    objects: tuple[str, ...] = ()
+
+
 class DevicesNotModelled(IncompleteCaveat, tag="devices-not-modelled", kw_only=True):
     """Devices have features that Kubernetes turns off by default, and that are not modelled."""
 
@@ -120,6 +130,14 @@ class DevicesNotModelled(IncompleteCaveat, tag="devices-not-modelled", kw_only=T
     warns = False
     #: Kinds or fields.
     features: tuple[str, ...]
+
+
+class TaintRulesIgnored(BaseCaveat, tag="taint-rules-ignored", kw_only=True):
+    """There are DeviceTaintRules: neither the scheduler nor a controller looks at them while a gate is off."""
+
+    names: tuple[str, ...]
+    version: str
+    gate: str
 
 
 class BindingNotDated(IncompleteCaveat, tag="binding-not-dated", kw_only=True):
@@ -192,7 +210,9 @@ SchedulingCaveat = (
     | BudgetNotComputed
     | BudgetRecounted
     | HugeAmounts
+    | GangsNotModelled
     | DevicesNotModelled
+    | TaintRulesIgnored
     | BindingNotDated
     | Batching
     | ClaimUnbound

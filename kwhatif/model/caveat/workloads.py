@@ -96,13 +96,15 @@ class AutoscalersNotRead(BaseCaveat, tag="autoscalers-not-read", kw_only=True):
 
 
 class AutoscalerNotModelled(BaseCaveat, tag="autoscaler", kw_only=True):
-    """A HorizontalPodAutoscaler scales a workload, which is judged with the replicas that it names, or has."""
+    """A HorizontalPodAutoscaler scales a workload by metrics, which are not known: only its bounds count."""
 
     name: str
     #: The workload, such as `Deployment shop/web`.
     target: str = ""
     min_replicas: int | None = None
     max_replicas: int | None = None
+    #: With how many the workload counts; None where it is not there, or of a custom kind.
+    replicas: int | None = None
 
     @property
     def subject(self) -> str:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.dra.allocator import Allocator, InvalidPool, UnsatisfiedRequest
 from kwhatif.dra.requests import AllocationError, AllocationTimeout, ClaimToAllocate, compile_claim
-from kwhatif.framework.evidence import DeviceShortage, InvalidDevicePool
+from kwhatif.framework.evidence import DeviceShortage, InvalidDevicePool, taint_text
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Status, error, unresolvable
 from kwhatif.gates import BASE_GATES, Gates
@@ -130,7 +130,7 @@ class ClaimFilter(NodeFilter):
         except AllocationError as broken:
             return error(str(broken))
         if isinstance(found, UnsatisfiedRequest):
-            return unresolvable("cannot allocate all claims", DeviceShortage(*found))
+            return unresolvable("cannot allocate all claims", _shortage(found))
         if isinstance(found, InvalidPool):
             return unresolvable("invalid resource pools were encountered", InvalidDevicePool(*found))
         self._allocations[node.name] = found
@@ -157,6 +157,13 @@ class ClaimFilter(NodeFilter):
         if self.extended is not None and names and not isinstance(names, Status):
             made = self.extended.make_claim(f"{self._pod.name}-extended-resources", names)
             yield _used(made, next(new), user)
+
+
+def _shortage(found: UnsatisfiedRequest) -> DeviceShortage:
+    texts = dict.fromkeys(map(taint_text, found.taints))
+    return DeviceShortage(
+        found.claim, found.request, found.wanted, found.matching, found.free, found.tainted, tuple(texts)
+    )
 
 
 def _used(claim: ResourceClaim, allocation: AllocationResult, user: ResourceClaimConsumerReference) -> ResourceClaim:

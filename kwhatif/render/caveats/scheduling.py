@@ -22,6 +22,15 @@ def sentence(caveat: scheduling.SchedulingCaveat) -> str:  # noqa: C901, PLR0911
             )
         case scheduling.DevicesNotModelled(features=features):
             return f"devices have {listed(features)}, not modelled: answers about pods that claim devices may be wrong"
+        case scheduling.TaintRulesIgnored(names=names, version=version, gate=gate):
+            rules = f"{plural(len(names), 'DeviceTaintRule')} ({some(names)})"
+            count = "counts" if len(names) == 1 else "count"
+            return (
+                f"{rules} {count} nothing, as the feature gate {gate} is off in {version};"
+                f" --feature-gates {gate}=true says that it is on"
+            )
+        case scheduling.GangsNotModelled(groups=groups, objects=objects):
+            return _gangs(groups, objects)
         case scheduling.HugeAmounts(nodes=nodes):
             return f"{plural(len(nodes), 'node')}: more than 8 PiB of a resource, where 64-bit limits are not modelled"
         case scheduling.PluginNotModelled(plugin=plugin):
@@ -101,6 +110,15 @@ def sentence(caveat: scheduling.SchedulingCaveat) -> str:  # noqa: C901, PLR0911
         case scheduling.QueueNotSeen(events=events):
             return _queue_not_seen(events=events)
     assert_never(caveat)
+
+
+def _gangs(groups: int, objects: tuple[str, ...]) -> str:
+    found = [plural(groups, "PodGroup")] if groups else []
+    found += [f"pods of groups: {some(objects)}"] if objects else []
+    return (
+        f"groups of pods are not modelled ({'; '.join(found)}): kube-scheduler places the pods of a group together or"
+        " not at all; here each is judged by itself"
+    )
 
 
 def _budget(caveat: scheduling.BudgetComputed | scheduling.BudgetNotComputed) -> str:

@@ -158,10 +158,15 @@ def _not_compared(caveat: FieldsNotCompared) -> str:
 
 
 def _autoscaler(caveat: AutoscalerNotModelled) -> str:
-    low, high = caveat.min_replicas, caveat.max_replicas
-    bounds = f" ({1 if low is None else low} to {high} replicas)" if high is not None else ""
+    low, high, count = caveat.min_replicas, caveat.max_replicas, caveat.replicas
+    low = 1 if low is None else low
+    bounds = f" ({low} to {high} replicas)" if high is not None else ""
     target = caveat.target or "what it scales"
-    return (
-        f"HorizontalPodAutoscaler {caveat.name}{bounds} is not modelled: {target} counts with the replicas that it"
-        " names, or has"
-    )
+    if count is None:
+        counts = "counts with the replicas that it names, or has"
+    elif count == 0:
+        counts = "counts with none, which it leaves so"
+    else:
+        bound = ", the least that it allows" if count == low else ", the most that it allows" if count == high else ""
+        counts = f"counts with {plural(count, 'replica')}{bound}"
+    return f"HorizontalPodAutoscaler {caveat.name}{bounds}: what its metrics ask for is not modelled, {target} {counts}"

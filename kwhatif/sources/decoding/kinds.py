@@ -12,6 +12,7 @@ from operator import or_
 from typing import Any, NamedTuple
 
 from kwhatif.model.bystanders import METRICS_API_VERSION, NodeMetrics, PodMetrics
+from kwhatif.model.device_taint_rule import DeviceTaintRule
 from kwhatif.model.job import CronJob
 from kwhatif.model.kinds import RESOURCES as KNOWN
 from kwhatif.model.kinds import Resource
@@ -55,8 +56,12 @@ _BETA = {
 }
 
 
+#: Kinds that differ from their group in that.
+_BETA_OF: Mapping[type[Model], tuple[str, ...]] = {CronJob: ("v1beta1",), DeviceTaintRule: ("v1alpha3", "v1beta2")}
+
+
 def _kind(resource: Resource) -> Kind:
-    betas = ("v1beta1",) if resource.type is CronJob else _BETA.get(resource.group, ())
+    betas = _BETA_OF.get(resource.type, _BETA.get(resource.group, ()))
     conversions = CONVERSIONS.get(resource.type, {})
     versions = {resource.api_version, *(f"{resource.group}/{beta}" for beta in betas)} - conversions.keys()
     return Kind(resource.type, frozenset(versions), resource.namespaced, conversions)

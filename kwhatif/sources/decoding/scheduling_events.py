@@ -16,7 +16,7 @@ import msgspec
 from kwhatif.framework.diagnosis import NO_NODES
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import Model, parse_time
+from kwhatif.model.meta import FIRST_SECOND, LAST_SECOND, SECOND, Model, parse_time
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.pod_status import SchedulingEvents
 from kwhatif.sources.decoding.examine import FAILURES
@@ -217,4 +217,5 @@ def _text(nanoseconds: int) -> str:
     """RFC 3339; "" for 0."""
     if not nanoseconds:
         return ""
-    return (_EPOCH + timedelta(microseconds=nanoseconds // 1000)).isoformat().replace("+00:00", "Z")
+    known = min(max(nanoseconds, FIRST_SECOND * SECOND), LAST_SECOND * SECOND)
+    return (_EPOCH + timedelta(microseconds=known // 1000)).isoformat().replace("+00:00", "Z")

@@ -12,6 +12,7 @@ from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.lacking import NoNodes
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
+from kwhatif.sources.dumps.gangs import gangs
 from kwhatif.sources.dumps.left_out import devices_not_modelled, not_read, taken_at
 from kwhatif.sources.dumps.unread import unread_caveats
 
@@ -60,7 +61,8 @@ class Collected(msgspec.Struct):
             *([] if self.cluster.all(Node) else [NoNodes()]),
             *admit(self.cluster, self.unfinished),
             *not_read(self.skipped),
-            *devices_not_modelled(self.cluster, self.skipped),
+            *gangs(self.cluster, self.skipped),
+            *devices_not_modelled(self.cluster, live=self.live),
         ]
         return LoadedCluster(
             self.cluster,

@@ -107,11 +107,15 @@ def _forget_what_was_left_out(batch: DecodedBatch, snapshots: set[str]) -> None:
 def _read_whole(stdin: BinaryIO, problems: Problems) -> bytes:
     """What is piped in, in memory: archives are read more than once, and nothing of a cluster goes to disk."""
     read = BytesIO()
-    while part := stdin.read(_CHUNK):
-        read.write(part)
-        if read.tell() > MAX_TEXT:
-            problems.add(STDIN, f"is more than {MAX_TEXT:,} bytes", "save it to a file, and name that")
-            return b""
+    try:
+        while part := stdin.read(_CHUNK):
+            read.write(part)
+            if read.tell() > MAX_TEXT:
+                problems.add(STDIN, f"is more than {MAX_TEXT:,} bytes", "save it to a file, and name that")
+                return b""
+    except OSError as failure:
+        problems.add(STDIN, f"cannot be read: {failure.strerror or failure}")
+        return b""
     return read.getvalue()
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 
+from kwhatif.dra.taints import gate_of_rules, rules_count
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.manifests import AdmissionNotAsked
 from kwhatif.model.caveat.reading import NoDates
-from kwhatif.model.caveat.scheduling import DevicesNotModelled
+from kwhatif.model.caveat.scheduling import DevicesNotModelled, TaintRulesIgnored
 from kwhatif.model.cluster import Cluster
+from kwhatif.model.device_taint_rule import DeviceTaintRule
 from kwhatif.model.meta import parse_time
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.resource_slice import ResourceSlice
 from kwhatif.model.saved import SavedSnapshot
+from kwhatif.sources.dumps.gangs import is_gang, kind_of
 
 #: These have a say in what is stored when a pod is created (`k8s.io/apiserver/pkg/admission/plugin`).
 _ADMISSION = (
@@ -24,7 +27,8 @@ _ADMISSION = (
     "MutatingAdmissionPolicy",
     "ValidatingAdmissionPolicy",
 )
-_TAINT_RULE = "DeviceTaintRule"
+#: The first release that serves rules in v1; and the first in which they cannot select by classes or expressions.
+_SERVED, _WITHOUT_CLASSES = 37, 35
 #: There are a hundred thousand pods.
 _MADE = attrgetter("metadata.creation_timestamp")
 
@@ -67,7 +71,7 @@ def not_read(skipped: Counter[str]) -> Iterator[Caveat]:
     """About objects that were left out, `apiVersion/kind` -> how many."""
     kinds: Counter[str] = Counter()
     for name, count in skipped.items():
-        kinds[name.rpartition("/")[2]] += count
+        kinds[kind_of(name)] += count
     admission = tuple((kind, kinds[kind]) for kind in _ADMISSION if kinds[kind])
     if admission:
         yield AdmissionNotAsked(kinds=admission)
@@ -75,16 +79,33 @@ def not_read(skipped: Counter[str]) -> Iterator[Caveat]:
 
 def asked_about(skipped: Counter[str]) -> dict[str, int]:
     """Of the objects that were left out those that a caveat is about, by `apiVersion/kind`."""
-    kinds = {*_ADMISSION, _TAINT_RULE}
-    return {name: count for name, count in sorted(skipped.items()) if name.rpartition("/")[2] in kinds}
+    return {name: count for name, count in sorted(skipped.items()) if kind_of(name) in _ADMISSION or is_gang(name)}
 
 
-def devices_not_modelled(cluster: Cluster, skipped: Counter[str]) -> Iterator[Caveat]:
+def devices_not_modelled(cluster: Cluster, *, live: bool) -> Iterator[Caveat]:
     """What devices have that Kubernetes turns off by default, and that the allocator here does not know."""
-    features = [_TAINT_RULE] if any(name.endswith(f"/{_TAINT_RULE}") for name in skipped) else []
-    features += sorted({name for obj in cluster.all(ResourceSlice).values() for name in _unknown_features(obj)})
+    features = sorted({name for obj in cluster.all(ResourceSlice).values() for name in _unknown_features(obj)})
+    features += unknown_rules(cluster, cluster.all(DeviceTaintRule).values())
+    if live and cluster.minor < _SERVED and rules_count(cluster.gates, cluster.minor):
+        features.append("DeviceTaintRules of an alpha or beta API (which is not asked for)")
     if features:
         yield DevicesNotModelled(features=tuple(features))
+    yield from rules_ignored(cluster, cluster.all(DeviceTaintRule).values())
+
+
+def unknown_rules(cluster: Cluster, rules: Iterable[DeviceTaintRule]) -> Iterator[str]:
+    """What rules up to 1.34 may select by, and is not looked at here."""
+    selectors = (rule.spec.device_selector for rule in rules if rules_count(cluster.gates, cluster.minor))
+    old = cluster.minor < _WITHOUT_CLASSES
+    if old and any(each is not None and (each.selectors or each.device_class_name) for each in selectors):
+        yield "DeviceTaintRules that select by class or expression"
+
+
+def rules_ignored(cluster: Cluster, rules: Iterable[DeviceTaintRule]) -> Iterator[Caveat]:
+    """That there are rules, and the release looks at none unless a gate is on."""
+    names = tuple(rule.metadata.name for rule in rules)
+    if names and not rules_count(cluster.gates, cluster.minor):
+        yield TaintRulesIgnored(names=names, version=f"1.{cluster.minor}", gate=gate_of_rules(cluster.minor))
 
 
 def _unknown_features(obj: ResourceSlice) -> Iterator[str]:

@@ -39,7 +39,7 @@ _SUBJECTS: Mapping[Callable[..., Caveat], tuple[str, ...]] = {
         "CSIStorageCapacity",
         "VolumeAttachment",
     ),
-    NoDevices: ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice"),
+    NoDevices: ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice", "DeviceTaintRule"),
 }
 
 

@@ -1,19 +1,11 @@
-"""Addresses of extenders, which may hold a password."""
+"""Addresses of extenders."""
 
 from __future__ import annotations
 
 from urllib.parse import SplitResult, urlsplit
 
 from kwhatif.framework.extender import ExtenderError
-
-
-def redacted(url: str) -> str:
-    """The URL without the password that may be in it."""
-    try:
-        password = urlsplit(url).password
-    except ValueError:
-        return url
-    return url.replace(f":{password}@", ":xxxxx@", 1) if password else url
+from kwhatif.sources.address import redacted
 
 
 def split(url: str) -> SplitResult:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from kwhatif.configuration.schema import ExtenderConfig
 from kwhatif.framework.extender import ExtenderError, ExtenderVictims, FilterOutcome
 from kwhatif.model.node import Node
-from kwhatif.sources.extenders.address import redacted
+from kwhatif.sources.address import redacted
 from kwhatif.sources.extenders.answers import (
     FilterResult,
     MetaVictims,

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kwhatif.configuration.schema import ExtenderConfig, ExtenderTLSConfig
+from kwhatif.sources.text.files import read_bytes
+from kwhatif.sources.text.inflate import Unreadable
 
 
 class TLSProblem(Exception):
@@ -52,9 +54,12 @@ def _data_or_file(data: bytes, path: str, field: str) -> bytes:
     if data or not path:
         return data
     try:
-        return Path(path).read_bytes()
-    except OSError as failure:
-        raise TLSProblem(field, f"{path} cannot be read: {failure.strerror or failure}") from failure
+        content = read_bytes(path)
+    except Unreadable as reason:
+        raise TLSProblem(field, f"{path} {reason}") from reason
+    except (OSError, ValueError) as failure:
+        raise TLSProblem(field, f"{path} cannot be read: {getattr(failure, 'strerror', None) or failure}") from failure
+    return content
 
 
 def _load_client_certificate(context: ssl.SSLContext, tls: ExtenderTLSConfig) -> None:

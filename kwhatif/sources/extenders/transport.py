@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import queue
 import ssl
-import threading
-import time
 import warnings
 from collections.abc import Iterator
 from http.client import BadStatusLine, RemoteDisconnected
@@ -17,7 +14,9 @@ from urllib3 import exceptions as errors
 from kwhatif.configuration.schema import ExtenderConfig
 from kwhatif.framework.extender import ExtenderError
 from kwhatif.model.duration import parse_duration
-from kwhatif.sources.extenders.address import redacted, split
+from kwhatif.sources.address import redacted
+from kwhatif.sources.deadline import within
+from kwhatif.sources.extenders.address import split
 from kwhatif.sources.extenders.tls import tls_context
 from kwhatif.sources.timeout import LONGEST
 
@@ -71,7 +70,7 @@ class Transport:
 
 
 class _Call:
-    """One exchange. It runs on a thread of its own: no socket timeout ends an answer that trickles in forever."""
+    """One exchange."""
 
     def __init__(self, pool: urllib3.PoolManager, url: str, body: bytes, limit: float | None) -> None:
         self._pool = pool
@@ -79,27 +78,16 @@ class _Call:
         self._parts = split(url)
         self._body = body
         self._limit = limit
-        self._deadline = None if limit is None else time.monotonic() + limit
-        self._reading_body = False
-        self._outcome: queue.SimpleQueue[tuple[int, bytes] | Exception] = queue.SimpleQueue()
+        self._reading_body = self._given_up = False
         self.shown = redacted(url)
 
     def run(self) -> tuple[int, bytes]:
         """Status code and body."""
-        threading.Thread(target=self._exchange, daemon=True).start()
         try:
-            outcome = self._outcome.get(timeout=self._limit)
-        except queue.Empty:
-            raise ExtenderError(self._in_words(TimeoutError())) from None
-        if isinstance(outcome, Exception):
-            raise ExtenderError(self._in_words(outcome)) from outcome
-        return outcome
-
-    def _exchange(self) -> None:
-        try:
-            self._outcome.put(self._send())
-        except Exception as failure:  # noqa: BLE001 - it is judged on the thread that waits for it
-            self._outcome.put(failure)
+            return within(self._limit, self._send)
+        except Exception as failure:
+            self._given_up = True
+            raise ExtenderError(self._in_words(failure)) from failure
 
     def _send(self) -> tuple[int, bytes]:
         parts = self._parts
@@ -123,7 +111,7 @@ class _Call:
             size += len(chunk)
             if size > _MAX_ANSWER:
                 raise ExtenderError(f"the answer is longer than {_MAX_ANSWER} bytes")
-            if self._deadline is not None and time.monotonic() > self._deadline:
+            if self._given_up:
                 raise TimeoutError
             yield chunk
 

@@ -17,8 +17,10 @@ from kubernetes.config import ConfigException, load_incluster_config, load_kube_
 
 from kwhatif._version import __version__
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
+from kwhatif.sources.address import redacted
+from kwhatif.sources.live.exec_plugins import bounded_plugins
 from kwhatif.sources.live.headers import Header, impersonation, sendable
-from kwhatif.sources.live.kubeconfig import Kubeconfig, find_kubeconfig
+from kwhatif.sources.live.kubeconfig import Kubeconfig, check_files, find_kubeconfig
 from kwhatif.sources.live.options import LiveOptions
 from kwhatif.sources.live.pool import make_pool
 
@@ -35,7 +37,7 @@ PARALLEL = 8
 class Connection:
     """Where to send requests, and with which headers."""
 
-    def __init__(self, target: _Target, impersonate: tuple[Header, ...]) -> None:
+    def __init__(self, target: _Target, impersonate: tuple[Header, ...], timeout: float | None = None) -> None:
         configuration = target.configuration
         configuration.connection_pool_maxsize = PARALLEL
         self.pool = make_pool(configuration, target.name)
@@ -46,6 +48,7 @@ class Connection:
         #: Where objects belong that name no namespace.
         self.namespace = target.namespace
         self._configuration = configuration
+        self._timeout = timeout
         self._headers = (
             ("Accept", "application/json"),
             ("User-Agent", f"kwhatif/{__version__}"),
@@ -57,7 +60,7 @@ class Connection:
     def headers(self) -> urllib3.HTTPHeaderDict:
         """The headers of a request; credentials that are about to expire are renewed."""
         headers = urllib3.HTTPHeaderDict(self._headers)
-        with self._lock, _logged_by_client() as logged:
+        with self._lock, _logged_by_client() as logged, bounded_plugins(self._timeout):
             settings = self._configuration.auth_settings()
         for setting in settings.values():
             if setting["value"]:
@@ -90,19 +93,20 @@ def connect(options: LiveOptions, environ: Mapping[str, str] = os.environ) -> Co
     # Not `Configuration()`: that may be a copy of a default which other code of this process has set.
     configuration = type.__call__(Configuration)
     if kubeconfig is not None:
-        _load(kubeconfig, configuration)
+        _load(kubeconfig, configuration, options.timeout)
         compress = kubeconfig.cluster.get("disable-compression") is not True
         target = _Target(configuration, f"context {kubeconfig.context}", kubeconfig.namespace, compress)
     elif environ.get("KUBERNETES_SERVICE_HOST"):
         target = _in_cluster(configuration)
     else:
         raise ClusterUnreadable(_NO_CLUSTER)
-    return Connection(target, impersonation(options, kubeconfig.user if kubeconfig else {}))
+    return Connection(target, impersonation(options, kubeconfig.user if kubeconfig else {}), options.timeout)
 
 
-def _load(kubeconfig: Kubeconfig, configuration: Any) -> None:
+def _load(kubeconfig: Kubeconfig, configuration: Any, timeout: float | None) -> None:
     _check_server(kubeconfig)
-    with _logged_by_client() as logged:
+    check_files(kubeconfig)
+    with _logged_by_client() as logged, bounded_plugins(timeout):
         try:
             load_kube_config(kubeconfig.paths, kubeconfig.context, configuration)  # type: ignore[no-untyped-call]
         except (ConfigException, OSError, ValueError, TypeError, KeyError) as failure:
@@ -121,7 +125,9 @@ def _check_server(kubeconfig: Kubeconfig) -> None:
     if not server:
         raise InputError([Problem(kubeconfig.paths, f"the cluster of context {kubeconfig.context} has no server")])
     if not isinstance(server, str) or not _ADDRESS.match(server):
-        said = f"the server of context {kubeconfig.context} is not the address of an API server: {server}"
+        said = (
+            f"the server of context {kubeconfig.context} is not the address of an API server: {redacted(str(server))}"
+        )
         raise InputError([Problem(kubeconfig.paths, said, hint="it begins with https://")])
 
 

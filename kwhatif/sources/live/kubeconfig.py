@@ -7,6 +7,7 @@ knows no impersonation, and its messages do not say what to do.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -17,6 +18,9 @@ from kwhatif.sources.text.files import as_utf8, read_bytes
 from kwhatif.sources.text.inflate import Unreadable
 
 _SECTIONS = ("clusters", "contexts", "users")
+#: Fields that name a file, and the most bytes that a token or a certificate has.
+_FILES = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
+_MAX_FILE = 16 << 20
 
 
 class Kubeconfig(NamedTuple):
@@ -69,6 +73,43 @@ def _files(path: str | None, environ: Mapping[str, str]) -> list[str]:
     listed = [entry for entry in environ.get("KUBECONFIG", "").split(os.pathsep) if entry]
     candidates = [os.path.expanduser(entry) for entry in listed or ["~/.kube/config"]]  # noqa: PTH111
     return [candidate for candidate in candidates if os.path.exists(candidate)]  # noqa: PTH110
+
+
+def check_files(kubeconfig: Kubeconfig) -> None:
+    """That what the chosen entries name can be read to an end: the client reads it as it is, a device as well.
+
+    Raises:
+        InputError: something is neither a file nor a pipe, or too large for a token or a certificate.
+    """
+    problems = [
+        Problem(path, f"{wrong} ({field} in {kubeconfig.paths})")
+        for entry in (kubeconfig.cluster, kubeconfig.user)
+        for field in _FILES
+        for path in _named(kubeconfig, entry.get(field))
+        if (wrong := _unfit(path))
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+def _named(kubeconfig: Kubeconfig, name: object) -> list[str]:
+    """The files that a field may mean: a relative path begins at the kubeconfig that has the field."""
+    if not isinstance(name, str) or not name:
+        return []
+    folders = dict.fromkeys(os.path.dirname(path) for path in kubeconfig.paths.split(os.pathsep))  # noqa: PTH120
+    return list(dict.fromkeys(os.path.join(folder, name) for folder in folders))  # noqa: PTH118
+
+
+def _unfit(path: str) -> str:
+    try:
+        found = os.stat(path)  # noqa: PTH116
+    except (OSError, ValueError):
+        return ""  # the client says what is wrong
+    if stat.S_ISDIR(found.st_mode):
+        return "is a directory"
+    if not stat.S_ISREG(found.st_mode):
+        return "is not a file"
+    return f"is larger than {_MAX_FILE >> 20} MiB" if found.st_size > _MAX_FILE else ""
 
 
 def _read(file: str) -> Mapping[str, Any]:

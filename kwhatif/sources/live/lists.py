@@ -17,11 +17,15 @@ from kwhatif.sources.decoding.kinds import ESSENTIAL
 from kwhatif.sources.decoding.templates import keep_templates
 from kwhatif.sources.live.failures import refusal, unreadable
 from kwhatif.sources.live.request import Client, RefusedRequest
+from kwhatif.sources.text.inflate import MAX_TEXT
 
 Item = TypeVar("Item")
 
 #: Entries of a page, as many as kubectl asks for.
 PAGE = 500
+#: Pages of a list: four million objects, more than etcd holds.
+MAX_PAGES = 8000
+MAX_EMPTY_PAGES = 100
 #: How often a list is begun again, or goes on with a newer state, before it counts as unreadable.
 MAX_RESTARTS = 5
 
@@ -120,13 +124,15 @@ def read_list(client: Client, resource: Resource) -> Iterator[ListEvent]:
         Cancelled: nobody wants it any more.
     """
     token, restarts, mixed = "", 0, False
+    bounds = _Bounds(client.describe(resource.path))
     read = _reader(resource)
     while True:
         answer = client.get(_path(resource, token), read)
         if isinstance(answer, _Answer):
             head = answer.head
-            _check(head, resource, token, client)
+            _check(head, resource, client)
             objects = (head.items or ()) if isinstance(head, _Objects) else None
+            bounds.check(head.metadata.continue_, answer.body, is_empty=objects == ())
             yield Page(resource, answer.body, objects, head.metadata.remaining_item_count)
             token = head.metadata.continue_
             if not token:
@@ -137,6 +143,7 @@ def read_list(client: Client, resource: Resource) -> Iterator[ListEvent]:
             token = _token_of(answer)
             mixed = bool(token)
             if not token:
+                bounds = _Bounds(client.describe(resource.path))
                 yield ListRestarted(resource)
         else:
             yield _refused(answer, resource, client)
@@ -148,14 +155,40 @@ def _path(resource: Resource, token: str) -> str:
     return f"{resource.path}?{urlencode(query)}"
 
 
-def _check(page: _Head, resource: Resource, token: str, client: Client) -> None:
+class _Bounds:
+    """How far a list may go: a server that never comes to its end must not be followed for ever."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._tokens: set[str] = set()
+        self._bytes = self._empty = 0
+
+    def check(self, token: str, body: bytes, *, is_empty: bool) -> None:
+        """Take note of a page, and the token with which the list goes on.
+
+        Raises:
+            ClusterUnreadable: it has been there before, or the list is too long.
+        """
+        self._bytes += len(body)
+        self._empty += is_empty
+        if token in self._tokens:
+            raise unreadable(self._what, "the server answers the same pages over and over")
+        if token:
+            self._tokens.add(token)
+        if self._empty > MAX_EMPTY_PAGES:
+            raise unreadable(
+                self._what, f"the server answers empty pages, {self._empty} by now, and says that more follow"
+            )
+        if self._bytes > MAX_TEXT or len(self._tokens) > MAX_PAGES:
+            raise unreadable(self._what, f"the list is longer than {MAX_PAGES:,} pages or {MAX_TEXT >> 30} GiB")
+
+
+def _check(page: _Head, resource: Resource, client: Client) -> None:
     if (page.api_version, page.kind) != (resource.api_version, f"{resource.kind}List"):
         found = f"{page.api_version}/{page.kind}" if page.kind else "something else"
         raise unreadable(
             client.describe(resource.path), f"expected a {resource.kind}List of {resource.api_version}, got {found}"
         )
-    if token and page.metadata.continue_ == token:
-        raise unreadable(client.describe(resource.path), "the server answers one page over and over")
 
 
 def _token_of(expired: RefusedRequest) -> str:

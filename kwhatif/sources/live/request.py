@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
+from functools import partial
 from threading import Event
 from typing import NamedTuple, TypeVar
 
 import urllib3
 import urllib3.exceptions
 
+from kwhatif.sources.address import redacted
+from kwhatif.sources.deadline import within
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.live.connection import Connection
 from kwhatif.sources.live.failures import explain, refusal, unreadable
@@ -27,10 +30,16 @@ _TRY_AGAIN = frozenset({429, 500, 502, 503, 504})
 #: Answers that mean something to whoever asks for a list.
 _TELLING = frozenset({403, 404, 410})
 _CHUNK = 1 << 20
+#: Bytes of one answer: a page has 500 objects, of which etcd stores none that is larger than 1.5 MB.
+MAX_ANSWER = 512 << 20
 
 
 class Cancelled(Exception):
     """The reading was given up meanwhile."""
+
+
+class TooLong(Exception):
+    """An answer is longer than any that makes sense."""
 
 
 class RefusedRequest(NamedTuple):
@@ -75,7 +84,7 @@ class Client:
                 return self._try(what, path, read)
             except _Transient as failure:
                 wait = pause if failure.pause is None else failure.pause
-                if attempt == MAX_TRIES or wait > _MAX_RETRY_AFTER:
+                if attempt == MAX_TRIES or wait > min(_MAX_RETRY_AFTER, self._timeout or _MAX_RETRY_AFTER):
                     tries = f", {attempt} tries" if attempt > 1 else ""
                     raise unreadable(what, f"{failure}{tries}") from failure
                 if self._stop.wait(wait):
@@ -85,11 +94,13 @@ class Client:
 
     def describe(self, path: str) -> str:
         """The request, for messages."""
-        return f"GET {path.partition('?')[0]} of {self._connection.host} ({self._connection.name})"
+        return f"GET {path.partition('?')[0]} of {redacted(self._connection.host)} ({self._connection.name})"
 
     def _try(self, what: str, path: str, read: Callable[[bytes], T]) -> T | RefusedRequest:
         try:
             status, headers, body = self._send(path)
+        except TooLong:
+            raise unreadable(what, f"the answer is longer than {MAX_ANSWER >> 20} MiB") from None
         except (urllib3.exceptions.HTTPError, OSError) as failure:
             reason = explain(failure, self._connection.proxy)
             if self._may_pass(failure):
@@ -112,7 +123,14 @@ class Client:
         return isinstance(failure, urllib3.exceptions.ProtocolError | urllib3.exceptions.DecodeError)
 
     def _send(self, path: str) -> tuple[int, Mapping[str, str], bytes]:
-        started = time.monotonic()
+        """The answer; all of it takes no longer than the timeout, its headers included."""
+        given_up = Event()
+        try:
+            return within(self._timeout, partial(self._exchange, path, given_up))
+        finally:
+            given_up.set()
+
+    def _exchange(self, path: str, given_up: Event) -> tuple[int, Mapping[str, str], bytes]:
         response = self._connection.pool.request(
             "GET",
             self._connection.host + path,
@@ -123,23 +141,25 @@ class Client:
             timeout=urllib3.Timeout(total=self._timeout),
         )
         try:
-            return response.status, response.headers, b"".join(self._chunks(response, started))
+            return response.status, response.headers, b"".join(self._chunks(response, given_up))
         except BaseException:
             response.close()  # half read: this connection is of no use to anybody
             raise
         finally:
             response.release_conn()
 
-    def _chunks(self, response: urllib3.BaseHTTPResponse, started: float) -> Iterator[bytes]:
-        """The body; a server that sends a byte now and then does not get around the timeout."""
+    def _chunks(self, response: urllib3.BaseHTTPResponse, given_up: Event) -> Iterator[bytes]:
+        """The body, up to a size."""
+        size = 0
         # A body that is not encoded would otherwise pass a decoder that does nothing, every few kilobytes.
         encoded = "Content-Encoding" in response.headers
         while chunk := response.read1(_CHUNK, decode_content=encoded):
             yield chunk
-            if self._stop.is_set():
+            size += len(chunk)
+            if size > MAX_ANSWER:
+                raise TooLong
+            if self._stop.is_set() or given_up.is_set():
                 raise Cancelled
-            if self._timeout is not None and time.monotonic() - started > self._timeout:
-                raise TimeoutError
 
 
 def _read_whole(what: str, headers: Mapping[str, str], body: bytes, read: Callable[[bytes], T]) -> T:

@@ -15,6 +15,7 @@ from kwhatif.policy.judged import ANNOTATION
 from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.sources.decoding.kinds import KINDS
 from kwhatif.sources.decoding.strict import Validation
+from kwhatif.sources.manifests.autoscalers import refused_zeros, scaled_workloads
 from kwhatif.sources.manifests.named import find_named, parse_reference, unknown_kind
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.manifests.unmodelled import in_cluster
@@ -81,8 +82,9 @@ def read_applied(  # noqa: PLR0913 - all that says how manifests are read
         minor=BASE if stored else cluster.minor,
     )
     objects = (*map(as_applied, read.manifests), *applied)
+    objects = (*objects, *scaled_workloads(objects, cluster))
     caveats = tuple(in_cluster(read.caveats, objects, cluster))
-    return AskedObjects(objects, (*read.problems, *problems), caveats)
+    return AskedObjects(objects, (*read.problems, *problems, *refused_zeros(objects, cluster)), caveats)
 
 
 def as_applied(manifest: Manifest) -> Applied:

@@ -10,8 +10,10 @@ import msgspec
 from msgspec import inspect
 
 from kwhatif.edits.edit import Assignment, Wrong
+from kwhatif.gates import BASE
 from kwhatif.matching.names import did_you_mean, nearest
 from kwhatif.model.kinds import Resource
+from kwhatif.release import NEWEST
 from kwhatif.sources.decoding.api_fields import ApiFields, api_fields
 from kwhatif.sources.decoding.lenient import reader
 from kwhatif.sources.decoding.strict import unknown_fields_and_wrong_types
@@ -19,17 +21,17 @@ from kwhatif.sources.text.origin import FieldPath, to_text
 from kwhatif.sources.validation.objects import CANDIDATES
 
 
-def field_assignment(resource: Resource, path: str, value: Any) -> Assignment:
+def field_assignment(resource: Resource, path: str, value: Any, minor: int = BASE) -> Assignment:
     """A field by its path, and its new value; text becomes what the field holds.
 
     Raises:
         Wrong: there is no such field, or it does not take the value.
     """
-    steps, code = _Path(api_fields(), resource, path).steps()
+    steps, code = _Path(_table_for(resource, minor), resource, path).steps()
     if isinstance(value, str):
         value = _typed(value, code)
     if value is not None:
-        check_fragment(resource, _nested(steps, value))
+        check_fragment(resource, _nested(steps, value), minor)
     return Assignment(steps, value)
 
 
@@ -52,13 +54,20 @@ def _nested(steps: FieldPath, value: Any) -> Any:
     return value
 
 
-def check_fragment(resource: Resource, fragment: Any) -> None:
+def _table_for(resource: Resource, minor: int) -> ApiFields:
+    """The fields of Kubernetes 1.`minor`; of a kind that it does not serve in v1 those of the newest release."""
+    table = api_fields(f"1.{minor}")
+    has_it = table.type_of(resource.api_version, resource.kind) is not None
+    return table if has_it else api_fields(f"1.{NEWEST}")
+
+
+def check_fragment(resource: Resource, fragment: Any, minor: int = BASE) -> None:
     """Part of an object, judged as the API server judges the whole.
 
     Raises:
         Wrong: there is no such field, or a value is wrong; the first that is.
     """
-    table = api_fields()
+    table = _table_for(resource, minor)
     type_ = table.type_of(resource.api_version, resource.kind)
     assert type_ is not None, resource
     for finding in unknown_fields_and_wrong_types(fragment, type_, table):

@@ -122,11 +122,11 @@ class EditReader:
 
     def field(self, resource: Resource, path: str, value: Any) -> Assignment:
         """A field by its path; text becomes what the field holds."""
-        return field_assignment(resource, path, value)
+        return field_assignment(resource, path, value, self._minor)
 
     def patch(self, resource: Resource, merge: Any) -> Mapping[str, Any]:
         """A merge patch; what it removes is not looked at."""
         if not isinstance(merge, Mapping):
             raise Wrong("the patch is not an object")
-        check_fragment(resource, merge)
+        check_fragment(resource, merge, self._minor)
         return merge

@@ -25,6 +25,7 @@ from kwhatif.sources.decoding.kinds import KINDS
 from kwhatif.sources.decoding.registry import Registry
 from kwhatif.sources.decoding.strict import Validation
 from kwhatif.sources.decoding.templates import forget_templates, keep_profiles
+from kwhatif.sources.manifests.autoscalers import is_autoscaler, read_autoscaler
 from kwhatif.sources.manifests.outline import Outline, outlines
 from kwhatif.sources.manifests.served import ServerCheck, repeats_by_object
 from kwhatif.sources.manifests.unmodelled import CustomKinds, Hooks, Unmodelled
@@ -189,7 +190,9 @@ class _Reader:
             self.manifests.append(Manifest(_with_empty_labels(obj, outline), single.place.of(), annotations, hook))
 
     def _read_other(self, outline: Outline) -> None:
-        if outline.kind in self._custom_kinds:
+        if is_autoscaler(outline):
+            self._read_autoscaler(outline)
+        elif outline.kind in self._custom_kinds:
             self._custom_kinds[outline.kind] = True
             if outline.place.origin.pointer in self._refused:
                 return
@@ -198,6 +201,12 @@ class _Reader:
             self.manifests.append(Manifest(resource, outline.place.of(), outline.annotations, hook))
         else:
             self._custom.see(outline, is_custom=self._server.is_custom(outline))
+
+    def _read_autoscaler(self, outline: Outline) -> None:
+        problems = self._problems.at(outline.place, outline.name)
+        scaler = read_autoscaler(outline, self._namespace, problems)
+        if scaler is not None and outline.place.origin.pointer not in self._refused:
+            self.manifests.append(Manifest(scaler, outline.place.of(), outline.annotations))
 
 
 def _with_empty_labels(obj: Any, outline: Outline | None) -> Any:

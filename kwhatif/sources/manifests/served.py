@@ -60,9 +60,19 @@ class ServerCheck:
     def _is_known(self, outline: Outline) -> bool:
         kind = KINDS.get(outline.kind)
         if kind is not None and group_of(outline.version) == kind.group:
-            return not _is_dropped(outline) and kind.reads(outline.version)
+            return kind.reads(outline.version) and self._is_offered(outline)
         entry = outline.kind.removesuffix("List")
         return not entry or self._table.type_of(outline.version, entry) is not None
+
+    def _is_offered(self, outline: Outline) -> bool:
+        """Whether the release serves the version; an older one than v1 only as long as there is no v1."""
+        resource = BY_KIND.get(outline.kind)
+        if resource is None:
+            return True
+        current = self._table.type_of(resource.api_version, outline.kind) is not None
+        if outline.version == resource.api_version:
+            return current
+        return not current and self._table.type_of(outline.version, outline.kind) is not None
 
     def takes(self, outline: Outline, repeats: Iterable[FieldPath]) -> bool:
         """Whether nothing is wrong with the fields of the object; those of custom kinds are not known.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.model.bystanders import HorizontalPodAutoscaler, ServiceAccount
 from kwhatif.model.caveat import Caveat
@@ -15,21 +15,24 @@ from kwhatif.model.caveat.manifests import (
     ServiceAccountsNotChecked,
     UnjudgedKind,
 )
-from kwhatif.model.caveat.scheduling import DevicesNotModelled
+from kwhatif.model.caveat.scheduling import DevicesNotModelled, GangsNotModelled
 from kwhatif.model.caveat.workloads import AutoscalerNotModelled, AutoscalersNotRead
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.device_taint_rule import DeviceTaintRule
 from kwhatif.model.helm import HelmHook, Phase, hook_of
 from kwhatif.model.job import Job
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import SCALABLE
 from kwhatif.sources.decoding.kinds import group_of
+from kwhatif.sources.dumps.gangs import is_gang, is_grouped
+from kwhatif.sources.dumps.left_out import rules_ignored, unknown_rules
 from kwhatif.sources.manifests.outline import Outline
 from kwhatif.sources.manifests.podless import makes_no_pods
 from kwhatif.whatif.applying.applied import Applied
+from kwhatif.workloads.autoscaling import bounded, target_of
+from kwhatif.workloads.expand import replicas_of
 
-_AUTOSCALER = "HorizontalPodAutoscaler"
 _SERVICE_ACCOUNT = "ServiceAccount"
-_TAINT_RULE = "DeviceTaintRule"
 #: Made by the API server in every namespace.
 _DEFAULT_ACCOUNT = "default"
 #: Where pods and what makes them name their service account.
@@ -45,8 +48,7 @@ class Unmodelled:
 
     def __init__(self, default_namespace: str) -> None:
         self._namespace = default_namespace
-        self._autoscalers: list[Outline] = []
-        self._has_taint_rules = False
+        self._groups = 0
         #: `Kind namespace/name` of everything that is there.
         self._names: set[str] = set()
         #: Service accounts that pods name, `namespace/name`.
@@ -56,9 +58,7 @@ class Unmodelled:
         """Take note of an object."""
         namespace = self._namespace_of(outline)
         self._names.add(f"{outline.kind} {namespace}/{outline.metadata.get('name')}")
-        if outline.kind == _AUTOSCALER:
-            self._autoscalers.append(outline)
-        self._has_taint_rules |= outline.kind == _TAINT_RULE
+        self._groups += is_gang(f"{outline.version}/{outline.kind}")
         for path in _POD_SPECS:
             account = outline.at((*path, "serviceAccountName")) or outline.at((*path, "serviceAccount"))
             if isinstance(account, str) and account not in ("", _DEFAULT_ACCOUNT):
@@ -66,52 +66,67 @@ class Unmodelled:
 
     def caveats(self) -> Iterator[Caveat]:
         """What is to be said about it."""
-        yield from map(self._autoscaler, self._autoscalers)
+        if self._groups:
+            yield GangsNotModelled(groups=self._groups)
         unknown = tuple(name for name in self._accounts if f"{_SERVICE_ACCOUNT} {name}" not in self._names)
         if unknown:
             yield ServiceAccountsNotChecked(names=unknown)
-        if self._has_taint_rules:
-            yield DevicesNotModelled(features=(_TAINT_RULE,))
-
-    def _autoscaler(self, outline: Outline) -> Caveat:
-        kind, name = (outline.at(("spec", "scaleTargetRef", field)) for field in ("kind", "name"))
-        target = f"{kind} {self._namespace_of(outline)}/{name}" if kind and name else ""
-        return AutoscalerNotModelled(
-            name=outline.name.removeprefix(f"{_AUTOSCALER} "),
-            target=target,
-            min_replicas=_number(outline.at(("spec", "minReplicas"))),
-            max_replicas=_number(outline.at(("spec", "maxReplicas"))),
-            missing=target in self._names,
-        )
 
     def _namespace_of(self, outline: Outline) -> str:
         return str(outline.metadata.get("namespace") or self._namespace)
 
 
-def in_cluster(caveats: Iterable[Caveat], applied: Iterable[Applied], cluster: Cluster) -> Iterator[Caveat]:
-    """The caveats about manifests with what the cluster knows of it; and its autoscalers of what they bring."""
-    scaled: set[str] = set()
+def in_cluster(caveats: Iterable[Caveat], applied: Sequence[Applied], cluster: Cluster) -> Iterator[Caveat]:
+    """The caveats about manifests with what the cluster knows of it; and the autoscalers of what they bring."""
+    rules = [each.object for each in applied if isinstance(each.object, DeviceTaintRule)]
+    unknown = tuple(unknown_rules(cluster, rules))
+    if unknown:
+        yield DevicesNotModelled(features=unknown)
+    yield from rules_ignored(cluster, rules)
+    grouped = tuple(each.source.object for each in applied if each.is_workload and is_grouped(each.object))
+    if grouped and "GenericWorkload" in cluster.gates:
+        yield GangsNotModelled(objects=grouped)
     for caveat in caveats:
         if isinstance(caveat, ServiceAccountsNotChecked):
             yield from _accounts(caveat.names, cluster)
-            continue
-        if isinstance(caveat, AutoscalerNotModelled):
-            scaled.add(caveat.target)
-        yield caveat
-    by_target = {each.target: each for each in cluster.all(HorizontalPodAutoscaler).values()}
-    names = [name for name in dict.fromkeys(each.source.object for each in applied) if name not in scaled]
-    if cluster.is_whole:
-        # Live clusters and saved snapshots: autoscalers were not asked for.
-        present = {f"{kind.__name__} {key}" for kind in SCALABLE for key in cluster.all(kind)}
-        if targets := tuple(name for name in names if name in present):
-            yield AutoscalersNotRead(targets=targets)
-    for name in names:
-        if name in by_target:
-            found = by_target[name]
-            low, high = found.spec.min_replicas, found.spec.max_replicas
-            yield AutoscalerNotModelled(
-                name=key_of(found), target=name, min_replicas=low, max_replicas=high, missing=True
-            )
+        else:
+            yield caveat
+    given = [each.object for each in applied if isinstance(each.object, HorizontalPodAutoscaler)]
+    scalers = {key_of(each): each for each in (*cluster.all(HorizontalPodAutoscaler).values(), *given)}
+    by_name = {each.source.object: each.object for each in applied}
+    yield from _not_read(by_name, given, cluster)
+    # Those of the manifests first, also where what they scale is not there.
+    for scaler in dict.fromkeys((*map(key_of, given), *scalers)):
+        found = scalers[scaler]
+        if found in given or found.target in by_name:
+            yield _metrics(found, by_name.get(found.target), cluster)
+
+
+def _not_read(
+    names: Iterable[str], given: Iterable[HorizontalPodAutoscaler], cluster: Cluster
+) -> Iterator[AutoscalersNotRead]:
+    """Workloads of a live cluster, whose autoscalers are not asked for."""
+    if not cluster.is_whole or cluster.all(HorizontalPodAutoscaler):
+        return
+    present = {f"{kind.__name__} {key}" for kind in SCALABLE for key in cluster.all(kind)}
+    present.difference_update(each.target for each in given)
+    if targets := tuple(name for name in names if name in present):
+        yield AutoscalersNotRead(targets=targets)
+
+
+def _metrics(scaler: HorizontalPodAutoscaler, workload: object, cluster: Cluster) -> AutoscalerNotModelled:
+    """What its metrics ask for is not known: how many pods its workload has without that, if it is of a known kind."""
+    target = workload if isinstance(workload, SCALABLE) else target_of(scaler, cluster)
+    known = target_of(scaler, cluster)
+    named = known if target is not None and target.spec.replicas is None and known is not None else target
+    return AutoscalerNotModelled(
+        name=key_of(scaler),
+        target=scaler.target,
+        min_replicas=scaler.spec.min_replicas,
+        max_replicas=scaler.spec.max_replicas,
+        replicas=None if named is None else bounded(replicas_of(named), scaler),
+        missing=workload is not None,
+    )
 
 
 def _accounts(names: Iterable[str], cluster: Cluster) -> Iterator[Caveat]:

@@ -36,7 +36,7 @@ _KEPT = frozenset({
     "phase", "preemption_policy", "proc_mount", "protocol", "provisioner", "qos_class", "reason", "request",
     "request_name", "resource", "resource_name", "restart_policy", "scheduler_name", "scope_name", "scopes", "share_id",
     "start_time",
-    "status", "string_value", "topology_key", "type", "unhealthy_pod_eviction_policy", "version_value",
+    "status", "string_value", "time_added", "topology_key", "type", "unhealthy_pod_eviction_policy", "version_value",
     "volume_binding_mode", "volume_mode", "when_unsatisfiable",
 })
 # fmt: on

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kwhatif.model.affinity import Toleration
 from kwhatif.model.meta import Requirement
 from kwhatif.model.node import Taint
+from kwhatif.model.resource_slice import DeviceTaint
 from kwhatif.model.storage import TopologyExpression
 from kwhatif.sources.saving.roles import NAME, NODE, label_role, role_of
 
@@ -139,6 +140,7 @@ def _keyed_value(obj: Any, rename: Rename) -> Any:
 _WALKS: dict[type, Rewrite | None] = {
     Requirement: _keyed_values,
     TopologyExpression: _keyed_values,
+    DeviceTaint: _keyed_value,
     Taint: _keyed_value,
     Toleration: _keyed_value,
 }

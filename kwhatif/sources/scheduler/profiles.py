@@ -18,7 +18,7 @@ from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.scheduling import ExtenderBinds, ExtenderNotAsked, PluginNotModelled
 from kwhatif.model.originals import SessionOriginals
 from kwhatif.release import Release
-from kwhatif.sources.extenders.address import redacted
+from kwhatif.sources.address import redacted
 from kwhatif.sources.scheduler.config import ConfigFile, read_config
 from kwhatif.sources.scheduler.plugins import PluginSource, load_plugins
 

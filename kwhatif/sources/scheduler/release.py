@@ -5,28 +5,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 from kwhatif.errors import InputError, Problem
-from kwhatif.gates import KNOWN
-from kwhatif.matching.names import did_you_mean, nearest
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.scheduling import AssumedVersion, GateNotModelled, OtherVersion
 from kwhatif.model.node import Node
 from kwhatif.release import MINORS, NEWEST, Release, find_release, nearest_minor
 from kwhatif.report.inputs import SchedulerInfo, VersionSource
+from kwhatif.sources.scheduler.feature_gates import gates_of, not_modelled, read_settings
 
 #: Says the version where no option does.
 VARIABLE = "KWHATIF_KUBERNETES_VERSION"
-_OPTION = "--feature-gates"
-_TABLE = Path(__file__).parents[2] / "schema" / "feature-gates.json"
 _VERSION = re.compile(r"v?1\.(\d{1,3})(?:\D.*)?", re.DOTALL)
-#: What `strconv.ParseBool` knows.
-_TRUE = ("1", "t", "T", "true", "TRUE", "True")
-_FALSE = ("0", "f", "F", "false", "FALSE", "False")
 
 
 class ReleaseOptions(NamedTuple):
@@ -104,8 +95,8 @@ def ask_release(options: ReleaseOptions, server_version: str, nodes: Iterable[No
         caveats.append(AssumedVersion(rules=release.version))
     elif minor != found.minor:
         caveats.append(OtherVersion(version=f"1.{found.minor}", rules=release.version))
-    settings = _settings(options.feature_gates, release)
-    unknown = tuple(sorted(_not_modelled(settings, release)))
+    settings = read_settings(options.feature_gates, release)
+    unknown = tuple(sorted(not_modelled(settings, release)))
     if unknown:
         caveats.append(GateNotModelled(gates=unknown))
     return AskedRelease(release.with_gates(settings), found.source, settings, tuple(caveats))
@@ -128,118 +119,6 @@ def _read(server_version: str, nodes: Iterable[Node], *, live: bool) -> _Version
     written = {node.status.node_info.kubelet_version for node in nodes}
     minors = [int(match[1]) for text in written if (match := _VERSION.fullmatch(text))]
     return _Version(max(minors), "kubelets") if minors else None
-
-
-# --- feature gates -------------------------------------------------------------------------------------------------
-
-
-#: What these gates change is how fast the answer is there, or what becomes of caches that are behind: here none is.
-_SAME_ANSWER = frozenset(
-    {
-        "InterPodAffinityHostnameFastPath",
-        "SchedulerAsyncAPICalls",
-        "SeparateTaintEvictionController",
-        "StaleControllerConsistencyDaemonSet",
-        "StaleControllerConsistencyJob",
-        "StaleControllerConsistencyReplicaSet",
-        "StaleControllerConsistencyStatefulSet",
-    }
-)
-#: Gates that stand for all others of a stage.
-_STAGES = {"AllAlpha": "a", "AllBeta": "b"}
-
-
-class Gate(NamedTuple):
-    """A feature gate of a release."""
-
-    default: bool
-    locked: bool
-    #: `a`, `b`, `g` or `d`: alpha, beta, GA or deprecated.
-    stage: str
-    #: Gates that must be on where it is.
-    needs: tuple[str, ...]
-    #: Whether the scheduler, a controller or admission asks about it where that may change an answer.
-    decides: bool
-
-
-def gates_of(version: str) -> Mapping[str, Gate]:
-    """All gates that kube-scheduler of a release knows."""
-    table = msgspec.json.decode(_TABLE.read_bytes(), type=dict[str, dict[str, str]])
-    return {name: _gate(*code.split(" ")) for name, code in table[version].items()}
-
-
-def _gate(code: str, *needs: str) -> Gate:
-    stage = code.rstrip("!")
-    return Gate(stage[0] == "+", stage[0] == stage[1], stage[-1], needs, decides=stage != code)
-
-
-def _settings(given: str | Mapping[str, bool] | None, release: Release) -> dict[str, bool]:
-    if not given:
-        return {}
-    problems: list[Problem] = []
-    parsed = _parse(given, problems) if isinstance(given, str) else dict(given)
-    known = gates_of(release.version)
-    problems.extend(_refusals(parsed, known))
-    settings = _by_stage(parsed, known)
-    if not problems:
-        problems.extend(Problem(_OPTION, text) for text in _missing(settings, known))
-    if problems:
-        raise InputError(problems)
-    return settings
-
-
-def _by_stage(settings: Mapping[str, bool], known: Mapping[str, Gate]) -> dict[str, bool]:
-    """The settings with gates in the place of `AllAlpha` and `AllBeta`; what is set by its own name stays so."""
-    found = {name: value for name, value in settings.items() if name not in _STAGES}
-    for special, stage in _STAGES.items():
-        if special in settings:
-            of_stage = (name for name, gate in known.items() if gate.stage == stage and not gate.locked)
-            found |= {name: settings[special] for name in of_stage if name not in settings}
-    return found
-
-
-def _parse(text: str, problems: list[Problem]) -> dict[str, bool]:
-    """`A=true,B=false`, as `featureGate.Set` and `SetFromMap` read it (`component-base/featuregate`)."""
-    found: dict[str, bool] = {}
-    for part in filter(None, text.split(",")):
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals:
-            problems.append(Problem(_OPTION, f"missing bool value for {name}"))
-        elif value not in (*_TRUE, *_FALSE):
-            why = f'strconv.ParseBool: parsing "{value}": invalid syntax'
-            problems.append(Problem(_OPTION, f"invalid value of {name}={value}, err: {why}"))
-        else:
-            found[name.removeprefix("kube:")] = value in _TRUE
-    return found
-
-
-def _refusals(settings: Mapping[str, bool], known: Mapping[str, Gate]) -> Iterable[Problem]:
-    for name, value in settings.items():
-        gate = known.get(name)
-        if name in _STAGES:
-            continue
-        if gate is None:
-            hint = did_you_mean(nearest(name, known)[:1])
-            yield Problem(_OPTION, f"unrecognized feature gate: {name}", hint=hint)
-        elif gate.locked and value != gate.default:
-            wanted, locked = str(value).lower(), str(gate.default).lower()
-            yield Problem(_OPTION, f"cannot set feature gate {name} to {wanted}, feature is locked to {locked}")
-
-
-def _missing(settings: Mapping[str, bool], known: Mapping[str, Gate]) -> Iterable[str]:
-    on = {name for name, gate in known.items() if settings.get(name, gate.default)}
-    for name in sorted(on):
-        lacking = [need for need in known[name].needs if need not in on]
-        if lacking:
-            yield f"{name} is enabled, but depends on features that are disabled: [{' '.join(lacking)}]"
-
-
-def _not_modelled(settings: Mapping[str, bool], release: Release) -> Iterable[str]:
-    known = gates_of(release.version) if settings else {}
-    for name, value in settings.items():
-        gate = known[name]
-        if gate.decides and gate.default != value and name not in KNOWN and name not in _SAME_ANSWER:
-            yield name
 
 
 def completed_gates(version: str | None, incomplete: str) -> list[str]:

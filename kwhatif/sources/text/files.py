@@ -5,19 +5,25 @@ Nothing here knows what the bytes mean. Every path that cannot be read becomes a
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import re
 import stat
+import sys
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from glob import has_magic
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, Self
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self
 
 from kwhatif.sources.text.inflate import Unreadable, inflate
 from kwhatif.sources.text.problems import Problems
 from kwhatif.sources.text.search import about_home, files_below, glob
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer as Buffer
 
 SUFFIXES = tuple(name + packed for name in (".yaml", ".yml", ".json") for packed in ("", ".gz", ".zst", ".xz", ".bz2"))
 #: Where shells put the pipe of `<(command)`.
@@ -34,6 +40,19 @@ _PIECE = 1 << 20
 _MAX_NAME = 4096
 #: What is wrong where it is named again.
 READ_ONCE = ("is named more than once", "it can be read only once")
+
+
+class _Closed(io.RawIOBase):
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Buffer) -> int:  # noqa: ARG002 - that is its name in `RawIOBase`
+        raise OSError(errno.EBADF, "it is closed")
+
+
+def standard_input() -> BinaryIO:
+    """The bytes of standard input; where it was closed, or is something else than a file, reading them is an error."""
+    return getattr(sys.stdin, "buffer", None) or io.BufferedReader(_Closed())
 
 
 class GivenText(str):

@@ -29,6 +29,7 @@ from kwhatif.whatif.applying.applied import Applied
 from kwhatif.whatif.applying.claims import NewClaims
 from kwhatif.whatif.applying.injected import injected
 from kwhatif.whatif.rows import change_rows
+from kwhatif.workloads.autoscaling import autoscaled
 from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.expand import expand, named
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
@@ -91,7 +92,7 @@ class Planner:
         if isinstance(obj, CustomResource):
             update = self._custom(obj)
         else:
-            obj = named(cast("PodSource", obj), self.cluster)
+            obj = autoscaled(named(cast("PodSource", obj), self.cluster), self.cluster)
             update = self._in_bounds(obj, anew=applied.anew)
         if update.denied is not None:
             return update
@@ -110,7 +111,7 @@ class Planner:
         obj = applied.object
         if isinstance(obj, CustomResource):
             return self._custom(obj)
-        workload = named(cast("PodSource", obj), self.cluster)
+        workload = autoscaled(named(cast("PodSource", obj), self.cluster), self.cluster)
         if isinstance(workload, Pod):
             return WorkloadUpdate("new", added=expand(unstarted(workload) if applied.anew else workload, self.cluster))
         denied = check_workload(workload, self.cluster) if self._admission else None

@@ -18,6 +18,7 @@ from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.errors import InputError, Problem
 from kwhatif.framework.profile import Profile
 from kwhatif.matching.labels import SelectorError, compile_selector
+from kwhatif.model.bystanders import HorizontalPodAutoscaler
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.lacking import NoNodes
 from kwhatif.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
@@ -27,7 +28,7 @@ from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget, ResourceQuota
 from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController
+from kwhatif.model.workload import SCALABLE, Deployment, ReplicaSet, ReplicationController
 from kwhatif.report.inputs import EditRow, SourceRow, TouchedRow
 from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.state import State
@@ -36,6 +37,7 @@ from kwhatif.whatif.applying.candidates import Planner
 from kwhatif.whatif.applying.daemons import run_daemons
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.rows import change_rows
+from kwhatif.workloads.autoscaling import out_of_bounds, scalers_of
 from kwhatif.workloads.many import allowed_pods
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.removal import active
@@ -127,6 +129,9 @@ class _Made:
             )
         )
         state.apply(*resolved.follow)
+        upserts = [each.obj for each in resolved.changes if isinstance(each, Upsert)]
+        scalers = [each for each in upserts if isinstance(each, HorizontalPodAutoscaler)]
+        workloads += [Applied(each, SourceRow(file=edit.text)) for each in out_of_bounds(scalers, state.cluster)]
         if workloads:
             self._react(workloads, edit, state)
         if new:
@@ -156,6 +161,7 @@ class _Made:
         if update.denied is not None:
             self.refusals.append(update.denied.message)
             return
+        self.notes.extend(_autoscaled(applied.object, state.cluster))
         state.apply(*map(Delete.of, update.removed))
         refused: dict[str, int] = {}
         for candidate in planner.admit(applied, update.added.groups):
@@ -176,6 +182,15 @@ class _Made:
         else:
             count = made + update.added.left_out
             self.caveats[TooManyPods(workload=applied.source.object, count=count, judged=made)] = None
+
+
+def _autoscaled(workload: object, cluster: Cluster) -> Iterator[str]:
+    """That a workload has another number of pods than it asks for."""
+    if isinstance(workload, SCALABLE) and workload.spec.replicas is not None:
+        scaled = cluster.get(type(workload), key_of(workload))
+        if scaled is not None and scaled.spec.replicas != workload.spec.replicas:
+            names = ", ".join(key_of(each) for each in scalers_of(workload, cluster))
+            yield f"HorizontalPodAutoscaler {names} makes that {scaled.spec.replicas}"
 
 
 def _new_nodes(resolved: Resolved, state: State) -> Iterator[str]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
-from kwhatif.model.meta import SECOND, parse_time
+from kwhatif.model.meta import FIRST_SECOND, LAST_SECOND, SECOND, format_time, parse_time
 from kwhatif.queue.backoff_queue import align_to_window, backoff_end
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.loaded.session import Session
@@ -31,8 +30,6 @@ def backoff_end_of(info: PodInfo, session: Session) -> Backoff:
         return Backoff()
     initial, most = (seconds * SECOND for seconds in profile.backoff_seconds)
     end = backoff_end(parse_time(seen.last_attempt), max(1, seen.attempts), initial, most)
-    try:
-        text = datetime.fromtimestamp(end // SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError):  # at the end of times
+    if not FIRST_SECOND <= end // SECOND <= LAST_SECOND:
         return Backoff()
-    return Backoff(text, end < align_to_window(parse_time(session.taken_at)))
+    return Backoff(format_time(end // SECOND), end < align_to_window(parse_time(session.taken_at)))

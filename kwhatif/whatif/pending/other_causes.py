@@ -111,14 +111,18 @@ def volumes(found: Sequence[OnNode]) -> Iterator[WakingChange]:
 def devices(found: Sequence[OnNode]) -> Iterator[WakingChange]:
     """Devices come, or are given back."""
     missing: dict[tuple[str, str, str], tuple[int | None, bool]] = {}
+    tainted: set[tuple[str, str, str]] = set()
     for each, items in of(found, DeviceShortage):
         for item in items:
             short = item.wanted - item.free if item.wanted is not None and item.free < item.wanted else None
             key = each.plugin, item.claim, item.request
+            if item.tainted:
+                tainted.add(key)
             known, alone = missing.get(key, (short, each.alone))
             missing[key] = (min(short, known) if short is not None and known is not None else None), alone
-    for (plugin, claim, request), (short, alone) in missing.items():
-        yield WakingChange(plugin, DevicesFreed(claim, request, short), alone)
+    for key, (short, alone) in missing.items():
+        plugin, claim, request = key
+        yield WakingChange(plugin, DevicesFreed(claim, request, short, tainted=key in tainted), alone)
     for kind in (ClaimElsewhere, InvalidDevicePool):
         for each, elsewhere in of(found, kind)[:1]:
             claim = elsewhere[0].claim if isinstance(elsewhere[0], ClaimElsewhere) else ""

@@ -153,7 +153,7 @@ class _Finder:
     def _is_woken(self, old: KubernetesObject | None, new: KubernetesObject | None) -> bool:
         return any(
             each.event.matches(event) and (each.hint is None or each.hint(self._pod, old, new, self._cluster) is QUEUE)
-            for event in cluster_events(old, new)
+            for event in cluster_events(old, new, self._cluster)
             for each in self._registered
         )
 

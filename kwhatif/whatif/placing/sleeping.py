@@ -65,7 +65,7 @@ def _occurrences(before: Cluster, after: Cluster, applied: Sequence[Applied]) ->
         kind, key = type(each.object), key_of(each.object)
         old, new = before.get(kind, key), after.get(kind, key)
         if new is not None and new != old:
-            yield from (Occurrence(event, old, new) for event in cluster_events(old, new))
+            yield from (Occurrence(event, old, new) for event in cluster_events(old, new, after))
 
 
 def may_have_rejected(profile: Profile, pod: PodInfo, before: State, names: set[str]) -> set[str]:

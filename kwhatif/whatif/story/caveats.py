@@ -19,7 +19,7 @@ from kwhatif.whatif.story.gaps import gaps_of, gaps_of_verdict
 from kwhatif.workloads.many import wanted
 
 #: How pods go that their controllers replace.
-_REPLACED = ("Preempted", "Evicted", "TaintEviction", "PodGC", "Deleted")
+_REPLACED = ("Preempted", "Evicted", "TaintEviction", "DeviceTaintEviction", "PodGC", "Deleted")
 
 
 def caveats_of_story(engine: Engine, before: Cluster) -> Iterator[Caveat]:

@@ -26,6 +26,8 @@ from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.world import World
 from kwhatif.whatif.applying.injected import injected
 from kwhatif.whatif.story.assumed_ready import behind_gates, not_ready, not_started
+from kwhatif.workloads.autoscaling import target_of
+from kwhatif.workloads.expand import replicas_of
 
 #: Labels and taints that cluster-autoscaler and Karpenter put on nodes, or how these begin.
 _AUTOSCALED = ("karpenter.sh/", "ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler")
@@ -115,11 +117,17 @@ def _autoscalers(engine: Engine) -> Iterator[Caveat]:
     """Autoscalers of workloads that the story changes, or takes pods of."""
     history = engine.world.history
     concerned = {gone.owner for gone in history.gone.values()} | {event.object for event in history.events}
-    for key, scaler in engine.world.state.cluster.all(HorizontalPodAutoscaler).items():
+    cluster = engine.world.state.cluster
+    for key, scaler in cluster.all(HorizontalPodAutoscaler).items():
         if scaler.target in concerned:
-            low, high = scaler.spec.min_replicas, scaler.spec.max_replicas
+            target = target_of(scaler, cluster)
             yield AutoscalerNotModelled(
-                name=key, target=scaler.target, min_replicas=low, max_replicas=high, missing=True
+                name=key,
+                target=scaler.target,
+                min_replicas=scaler.spec.min_replicas,
+                max_replicas=scaler.spec.max_replicas,
+                replicas=None if target is None else replicas_of(target),
+                missing=True,
             )
 
 

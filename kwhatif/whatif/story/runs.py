@@ -59,7 +59,7 @@ def _facts(story: Story) -> Iterator[tuple[What, str]]:
     for pending in story.pending:
         yield "pending", pending.owner or f"Pod {pending.pod}"
     for gone in story.gone:
-        if gone.initial and gone.how in ("Preempted", "Evicted", "TaintEviction"):
+        if gone.initial and gone.how in ("Preempted", "Evicted", "TaintEviction", "DeviceTaintEviction"):
             yield "preempted" if gone.how == "Preempted" else "evicted", gone.owner or f"Pod {gone.pod}"
     for budget in story.budgets:
         if budget.overrun:

@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.batch import ScheduleResult, result_of
-from kwhatif.framework.attempt import Attempt, attempt, fits_somewhere
+from kwhatif.batch import result_of
+from kwhatif.framework.attempt import attempt, fits_somewhere
 from kwhatif.framework.columns import Columns
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
@@ -39,6 +38,7 @@ from kwhatif.whatif.judging.question import Question
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.rows import decision_about, decision_about_result
 from kwhatif.whatif.upgrade.blame import Ask, Blame, Fate
+from kwhatif.whatif.upgrade.tried import Tried, fate_of
 from kwhatif.whatif.upgrade.upgraded import FindRules, difference, is_of, landing_of, rule_row
 from kwhatif.workloads.many import most_pods
 
@@ -54,14 +54,6 @@ def ask_upgrade(
         progress: hears how many workloads are done, of how many.
     """
     return _Upgrade(before, after, progress).report()
-
-
-class _Tried(NamedTuple):
-    """One pod that starts anew, under one release; nothing was tried that is refused, or another scheduler's."""
-
-    short: Decision
-    attempt: Attempt | None = None
-    result: ScheduleResult | None = None
 
 
 #: All pending pods, one after another.
@@ -162,16 +154,16 @@ class _Upgrade:
             self._decisions.append(now.short)
             for each in (was.attempt, now.attempt):
                 self._caveats.update(dict.fromkeys(caveats_of(each) if each is not None else ()))
-            if rows or was.attempt is None or now.attempt is None or _fate(was) == _fate(now):
+            if rows or was.attempt is None or now.attempt is None or fate_of(was) == fate_of(now):
                 continue
-            rules = self._rules_for(_fate(now), partial(self._fate_anew, anew, place))
+            rules = self._rules_for(fate_of(now), partial(self._fate_anew, anew, place))
             rows.extend(difference(anew.name, decision_of(was.attempt), decision_of(now.attempt), rules))
         return rows if asked else None
 
     def _fate_anew(self, anew: Anew, place: int, session: Session) -> Fate:
         """What becomes of the pod at that place where another session is asked."""
         found = next(islice(self._tried(session, anew), place, None), None)
-        return None if found is None else _fate(found)
+        return None if found is None else fate_of(found)
 
     def _rules_for(self, fate: Fate, ask: Ask) -> FindRules:
         """Finds which changes make the fate of a pod what it is after the upgrade."""
@@ -207,18 +199,18 @@ class _Upgrade:
             self._caveats |= planner.caveats
             yield candidate, session.profiles.get(candidate.pod.spec.scheduler_name or DEFAULT_SCHEDULER), state
 
-    def _tried(self, session: Session, anew: Anew) -> Iterator[_Tried]:
+    def _tried(self, session: Session, anew: Anew) -> Iterator[Tried]:
         for candidate, profile, state in self._pods_of(session, anew):
             pod = candidate.pod
             if candidate.refusal:  # the API server's word, whatever the scheduler's release
-                yield _Tried(decision_about(pod, "Denied", message=candidate.refusal))
+                yield Tried(decision_about(pod, "Denied", message=candidate.refusal))
             elif profile is None:
-                yield _Tried(decision_about(pod, "Ignored"))
+                yield Tried(decision_about(pod, "Ignored"))
             else:
                 info = PodInfo(pod)
                 found = attempt(profile, info, state, columns=self._columns(session, profile, info))
                 result = result_of(found)
-                yield _Tried(decision_about_result(result), found, result)
+                yield Tried(decision_about_result(result), found, result)
 
     def _columns(self, session: Session, profile: Profile, pod: PodInfo) -> Columns:
         """What pods of these requests find on the whole cluster; nodes that pods have left are asked anew."""
@@ -236,14 +228,6 @@ class _Upgrade:
         while len(known) > _KEPT:
             del known[next(iter(known))]
         return columns.fork()
-
-
-def _fate(tried: _Tried) -> object:
-    result = tried.result
-    if result is None:
-        return None
-    victims = tuple(victim.pod.key for victim in result.victims)
-    return result.outcome, result.ties, victims, result.gated and result.gated.plugin
 
 
 def _count_otherwise(before: Session, after: Session) -> bool:

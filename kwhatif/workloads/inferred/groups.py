@@ -24,11 +24,8 @@ class OwnedPods(msgspec.Struct, frozen=True):
     pods: Sequence[Pod]
     #: Those that are neither terminating nor at their end: so many replicas it has.
     active: Sequence[Pod]
-
-    @property
-    def newest(self) -> Pod:
-        """Of its newest template, as far as that shows."""
-        return max(self.active or self.pods, key=lambda pod: (pod.metadata.creation_timestamp or "", pod.metadata.name))
+    #: Of its newest template, as far as that shows.
+    newest: Pod
 
     @property
     def created(self) -> str | None:
@@ -66,9 +63,12 @@ def pods_by_owner(kind: type, cluster: Cluster) -> Iterator[OwnedPods]:
     for (namespace, name_of_kind, _), controlled in survey_of(cluster).controlled.items():
         if name_of_kind != kind.__name__:
             continue
-        found = [pod for pod in cluster.select(Pod, controlled.keys) if _is_of_group(pod, group)]
-        if found:
-            yield _of_one(namespace, found)
+        by_uid: dict[str, list[Pod]] = {}
+        for pod, uid in zip(cluster.select(Pod, controlled.keys), controlled.keys.values(), strict=True):
+            by_uid.setdefault(uid, []).append(pod)
+        ours = {uid: pods for uid, pods in by_uid.items() if _is_of_group(pods[0], group)}
+        if ours:
+            yield _of_last(namespace, ours)
 
 
 def _is_of_group(pod: Pod, group: str) -> bool:
@@ -80,17 +80,18 @@ def _is_of_group(pod: Pod, group: str) -> bool:
 _OLD: Mapping[str, str] = {"": "", "apps": "extensions", "batch": "batch"}
 
 
-def _of_one(namespace: str, pods: Sequence[Pod]) -> OwnedPods:
-    """Of several owners that had the name one after another, the last one: the pods of the others are orphans."""
-    references = [(controller_of(pod.metadata) or OwnerReference(), pod) for pod in pods]
-    uids = {owner.uid for owner, _ in references if owner.uid}
-    if len(uids) > 1:
-        by_uid = {uid: [pod for owner, pod in references if owner.uid in (uid, "")] for uid in sorted(uids)}
-        last = max(by_uid, key=lambda uid: _age(by_uid[uid]))
-        references = [(owner, pod) for owner, pod in references if owner.uid in (last, "")]
-    owner = max((owner for owner, _ in references), key=lambda owner: owner.uid)
-    found = [pod for _, pod in references]
-    return OwnedPods(namespace, owner, found, active(found))
+def _of_last(namespace: str, by_uid: Mapping[str, Sequence[Pod]]) -> OwnedPods:
+    """Of several owners that had the name one after another, the last one: the pods of the others are orphans.
+
+    Pods that name no UID, as those that somebody has written, are of any.
+    """
+    last = max(by_uid, key=lambda uid: (bool(uid), *_age(by_uid[uid]), uid))
+    pods = by_uid[last]
+    if last and "" in by_uid:
+        pods = [*pods, *by_uid[""]]
+    running = active(pods)
+    newest = max(running or pods, key=lambda pod: (pod.metadata.creation_timestamp or "", pod.metadata.name))
+    return OwnedPods(namespace, controller_of(by_uid[last][0].metadata) or OwnerReference(), pods, running, newest)
 
 
 def _age(pods: Sequence[Pod]) -> tuple[str, int]:

@@ -18,6 +18,7 @@ from kwhatif.framework.events import (
     node_events,
     pod_events,
 )
+from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
 from kwhatif.model.pod_status import PodResourceClaimStatus, PodStatus
 from kwhatif.model.storage import CSIDriver
@@ -87,22 +88,26 @@ def test_a_generated_claim_is_an_event_of_its_own() -> None:
     assert labels(pod_events(before, after)) == ["UnschedulablePodUpdatePodGeneratedResourceClaim"]
 
 
+def announced(old: KubernetesObject | None, new: KubernetesObject | None) -> list[ClusterEvent]:
+    return cluster_events(old, new, Cluster())
+
+
 def test_what_concerns_all_pods_that_wait() -> None:
     waiting, assigned = pod().build(), pod().on("n").build()
     ended = replace(assigned, status=PodStatus(phase="Succeeded"))
-    assert cluster_events(None, waiting) == cluster_events(waiting, waiting) == cluster_events(waiting, None) == []
-    assert cluster_events(None, assigned) == cluster_events(waiting, assigned) == [ASSIGNED_POD_ADD]
-    assert labels(cluster_events(assigned, ended)) == labels(cluster_events(assigned, None)) == ["AssignedPodDelete"]
-    assert cluster_events(ended, None) == cluster_events(None, ended) == []
-    assert labels(cluster_events(None, node().build())) == ["NodeAdd"]
-    assert labels(cluster_events(node().build(), None)) == ["NodeDelete"]
+    assert announced(None, waiting) == announced(waiting, waiting) == announced(waiting, None) == []
+    assert announced(None, assigned) == announced(waiting, assigned) == [ASSIGNED_POD_ADD]
+    assert labels(announced(assigned, ended)) == labels(announced(assigned, None)) == ["AssignedPodDelete"]
+    assert announced(ended, None) == announced(None, ended) == []
+    assert labels(announced(None, node().build())) == ["NodeAdd"]
+    assert labels(announced(node().build(), None)) == ["NodeDelete"]
 
 
 def test_other_kinds_are_added_updated_and_deleted() -> None:
     driver = CSIDriver(metadata=ObjectMeta(name="d"))
-    assert labels(cluster_events(driver, driver)) == ["storage.k8s.io/CSIDriverUpdate"]
-    assert labels(cluster_events(None, driver)) == ["storage.k8s.io/CSIDriverAdd"]
-    assert cluster_events(None, Service(metadata=AnnotatedMeta(name="s"))) == []
+    assert labels(announced(driver, driver)) == ["storage.k8s.io/CSIDriverUpdate"]
+    assert labels(announced(None, driver)) == ["storage.k8s.io/CSIDriverAdd"]
+    assert announced(None, Service(metadata=AnnotatedMeta(name="s"))) == []
 
 
 MATCHES = [

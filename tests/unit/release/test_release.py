@@ -47,7 +47,7 @@ from kwhatif.model.volume import ImageVolume
 from kwhatif.model.workload import Namespace, NamespaceMeta
 from kwhatif.release import MINORS, NEWEST, Release, find_release, nearest_minor
 from kwhatif.release.changes import changes
-from kwhatif.sources.scheduler.release import gates_of
+from kwhatif.sources.scheduler.feature_gates import gates_of
 from kwhatif.state.state import State
 from kwhatif.whatif.loaded.session import Session
 from tests.builders import PodBuilder, affinity_term, node, pod, requirement, snapshot

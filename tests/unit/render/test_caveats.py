@@ -74,6 +74,7 @@ from kwhatif.model.caveat.scheduling import (
     ExtenderBinds,
     ExtenderNotAsked,
     ExtenderOddity,
+    GangsNotModelled,
     GateNotModelled,
     HugeAmounts,
     NodeNameSet,
@@ -83,6 +84,7 @@ from kwhatif.model.caveat.scheduling import (
     PreemptionSampling,
     QueueNotSeen,
     Sampling,
+    TaintRulesIgnored,
     VolumeProvisioned,
 )
 from kwhatif.model.caveat.workloads import (
@@ -268,16 +270,25 @@ SENTENCES: dict[Caveat, str] = {
         " may change pods, or refuse them"
     ),
     AutoscalerNotModelled(name="a/web", target="Deployment a/web", min_replicas=None, max_replicas=9): (
-        "HorizontalPodAutoscaler a/web (1 to 9 replicas) is not modelled: Deployment a/web counts with the replicas"
+        "HorizontalPodAutoscaler a/web (1 to 9 replicas): what its metrics ask for is not modelled, Deployment a/web"
+        " counts with the replicas"
         " that it names, or has"
     ),
     HugeAmounts(nodes=("n1", "n2")): ("2 nodes: more than 8 PiB of a resource, where 64-bit limits are not modelled"),
     AutoscalersNotRead(targets=("Deployment a/web",)): (
         "whether a HorizontalPodAutoscaler scales Deployment a/web is not known: they are not read"
     ),
-    DevicesNotModelled(features=("DeviceTaintRule", "nodeAllocatableResourceMappings")): (
-        "devices have DeviceTaintRule and nodeAllocatableResourceMappings, not modelled: answers about pods that claim"
-        " devices may be wrong"
+    DevicesNotModelled(features=("attributes with lists", "nodeAllocatableResourceMappings")): (
+        "devices have attributes with lists and nodeAllocatableResourceMappings, not modelled: answers about pods that"
+        " claim devices may be wrong"
+    ),
+    TaintRulesIgnored(names=("r",), version="1.36", gate="DRADeviceTaintRules"): (
+        "1 DeviceTaintRule (r) counts nothing, as the feature gate DRADeviceTaintRules is off in 1.36;"
+        " --feature-gates DRADeviceTaintRules=true says that it is on"
+    ),
+    GangsNotModelled(groups=2, objects=("Job batch/train",)): (
+        "groups of pods are not modelled (2 PodGroups; pods of groups: Job batch/train): kube-scheduler places the pods"
+        " of a group together or not at all; here each is judged by itself"
     ),
     MissingServiceAccounts(names=("a/robot",)): (
         "the dump has no ServiceAccount a/robot, but others of that namespace: the API server refuses the pods"

@@ -8,13 +8,13 @@ from kwhatif.errors import InputError
 from kwhatif.model.caveat.scheduling import AssumedVersion, GateNotModelled, OtherVersion
 from kwhatif.model.node import Node, NodeStatus, NodeSystemInfo
 from kwhatif.release import MINORS, NEWEST
+from kwhatif.sources.scheduler.feature_gates import gates_of
 from kwhatif.sources.scheduler.release import (
     VARIABLE,
     AskedRelease,
     ReleaseOptions,
     ask_release,
     completed_gates,
-    gates_of,
     parse_version,
 )
 

@@ -32,7 +32,7 @@ AUTOSCALER = HorizontalPodAutoscaler(
         (
             (WEB, AUTOSCALER),
             False,
-            [AutoscalerNotModelled(name="shop/web", target="Deployment shop/web", missing=True)],
+            [AutoscalerNotModelled(name="shop/web", target="Deployment shop/web", replicas=1, missing=True)],
         ),
     ],
 )

@@ -21,6 +21,7 @@ from kwhatif.report.decision import Decision
 from kwhatif.report.workload import WorkloadRow
 from kwhatif.sources.manifests.applied import as_applied, as_row
 from kwhatif.sources.manifests.read import read_manifest_set
+from kwhatif.sources.manifests.unmodelled import in_cluster
 from kwhatif.whatif.gate import gate
 from kwhatif.whatif.judging.question import Question
 from kwhatif.whatif.loaded.session import Session
@@ -39,10 +40,11 @@ def run(session: Session, text: str, **question: Any) -> Report:
     )
     book, today = question.pop("book", default_rulebook()), question.pop("today", date(2026, 1, 1))
     strict = question.pop("strict", False)
+    applied = tuple(map(as_applied, found.manifests))
     asked = Question(
-        applied=tuple(map(as_applied, found.manifests)),
+        applied=applied,
         problems=tuple(map(as_row, found.problems)),
-        caveats=found.caveats,
+        caveats=tuple(in_cluster(found.caveats, applied, session.cluster)),
         **question,
     )
     return worded(gate(session, asked, book, today=today, strict=strict))
@@ -438,10 +440,10 @@ def test_an_autoscaler_is_a_caveat() -> None:
         "spec: {minReplicas: 3, maxReplicas: 9, scaleTargetRef: {kind: Deployment, name: web, apiVersion: apps/v1}}\n"
     )
     report = run(Session(cluster(node("n1"))), workload("Deployment", "web") + scaler, strict=True)
-    assert row(report, "Deployment default/web").replicas == 1
+    assert row(report, "Deployment default/web").replicas == 3
     assert report.caveats == (
-        "HorizontalPodAutoscaler default/web (3 to 9 replicas) is not modelled:"
-        " Deployment default/web counts with the replicas that it names, or has",
+        "HorizontalPodAutoscaler default/web (3 to 9 replicas): what its metrics ask for is not modelled,"
+        " Deployment default/web counts with 3 replicas, the least that it allows",
     )
     assert report.policy is not None
     assert [(found.rule, found.level, found.workload) for found in report.policy.findings] == [

@@ -214,7 +214,7 @@ def _hinted(state: State, candidate: PodBuilder, rejectors: set[str], old: objec
         each.plugin in rejectors
         and each.event.matches(event)
         and (each.hint is None or each.hint(info, old, new, state.cluster) is QUEUE)
-        for event in cluster_events(old, new)  # type: ignore[arg-type]
+        for event in cluster_events(old, new, state.cluster)  # type: ignore[arg-type]
         for each in registrations(default_profile())
     )
 

@@ -1,0 +1,42 @@
+"""Pods that are of groups (`spec.schedulingGroup`, in 1.35 `spec.workloadRef`): what is said of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.scheduling import GangsNotModelled
+from kwhatif.model.cluster import Cluster, KubernetesObject
+from kwhatif.model.pod import Pod
+from kwhatif.model.workload import WORKLOADS
+from kwhatif.workloads.applied_template import template_of
+
+_KINDS = ("CompositePodGroup", "PodGroup", "Workload")
+
+
+def gangs(cluster: Cluster, skipped: Counter[str]) -> Iterator[Caveat]:
+    """That there are groups, or pods of groups: pods say so only where the API server knows groups."""
+    groups = sum(count for name, count in skipped.items() if is_gang(name))
+    pods = (f"Pod {key}" for key, pod in cluster.all(Pod).items() if is_grouped(pod))
+    made = (f"{kind.__name__} {key}" for kind in WORKLOADS for key, one in cluster.all(kind).items() if is_grouped(one))
+    objects = (*made, *pods)
+    if groups or objects:
+        yield GangsNotModelled(groups=groups, objects=objects)
+
+
+def kind_of(name: str) -> str:
+    """The kind of `apiVersion/kind`."""
+    return name.rpartition("/")[2]
+
+
+def is_gang(name: str) -> bool:
+    """Whether objects of `apiVersion/kind` are groups of pods, or what groups are made of."""
+    return name.startswith("scheduling.k8s.io/") and kind_of(name) in _KINDS
+
+
+def is_grouped(obj: KubernetesObject) -> bool:
+    """Whether it is a pod of a group, or makes such pods."""
+    template = template_of(obj) if isinstance(obj, WORKLOADS) else None
+    spec = obj.spec if isinstance(obj, Pod) else None if template is None else template.spec
+    return spec is not None and (spec.scheduling_group is not None or spec.workload_ref is not None)
