@@ -84,10 +84,16 @@ class MissingServiceAccounts(IncompleteCaveat, tag="missing-service-account", kw
 
 
 class AdmissionNotAsked(IncompleteCaveat, tag="admission-webhooks", kw_only=True):
-    """The cluster has admission webhooks or policies, which may change or refuse pods and are not asked."""
+    """Admission webhooks or policies would be asked about objects, and are not: they may change or refuse them."""
 
-    #: Kind -> how many.
-    kinds: tuple[tuple[str, int], ...]
+    #: Such as `MutatingWebhookConfiguration istio (sidecar.istio.io)`.
+    asked: tuple[str, ...] = ()
+    #: Those of which it is not known whether all their conditions hold.
+    unsure: tuple[str, ...] = ()
+    #: About what: workloads, such as `Deployment shop/web`.
+    objects: tuple[str, ...] = ()
+    #: Kind -> how many that could not be read: whom they would be asked about is not known.
+    kinds: tuple[tuple[str, int], ...] = ()
 
 
 class UnknownQuotaScope(IncompleteCaveat, tag="unknown-quota-scope", kw_only=True):

@@ -27,7 +27,8 @@ ADDRESS: Final = "address"
 #: Texts that the API defines: enumerations, times, names of resources, drivers, devices and schedulers, expressions.
 # fmt: off
 _KEPT = frozenset({
-    "access_modes", "action", "add", "allocation_mode", "allocation_timestamp", "api_version", "attacher",
+    "access_modes", "action", "add", "allocation_mode", "allocation_timestamp", "api_groups", "api_version",
+    "api_versions", "attacher", "operations", "resources", "scope",
     "binding_conditions", "binding_failure_conditions", "completion_mode", "config_source", "counter_set",
     "creation_timestamp", "declared_features", "deletion_timestamp", "device", "device_class_name",
     "distinct_attribute", "driver", "drop", "effect", "expression", "extended_resource_name", "key", "kind",

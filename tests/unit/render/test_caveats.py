@@ -265,6 +265,14 @@ SENTENCES: dict[Caveat, str] = {
     ServiceAccountsNotChecked(names=("a/robot",)): (
         "whether there is ServiceAccount a/robot is not checked: without it the pods are refused"
     ),
+    AdmissionNotAsked(asked=("MutatingWebhookConfiguration m (w)",), objects=("Deployment shop/web",)): (
+        "MutatingWebhookConfiguration m (w) is not asked about Deployment shop/web: it may change what is created, or"
+        " refuse it"
+    ),
+    AdmissionNotAsked(asked=("M a (b)", "V c"), unsure=("V c",), objects=("Job a", "Job b")): (
+        "M a (b), V c are not asked about Job a, Job b (whether the matchConditions of V c hold is not known): they may"
+        " change what is created, or refuse it"
+    ),
     AdmissionNotAsked(kinds=(("MutatingWebhookConfiguration", 1), ("ValidatingAdmissionPolicy", 2))): (
         "the cluster has 1 MutatingWebhookConfiguration and 2 ValidatingAdmissionPolicies, which are not asked: they"
         " may change pods, or refuse them"
