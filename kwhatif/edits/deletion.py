@@ -44,6 +44,7 @@ def delete(edit: DeleteObjects, lookup: Lookup) -> Resolved:
         tuple(Delete.of(obj) for obj in gone.values()),
         follow=tuple(Delete.of(obj) for obj in owned.values()),
         notes=tuple(_notes(objects, list(owned.values()), lookup.cluster)),
+        notes_at_rest=tuple(_notes_at_rest(objects)),
     )
 
 
@@ -95,6 +96,8 @@ def _notes(objects: Sequence[Any], owned: Sequence[Any], cluster: Cluster) -> It
     left = sum(pod.spec.node_name in nodes for pod in cluster.all(Pod).values()) if nodes else 0
     if left:
         yield f"{left} pod{'s stay' if left > 1 else ' stays'} assigned to it until somebody deletes them"
-    controlled = [obj for obj in objects if isinstance(obj, Pod) and controller_of(obj.metadata) is not None]
-    if controlled:
-        yield "its controller would make another pod in its place: here nobody does"
+
+
+def _notes_at_rest(objects: Sequence[Any]) -> Iterator[str]:
+    if any(isinstance(obj, Pod) and controller_of(obj.metadata) is not None for obj in objects):
+        yield "its controller would make another pod in its place: that is not waited for here (`simulate` does)"

@@ -217,4 +217,6 @@ class Resolved(msgspec.Struct, frozen=True):
     workloads: tuple[Any, ...] = ()
     #: What somebody has to know who reads the answer.
     notes: tuple[str, ...] = ()
+    #: The same where nobody reacts to the edit; a simulation goes on, and there it is not so.
+    notes_at_rest: tuple[str, ...] = ()
     caveats: tuple[Caveat, ...] = ()

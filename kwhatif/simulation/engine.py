@@ -71,6 +71,8 @@ class Engine:
         #: Found a round that comes back for ever.
         self.cycle: EndlessLoop | None = None
         self.is_over_horizon = False
+        #: When the simulation gives up.
+        self._horizon = parameters.horizon
         #: How many events there were before anybody did anything.
         self.first_event = 0
 
@@ -104,6 +106,11 @@ class Engine:
         self.scheduler.begin()
         self.settle()
         self.first_event = len(self.world.history.events)
+
+    def ask(self) -> None:
+        """What is asked begins now: it has as much time as there was before."""
+        self._horizon = self.clock.now + self.parameters.horizon
+        self.is_over_horizon = False
 
     def perform(self, *commands: Callable[[World], None]) -> None:
         """Somebody does something now, and everybody reacts: controllers after each command, all others at the end."""
@@ -150,12 +157,24 @@ class Engine:
         """Run for so long, whatever happens."""
         end = self.clock.now + seconds
         while self._goes_on():
-            due = self._next_of_all()
+            due = self.next_of_all()
             if due is None or due > end:
                 break
             self._go_to(due)
         if self._goes_on():
             self._go_to(end)
+
+    def next_of_all(self) -> float | None:
+        """When the next thing is due, and be it one that changes nothing."""
+        scheduler, reactions = self.scheduler, self.reactions
+        return earliest(self.kubelets.next(), reactions.next_of_all(), scheduler.next_flush(), self.evictors.next())
+
+    @property
+    def under_way(self) -> str:
+        """Who is not done, such as a pod that is still to end; "" where nothing is due that may change anything."""
+        if self.kubelets.next() is not None:
+            return self.kubelets.next_pod()
+        return self.reactions.next_key() or next(iter(self.evictors.names), "")
 
     # --- time ----------------------------------------------------------------------------------------
 
@@ -169,13 +188,9 @@ class Engine:
         due = earliest(others, self.evictors.next(alone=others is None))
         return None if due is None else earliest(due, self.reactions.next_deadline())
 
-    def _next_of_all(self) -> float | None:
-        scheduler, reactions = self.scheduler, self.reactions
-        return earliest(self.kubelets.next(), reactions.next_of_all(), scheduler.next_flush(), self.evictors.next())
-
     def _go_to(self, time: float) -> None:
-        if time > self.parameters.horizon:
-            self.clock.now = self.parameters.horizon
+        if time > self._horizon:
+            self.clock.now = self._horizon
             self.is_over_horizon = True
             return
         since, self.clock.now = self.clock.now, max(time, self.clock.now)
@@ -212,7 +227,7 @@ class Engine:
         return self.kubelets.is_due_since(time) or self.reactions.is_due_since(time)
 
     def _is_due_now(self) -> bool:
-        due = self._next_of_all()
+        due = self.next_of_all()
         return due is not None and due <= self.clock.now
 
     def _schedule(self) -> None:

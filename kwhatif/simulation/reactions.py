@@ -112,14 +112,23 @@ class Reactions:
 
     def next(self) -> float | None:
         """When the next timer is due that may change anything; None if there is none."""
+        return min(self._awaited().values(), default=None)
+
+    def next_key(self) -> str:
+        """Whose timer that is: `Job shop/report`; "" if there is none."""
+        awaited = self._awaited()
+        number, key = min(awaited, key=awaited.__getitem__, default=(0, ""))
+        return f"{self._controllers[number].name} {key}".rstrip() if awaited else ""
+
+    def _awaited(self) -> dict[tuple[int, str], float]:
+        """The timers that may change anything."""
         unchanged = self._world.state.generation
         in_vain = {place for place, refusal in self.refusals.items() if refusal.generation == unchanged}
-        times = [
-            time
+        return {
+            place: time
             for place, time in self._again.items()
             if self._vain.get(place, 0) < _IDLE_AFTER and place not in in_vain
-        ]
-        return min(times, default=None)
+        }
 
     def next_deadline(self) -> float | None:
         """When the next time comes that nobody waits for."""

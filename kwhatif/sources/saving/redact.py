@@ -19,6 +19,7 @@ from kwhatif.model.node import Node, NodeStatus
 from kwhatif.model.pod import JOB_TRACKING, NO_ANNOTATIONS, Pod, PodMeta, PodSpec, TemplateDigest
 from kwhatif.model.volume import Volume
 from kwhatif.model.workload import WORKLOADS
+from kwhatif.sources.saving.walk import Walker
 from kwhatif.workloads.applied_template import template_of, with_template
 from kwhatif.workloads.template import has_images, without_images
 from kwhatif.workloads.template_digest import digest_of
@@ -36,6 +37,15 @@ READ_ANNOTATIONS = frozenset(
     }
 )
 
+
+def _with_rules(meta: AnnotatedMeta) -> AnnotatedMeta:
+    if meta.annotations.keys() <= READ_ANNOTATIONS:
+        return meta
+    return replace(meta, annotations={key: text for key, text in meta.annotations.items() if key in READ_ANNOTATIONS})
+
+
+#: Finds annotations wherever they stand: those of claims that are made of templates, too.
+_ANNOTATED = Walker({AnnotatedMeta: _with_rules})
 _SOME_FINALIZER = "kwhatif.dev/some-finalizer"
 #: BLAKE2 takes keys of 64 bytes.
 _LONGEST_SALT = 16
@@ -45,9 +55,7 @@ T = TypeVar("T", bound=Model)
 def redact(obj: T, *, images: bool) -> T:
     """The object without what scheduling does not read; with images if asked for."""
     meta: ObjectMeta = obj.metadata  # type: ignore[attr-defined]
-    if isinstance(meta, AnnotatedMeta) and not meta.annotations.keys() <= READ_ANNOTATIONS:
-        kept = {key: value for key, value in meta.annotations.items() if key in READ_ANNOTATIONS}
-        obj = replace(obj, metadata=replace(meta, annotations=kept))
+    obj = _ANNOTATED.rewrite(obj)
     if isinstance(obj, WORKLOADS):
         obj = _digested(obj)
     match obj:

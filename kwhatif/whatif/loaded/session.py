@@ -34,6 +34,10 @@ from kwhatif.workloads.injections import ShownInjections
 HOUR = 3600
 
 
+#: Commands that play the cluster forward: everybody reacts to edits there.
+_PLAYED = ("simulate", "drain", "outage", "deschedule")
+
+
 def _default_profiles(release: Release) -> Mapping[str, Profile]:
     return {DEFAULT_SCHEDULER: release.default_profile()}
 
@@ -92,6 +96,8 @@ class Session:
         #: The edits that were made, and the session as it was without them.
         self.changes: tuple[EditRow, ...] = ()
         self.unedited: Session | None = None
+        #: Notes of these edits that are true only where nobody reacts to them.
+        self.notes_at_rest: frozenset[str] = frozenset()
 
     @property
     def cluster(self) -> Cluster:
@@ -120,7 +126,9 @@ class Session:
         other._with_owners = other
         return other
 
-    def after_edits(self, snapshot: State, changes: Sequence[EditRow], caveats: Iterable[Caveat]) -> Session:
+    def after_edits(
+        self, snapshot: State, changes: Sequence[EditRow], caveats: Iterable[Caveat], notes_at_rest: Iterable[str] = ()
+    ) -> Session:
         """The session after edits: another snapshot, and all that is to be said about it."""
         other = copy(self)
         other.snapshot = snapshot
@@ -128,6 +136,7 @@ class Session:
         keep_queued(snapshot, self.profiles)
         other.changes = (*self.changes, *changes)
         other.caveats = tuple(caveats)
+        other.notes_at_rest = self.notes_at_rest.union(notes_at_rest)
         other.unedited = self.unedited or self
         return other
 
@@ -190,7 +199,10 @@ class Session:
                 ),
                 taken_at=self.taken_at,
             ),
-            changes=self.changes,
+            changes=tuple(map(self._going_on, self.changes)) if command in _PLAYED else self.changes,
             caveat_details=merged(caveats),
             decisions=tuple(decisions),
         )
+
+    def _going_on(self, row: EditRow) -> EditRow:
+        return replace(row, notes=tuple(note for note in row.notes if note not in self.notes_at_rest))

@@ -30,7 +30,7 @@ def compared(runs: Runs, stories: Iterable[Story]) -> RunsRow:
     for story in stories:
         seconds.append(story.seconds)
         counts.update(set(_facts(story)))
-        moved = {row.workload for row in story.workloads if row.before != row.after or row.pending}
+        moved = {row.workload for row in story.workloads if (row.before != row.after or row.pending) and not row.anyway}
         concerned |= moved
         ends.append({row.workload: not row.pending and bool(row.after) for row in story.workloads})
     for end in ends:
@@ -50,17 +50,17 @@ _ORDER: tuple[What, ...] = ("settled", "failed", "placed", "pending", "preempted
 
 
 def _facts(story: Story) -> Iterator[tuple[What, str]]:
-    yield "settled", story.settled
+    yield "settled", story.outcome
     for command in story.commands:
         if command.ok is False:
             yield "failed", command.command
-    for failed in story.failed:
-        yield "failed", failed.workload
-    for pending in story.pending:
-        yield "pending", pending.owner or f"Pod {pending.pod}"
+    yield from (("failed", row.workload) for row in story.failed if not row.anyway)
+    yield from (("pending", row.owner or f"Pod {row.pod}") for row in story.pending if not row.anyway)
     for gone in story.gone:
-        if gone.initial and gone.how in ("Preempted", "Evicted", "TaintEviction", "DeviceTaintEviction"):
+        if not gone.initial or gone.anyway:
+            continue
+        if gone.how in ("Preempted", "Evicted", "TaintEviction", "DeviceTaintEviction"):
             yield "preempted" if gone.how == "Preempted" else "evicted", gone.owner or f"Pod {gone.pod}"
     for budget in story.budgets:
-        if budget.overrun:
+        if budget.overrun > budget.overrun_anyway:
             yield "overrun", budget.budget

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 
 from msgspec.structs import replace
@@ -27,9 +27,11 @@ from kwhatif.simulation.world import World
 from kwhatif.whatif.applying.edited import Given
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.story.caveats import caveats_of_story
+from kwhatif.whatif.story.ending import Ending
 from kwhatif.whatif.story.played import begin
-from kwhatif.whatif.story.rows import command_row, story_of
+from kwhatif.whatif.story.rows import Asked, command_row, story_of
 from kwhatif.whatif.story.runs import Runs, compared
+from kwhatif.whatif.story.without import Without
 from kwhatif.whatif.story.writes import writes_of
 
 USER = "user"
@@ -78,14 +80,47 @@ def _play(
     *,
     lenient: bool = False,
 ) -> tuple[Playing, Story, tuple[Caveat, ...]]:
+    chances = chance.fork()
     engine, assumed = begin(session, parameters, chance)
+
+    def again(session: Session) -> Callable[[], Engine]:
+        return lambda: begin(session, parameters, chances.fork())[0]
+
+    without = _without(session, steps, engine, again)
+    asked = Asked(engine.clock.now, len(engine.world.history.events)) if _changes(steps) else None
+    if asked is None and without is not None:
+        asked = Asked(0.0, 0)
+    engine.ask()
     playing = Playing(engine, namespace or session.namespace)
     playing.lenient = lenient
     for step, after in zip_longest(steps, steps[1:]):
         playing.perform(step)
         if not _goes_on_at_once(step.edit, None if after is None else after.edit):
             playing.engine.settle()
-    return playing, story_of(playing.engine, tuple(playing.commands)), assumed
+    ending = Ending(engine, None if without is None else without.at(engine.clock.now))
+    return playing, story_of(ending, tuple(playing.commands), asked), assumed
+
+
+def _without(
+    session: Session, steps: Sequence[Given], engine: Engine, again: Callable[[Session], Callable[[], Engine]]
+) -> Without | None:
+    """The world without what is asked: the steps; where there are none, the edits; None where nothing is asked.
+
+    Args:
+        session: the cluster, with its edits: they hold in both worlds where there are steps.
+        steps: what is done.
+        engine: the simulation before the first step.
+        again: how a simulation of a session begins.
+    """
+    if _changes(steps):
+        engine.world.state.prepare()
+        return Without(engine.fork(), again(session))
+    return None if session.unedited is None else Without(again(session.unedited)(), again(session.unedited))
+
+
+def _changes(steps: Sequence[Given]) -> bool:
+    """Whether somebody does something, and does not only wait."""
+    return any(not isinstance(step.edit, Wait | Settle) for step in steps)
 
 
 def _goes_on_at_once(step: Edit, after: Edit | None) -> bool:
