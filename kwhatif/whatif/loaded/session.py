@@ -26,6 +26,7 @@ from kwhatif.state.state import State
 from kwhatif.whatif.loaded.completeness import lacking_for, nodes_not_in_input, said_of
 from kwhatif.whatif.loaded.nominations import keep_queued
 from kwhatif.whatif.loaded.unmodelled import huge_amounts, unmodelled_for
+from kwhatif.workloads.inferred.claims import missing_storage
 from kwhatif.workloads.inferred.classes import missing_classes
 from kwhatif.workloads.inferred.owners import Inferred, inferred_owners
 from kwhatif.workloads.injections import ShownInjections
@@ -107,22 +108,23 @@ class Session:
     def with_owners(self) -> Session:
         """The session with the owners of pods that the input lacks altogether; itself, where it lacks none.
 
-        They are found when they are first asked for: where a pod lands does not depend on them.
+        With what new pods of theirs need besides, and old ones have: classes, claims, volumes. All this is found when
+        it is first asked for: where a pod lands does not depend on owners.
         """
         if self._with_owners is None:
             found = inferred_owners(self.cluster)
-            classes = tuple(missing_classes(self.cluster))
-            self._with_owners = self._with(found, classes) if found.objects or classes else self
+            others = (*missing_classes(self.cluster), *missing_storage(self.cluster))
+            self._with_owners = self._with(found, others) if found.objects or others else self
         return self._with_owners
 
-    def _with(self, found: Inferred, classes: Sequence[KubernetesObject]) -> Session:
+    def _with(self, found: Inferred, others: Sequence[KubernetesObject]) -> Session:
         other = copy(self)
         other.snapshot = self.snapshot.fork()
-        objects = (*classes, *found.objects)
+        objects = (*others, *found.objects)
         other.snapshot.apply(*map(Upsert, objects))
         made_up = {type(each).__name__ for each in objects if lacks(type(each), self.cluster)}
         other.cluster.made_up = other.cluster.made_up.union(made_up)
-        other.inferred = tuple(said_of(found))
+        other.inferred = tuple(said_of(found, self.cluster))
         other._with_owners = other
         return other
 
