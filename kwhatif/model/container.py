@@ -64,7 +64,7 @@ class Container(Model):
     startup_probe: Probe | None = None
     liveness_probe: Probe | None = None
     lifecycle: Lifecycle | None = None
-    security_context: SecurityContext | None = None
+    security_context: SecurityContext = SecurityContext()
 
 
 def is_sidecar(container: Container) -> bool:

@@ -82,7 +82,7 @@ class PodSpec(Model):
     host_pid: bool = field(name="hostPID", default=False)
     host_ipc: bool = field(name="hostIPC", default=False)
     os: PodOS | None = None
-    security_context: PodSecurityContext | None = None
+    security_context: PodSecurityContext = PodSecurityContext()
     volumes: tuple[Volume, ...] = ()
     resource_claims: tuple[PodResourceClaim, ...] = ()
     #: Groups of pods are not modelled: who is of one is judged alone, and that is said.

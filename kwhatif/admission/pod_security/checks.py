@@ -13,8 +13,6 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.security import LifecycleHandler, PodSecurityContext, SecurityContext, SecurityProfile
 from kwhatif.model.volume import Volume
 
-_NO_POD_CONTEXT, _NO_CONTEXT = PodSecurityContext(), SecurityContext()
-
 #: The parts of the words that say who has set something: the pod, or containers.
 _POD = "pod"
 
@@ -25,11 +23,11 @@ def containers_of(pod: Pod) -> tuple[Container, ...]:
 
 
 def _of_pod(pod: Pod) -> PodSecurityContext:
-    return pod.spec.security_context or _NO_POD_CONTEXT
+    return pod.spec.security_context
 
 
 def _context(container: Container) -> SecurityContext:
-    return container.security_context or _NO_CONTEXT
+    return container.security_context
 
 
 def _names(pod: Pod, is_bad: Callable[[Container], bool]) -> list[str]:
