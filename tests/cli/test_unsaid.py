@@ -260,6 +260,7 @@ class TestWhatIsNotModelled:
         write(small=SMALL.replace("100m", "0"))
         webhook = (
             "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: a}\n"
+            'webhooks: [{name: w, rules: [{operations: [CREATE], apiGroups: [""], apiVersions: [v1], resources: [pods]}]}]\n'
         )
         ran = asked("gate small.yaml", NODE, OLD, webhook)
         assert first(ran).startswith("! The gate passes, but admission webhooks are not asked: ")
