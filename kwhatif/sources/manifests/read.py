@@ -24,7 +24,7 @@ from kwhatif.sources.decoding.examine import FAILURES, report_failure
 from kwhatif.sources.decoding.kinds import KINDS
 from kwhatif.sources.decoding.registry import Registry
 from kwhatif.sources.decoding.strict import Validation
-from kwhatif.sources.decoding.templates import forget_templates, keep_profiles
+from kwhatif.sources.decoding.templates import as_given, forget_templates, keep_profiles
 from kwhatif.sources.manifests.autoscalers import is_autoscaler, read_autoscaler
 from kwhatif.sources.manifests.outline import Outline, outlines
 from kwhatif.sources.manifests.served import ServerCheck, repeats_by_object
@@ -187,7 +187,8 @@ class _Reader:
                 keep_profiles(obj.metadata, msgspec.json.encode({"metadata": {"annotations": annotations}}).decode())
             hook = hook_of(annotations)
             self._hooks.see(obj, hook)
-            self.manifests.append(Manifest(_with_empty_labels(obj, outline), single.place.of(), annotations, hook))
+            made = _as_given(_with_empty_labels(obj, outline), outline)
+            self.manifests.append(Manifest(made, single.place.of(), annotations, hook))
 
     def _read_other(self, outline: Outline) -> None:
         if is_autoscaler(outline):
@@ -207,6 +208,12 @@ class _Reader:
         scaler = read_autoscaler(outline, self._namespace, problems)
         if scaler is not None and outline.place.origin.pointer not in self._refused:
             self.manifests.append(Manifest(scaler, outline.place.of(), outline.annotations))
+
+
+def _as_given(obj: Any, outline: Outline | None) -> Any:
+    """The object with what `kubectl apply` will note of it, instead of what somebody has copied with it."""
+    applied = None if outline is None or isinstance(obj, Pod) else as_given(outline.data, type(obj))
+    return replace(obj, metadata=replace(obj.metadata, applied=applied))
 
 
 def _with_empty_labels(obj: Any, outline: Outline | None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -107,6 +108,7 @@ from kwhatif.model.caveat.workloads import (
     UnknownController,
     WorkloadNotInDump,
 )
+from kwhatif.render import qualifiers
 from kwhatif.render.caveats import sentence, sentences
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
@@ -574,3 +576,12 @@ def test_a_report_has_its_caveats_in_words_wherever_they_stand() -> None:
     assert made.caveat_details[0].message == text
     assert made.policy is not None
     assert made.policy.findings[0].message == text
+
+
+def test_a_first_line_has_words_for_every_caveat_and_at_most_one_of_them() -> None:
+    source = Path(qualifiers.__file__).read_text()
+    unsaid = [kind.__name__ for kind in CODES.values() if kind not in qualifiers._CONSTANT]
+    assert [name for name in unsaid if f"{name}(" not in source] == []
+    caveats = (NoNodes(), NoPods(), NoBudgets())
+    assert qualifiers.qualifier(Report(command="drain", caveat_details=caveats)).count(";") == 1
+    assert qualifiers.qualifier(Report(command="drain", caveat_details=caveats)).endswith("; 2 more caveats")
