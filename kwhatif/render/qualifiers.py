@@ -13,6 +13,7 @@ from kwhatif.model.caveat.workloads import (
     EvictedByTaint,
     FieldsNotCompared,
     ImagesNotCompared,
+    NodesNotAdded,
 )
 from kwhatif.render.outcomes import Part
 from kwhatif.report import Report
@@ -125,7 +126,7 @@ def about_workload(row: WorkloadRow, decisions: Sequence[Decision]) -> Callable[
     return concerns
 
 
-def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911 - one arm per kind of caveat, nothing else
+def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind of caveat, nothing else
     """A few words; those that a policy alone makes warnings of have their code."""
     match caveat:
         case lacking.UnknownPriorityClass(name=name):
@@ -142,6 +143,8 @@ def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911 - one arm per kind of 
             return f"Pod Security of {some([name for name, _ in namespaces])} is not checked"
         case manifests.MissingServiceAccounts(names=names):
             return f"ServiceAccount {some(names, 1)} is missing"
+        case NodesNotAdded(objections=objections):
+            return "no NodePool would add a node" if objections else "an autoscaler may add nodes"
         case AutoscalerNotModelled(target=target):
             return f"the metrics of the autoscaler of {target} are not modelled"
         case manifests.UnknownQuotaScope(quota=quota):
