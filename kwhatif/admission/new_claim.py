@@ -12,12 +12,9 @@ from kwhatif.admission.limit_ranger import check_claim_limits
 from kwhatif.admission.namespaces import check_namespace
 from kwhatif.admission.outcome import AdmissionStep, Admitted, Denied, run_steps
 from kwhatif.admission.quota.state import QuotaUsage
-from kwhatif.matching.volumes import has_class
+from kwhatif.matching.volumes import default_class, has_class
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import parse_time
-from kwhatif.model.storage import PersistentVolumeClaim, StorageClass
-
-_IS_DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+from kwhatif.model.storage import PersistentVolumeClaim
 
 
 def admit_claim(
@@ -38,19 +35,8 @@ def complete_claim(claim: PersistentVolumeClaim, cluster: Cluster) -> Persistent
 
 def _classify(claim: PersistentVolumeClaim, cluster: Cluster) -> PersistentVolumeClaim:
     """A claim that says nothing of its class is of the default one."""
-    name = None if has_class(claim) else cluster.derived(_default_class, StorageClass)
+    name = None if has_class(claim) else default_class(cluster)
     return claim if name is None else replace(claim, spec=replace(claim.spec, storage_class_name=name))
-
-
-def _default_class(cluster: Cluster) -> str | None:
-    """The newest of the classes that call themselves default; of several as new, the first by name."""
-    defaults = [
-        storage_class.metadata
-        for storage_class in cluster.all(StorageClass).values()
-        if any(storage_class.metadata.annotations.get(annotation) == "true" for annotation in _IS_DEFAULT)
-    ]
-    created = {meta.name: parse_time(meta.creation_timestamp) if meta.creation_timestamp else 0 for meta in defaults}
-    return min(created, key=lambda name: (-created[name], name), default=None)
 
 
 _STEPS: tuple[AdmissionStep[PersistentVolumeClaim], ...] = (

@@ -27,6 +27,11 @@ def forbidden(obj: KubernetesObject, reason: str) -> Denied:
     return Denied(f'{resource_of(obj)} "{name}" is forbidden: {reason}')
 
 
+def already_exists(obj: KubernetesObject) -> Denied:
+    """The answer to the creation of an object that is there (`apierrors.NewAlreadyExists`)."""
+    return Denied(f'{resource_of(obj)} "{obj.metadata.name}" already exists')
+
+
 def resource_of(obj: KubernetesObject) -> str:
     """Plural and group, as refusals by admission name them: `deployments.apps`."""
     known = RESOURCES[type(obj)]

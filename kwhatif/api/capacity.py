@@ -20,6 +20,7 @@ from kwhatif.sources.manifests.applied import parse_template_paths
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.text.files import GivenText
 from kwhatif.whatif.applying.applied import Applied
+from kwhatif.whatif.applying.hooks import ends
 from kwhatif.whatif.capacity.capacity import CapacityQuestion, ask_capacity
 from kwhatif.whatif.capacity.filling import Part
 from kwhatif.whatif.capacity.headroom import ask_headroom
@@ -112,9 +113,9 @@ def _read(session: Session, inputs: Sequence[str], options: ManifestOptions) -> 
             problems += wrong.problems
             continue
         problems += asked.problems
-        applied += asked.applied
+        applied += (each for each in asked.applied if not ends(each))
         caveats += asked.caveats
-        parts += [Part(each, times) for each in asked.applied if each.is_workload]
+        parts += [Part(each, times) for each in asked.applied if each.is_workload and not ends(each)]
         if times == 0:
             problems.append(Problem(given, "no pods of it are asked for", hint="write 1* or more"))
     problems += _not_countable(parts)

@@ -17,6 +17,7 @@ from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import as_row
 from kwhatif.sources.manifests.given import Source, named_input, named_inputs
 from kwhatif.sources.text.files import standard_input
+from kwhatif.whatif.applying.hooks import in_phases
 from kwhatif.whatif.judging.question import Question
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.workloads.rolling.update import Rollout
@@ -89,7 +90,7 @@ def gate(
     with rare_garbage_collection():
         fragile: list[Fragile] = []
         if book.policy.survives:
-            objects = [each.object for each in asked.applied]
+            objects = [each.object for each in in_phases(asked.applied).staying]
             fragile, caveats = survival(session, objects, book.policy.survives, play)
             question = replace(question, caveats=(*question.caveats, *caveats))
         report = judge_by_policy(session, question, book, today=today, strict=strict, fixes=fixes, fragile=fragile)

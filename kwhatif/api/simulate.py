@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
 from msgspec.structs import replace
 
 from kwhatif.api.arguments import require_edits, require_known, require_session
-from kwhatif.edits.edit import Apply
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
+from kwhatif.model.caveat import Caveat, merged
+from kwhatif.model.caveat.manifests import HelmHooks
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.decoding.strict import Validation
+from kwhatif.sources.manifests.applied import as_applied
 from kwhatif.sources.manifests.edits import read_edits
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.manifests.scenario import parse_parameter, read_scenario
 from kwhatif.sources.text.files import standard_input
 from kwhatif.whatif.applying.edited import Given
+from kwhatif.whatif.applying.hooks import steps_of
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.story.runs import Runs
 from kwhatif.whatif.story.simulate import simulate as play
@@ -39,6 +42,13 @@ class Times(TypedDict, total=False):
     horizon: str
 
 
+class SimulationOptions(Times, total=False):
+    """How long things take, and who watches."""
+
+    #: Hears how many of the runs are done, of how many.
+    progress: Callable[[int, int], None] | None
+
+
 def simulate(
     session: Session,
     *manifests: Source,
@@ -48,7 +58,7 @@ def simulate(
     validation: Validation = "strict",
     runs: int = 0,
     seed: int = 1,
-    **times: Unpack[Times],
+    **options: Unpack[SimulationOptions],
 ) -> Report:
     """What follows if this is applied, and these things are done, until nothing happens any more.
 
@@ -62,22 +72,25 @@ def simulate(
         runs: how often to play it with other choices between equals and other times that pods take to end, too; what
             these runs come to is in the story's `runs`.
         seed: where these choices come from: the same seed, the same choices.
-        times: how long things take, see `Times`.
+        options: how long things take, and `progress`; see `SimulationOptions`.
 
     Raises:
         InputError: with what is wrong with manifests, edits or the scenario; or a step is refused.
         ValueError: a duration is none, or `runs` is negative.
     """
     require_session(session, "simulate")
-    require_known(times, Times, "simulate")
+    require_known(options, SimulationOptions, "simulate")
+    progress = options.pop("progress", None)
     require_edits(then, "then")
     if runs < 0:
         raise ValueError(f"runs: {runs} is negative")
     where, stdin, minor = namespace or session.namespace, standard_input(), session.cluster.minor
-    parameters = replace(Parameters(), **{name: seconds_of(name, str(text)) for name, text in times.items()})
+    parameters = replace(Parameters(), **{name: seconds_of(name, str(text)) for name, text in options.items()})
     steps: list[Given] = []
+    caveats: Sequence[Caveat] = ()
     if manifests:
-        steps.append(_applied(named_inputs(manifests, "manifest"), where, validation, minor))
+        applied, caveats = _applied(session, named_inputs(manifests, "manifest"), where, validation)
+        steps += applied
     if scenario is not None:
         file = read_scenario(scenario, parameters, namespace=where, stdin=stdin, minor=minor)
         parameters = file.parameters
@@ -86,8 +99,8 @@ def simulate(
     if read.problems:
         raise InputError(read.problems)
     with rare_garbage_collection():
-        report = play(session, (*steps, *read.edits), parameters, where, Runs(runs, seed) if runs else None)
-    return worded(report)
+        report = play(session, (*steps, *read.edits), parameters, where, Runs(runs, seed, progress) if runs else None)
+    return worded(replace(report, caveat_details=merged((*caveats, *report.caveat_details))))
 
 
 def seconds_of(name: str, text: str) -> float | None:
@@ -102,11 +115,19 @@ def seconds_of(name: str, text: str) -> float | None:
         raise InputError([Problem(f"--{name}", str(wrong))]) from wrong
 
 
-def _applied(names: Sequence[str], namespace: str, validation: Validation, minor: int) -> Given:
+def _applied(
+    session: Session, names: Sequence[str], namespace: str, validation: Validation
+) -> tuple[list[Given], Sequence[Caveat]]:
+    """The steps that apply the manifests, and what is to be said about these."""
     read = read_manifest_set(
-        names, stdin=standard_input(), default_namespace=namespace, validation=validation, minor=minor
+        names,
+        stdin=standard_input(),
+        default_namespace=namespace,
+        validation=validation,
+        minor=session.cluster.minor,
     )
     if read.problems:
         raise InputError(read.problems)
-    objects = tuple(manifest.object for manifest in read.manifests)
-    return Given(", ".join(names), Apply(text=f"apply {' '.join(names)}", objects=objects))
+    applied = tuple(map(as_applied, read.manifests))
+    steps = steps_of(", ".join(names), applied, f"apply {' '.join(names)}", session.cluster)
+    return list(steps), [each for each in read.caveats if isinstance(each, HelmHooks)]

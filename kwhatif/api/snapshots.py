@@ -12,7 +12,7 @@ from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.dump import collect_dump
 from kwhatif.sources.dumps.left_out import taken_at as dump_taken_at
 from kwhatif.sources.manifests.given import Source, named_inputs
-from kwhatif.sources.saving import Moment, save
+from kwhatif.sources.saving import Moment, Saved, save
 from kwhatif.sources.text.files import standard_input
 from kwhatif.whatif.loaded.inventory import Inventory, inventory
 
@@ -48,6 +48,29 @@ def save_snapshot(
         InputError: with every problem of the input, or because the file cannot be written.
         ClusterUnreadable: the live cluster could not be read.
     """
+    return save_cluster(
+        file,
+        *paths,
+        images=images,
+        anonymize=anonymize,
+        strict=strict,
+        taken_at=taken_at,
+        progress=progress,
+        **live,
+    ).size
+
+
+def save_cluster(
+    file: PathLike,
+    *paths: Source,
+    images: bool,
+    anonymize: bool,
+    strict: bool,
+    taken_at: datetime | None,
+    progress: Progress | None,
+    **live: Unpack[LiveArguments],
+) -> Saved:
+    """As `save_snapshot`; returns what was saved, and what was kept of an anonymized one."""
     collected = _collect(paths, progress, live)
     if strict:
         require_complete(collected.fork().admitted())

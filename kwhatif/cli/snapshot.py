@@ -37,23 +37,30 @@ def save(
     anonymize: Annotated[
         bool, typer.Option("--anonymize", help="Give everything another name; decisions stay the same.")
     ] = False,
+    report: Annotated[
+        bool, typer.Option("--report", help="With --anonymize: print which texts are kept, where, and why.")
+    ] = False,
+    color: ColorOption = Color.AUTO,
 ) -> None:
     """Save what scheduling reads of a cluster, and nothing else; loading it gives the same reports.
 
     \b
     Examples:
       kwhatif snapshot save cluster.json.gz
-      kwhatif snapshot save bug.yaml --anonymize --from cluster.yaml
+      kwhatif snapshot save bug.yaml --anonymize --report --from cluster.yaml
     """
-    import kwhatif
+    from kwhatif.api.snapshots import save_cluster
+    from kwhatif.render.kept import kept_table
     from kwhatif.sources.saving.formats import format_of
 
+    if report and not anonymize:
+        raise typer.BadParameter("lists what --anonymize keeps: give both", param_hint="--report")
     try:
         format_of(file)
     except ValueError as wrong:
         raise typer.BadParameter(f"{file} {wrong}", param_hint="FILE") from wrong
     with where.progress() as advance:
-        count = kwhatif.save_snapshot(
+        saved = save_cluster(
             file,
             *(where.from_ or ()),
             images=images,
@@ -63,7 +70,9 @@ def save(
             progress=advance,
             **where.live(),
         )
-    typer.echo(f"{count} objects saved to {file}", err=True)
+    if report:
+        print_parts(kept_table(saved.kept), color)
+    typer.echo(f"{saved.size} objects saved to {file}", err=True)
 
 
 @app.command(cls=Command)

@@ -47,6 +47,11 @@ class KubectlDrain:
         """The command."""
         return f"kubectl drain {' '.join(self.nodes)}"
 
+    @property
+    def not_reached(self) -> tuple[str, ...]:
+        """The nodes whose turn has not come."""
+        return tuple(self._left)
+
     def is_waiting_for(self, view: View) -> bool:
         """Whether a pod that it waits for is gone."""
         return any(node.is_waiting_for(view) for node in self._at)

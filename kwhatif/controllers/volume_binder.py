@@ -31,6 +31,7 @@ from kwhatif.model.storage import (
 )
 from kwhatif.plugins.volume_binding.provisioning import NO_PROVISIONER
 from kwhatif.plugins.volume_binding.static import VolumeSearch
+from kwhatif.plugins.volume_binding.unbound import mismatches
 from kwhatif.workloads.generated import uid_of
 
 _CAVEAT = "caveat"
@@ -49,7 +50,8 @@ class Binding(NamedTuple):
 def binding_of(claim: PersistentVolumeClaim, cluster: Cluster) -> Binding:
     """What becomes of a claim that is new."""
     storage_class = cluster.get(StorageClass, claim_class(claim))
-    if storage_class is not None and storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER:
+    waits = storage_class is not None and storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
+    if waits and not claim.spec.volume_name:  # a claim that names its volume waits for no pod
         return Binding(claim)
     if BIND_COMPLETED in claim.metadata.annotations:
         return Binding(claim)
@@ -74,8 +76,11 @@ def _existing(claim: PersistentVolumeClaim, cluster: Cluster) -> PersistentVolum
     """The volume that the claim names, or one that would do."""
     if claim.spec.volume_name:
         volume = cluster.get(PersistentVolume, claim.spec.volume_name)
-        is_free = volume is not None and (volume.spec.claim_ref is None or is_bound_to(volume, claim))
-        return volume if is_free else None
+        if volume is None or (volume.spec.claim_ref is not None and not is_bound_to(volume, claim)):
+            return None
+        # Only a volume that is free is held against the claim (`syncUnboundClaim`).
+        is_right = volume.spec.claim_ref is not None or not any(mismatches(volume, claim))
+        return volume if is_right else None
     return VolumeSearch(claim, cluster).anywhere
 
 

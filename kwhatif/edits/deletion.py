@@ -25,6 +25,8 @@ _Owners = dict[tuple[str, str, str], str]
 
 def delete(edit: DeleteObjects, lookup: Lookup) -> Resolved:
     """What is named goes in `changes`, what it owns in `follow`: the garbage collector deletes that."""
+    if edit.ignore_not_found:
+        lookup = Lookup(lookup.cluster, lookup.namespace)
     lacking = list(_lacking_nodes(edit.objects, lookup.cluster))
     names = {node.metadata.name for node in lacking}
     named = [each for each in edit.objects if each.resource.type is not Node or each.name not in names]
@@ -42,6 +44,7 @@ def delete(edit: DeleteObjects, lookup: Lookup) -> Resolved:
         tuple(Delete.of(obj) for obj in gone.values()),
         follow=tuple(Delete.of(obj) for obj in owned.values()),
         notes=tuple(_notes(objects, list(owned.values()), lookup.cluster)),
+        notes_at_rest=tuple(_notes_at_rest(objects)),
     )
 
 
@@ -93,6 +96,8 @@ def _notes(objects: Sequence[Any], owned: Sequence[Any], cluster: Cluster) -> It
     left = sum(pod.spec.node_name in nodes for pod in cluster.all(Pod).values()) if nodes else 0
     if left:
         yield f"{left} pod{'s stay' if left > 1 else ' stays'} assigned to it until somebody deletes them"
-    controlled = [obj for obj in objects if isinstance(obj, Pod) and controller_of(obj.metadata) is not None]
-    if controlled:
-        yield "its controller would make another pod in its place: here nobody does"
+
+
+def _notes_at_rest(objects: Sequence[Any]) -> Iterator[str]:
+    if any(isinstance(obj, Pod) and controller_of(obj.metadata) is not None for obj in objects):
+        yield "its controller would make another pod in its place: that is not waited for here (`simulate` does)"

@@ -86,10 +86,11 @@ class AddNodes(_Edit, frozen=True):
 
 
 class DeleteObjects(_Edit, frozen=True):
-    """These objects go; `force` is kubectl's (a pod goes at once)."""
+    """These objects go; `force` and `ignore_not_found` are kubectl's (a pod goes at once; what is not there is not)."""
 
     objects: tuple[Reference, ...]
     force: bool = False
+    ignore_not_found: bool = False
 
 
 class Scale(_Edit, frozen=True):
@@ -140,6 +141,8 @@ class Apply(_Edit, frozen=True):
     """These objects are applied, as manifests are."""
 
     objects: tuple[Any, ...]
+    #: What is to be said about them.
+    notes: tuple[str, ...] = ()
 
 
 class Drain(_Edit, frozen=True):
@@ -212,6 +215,10 @@ class Resolved(msgspec.Struct, frozen=True):
     #: Pods, workloads and new claims in `changes`, as they were written: controllers make pods and volumes of them, or
     #: delete some.
     workloads: tuple[Any, ...] = ()
+    #: Objects that the API server does not take, and what it says; the others of the edit are taken.
+    refused: tuple[tuple[Any, str], ...] = ()
     #: What somebody has to know who reads the answer.
     notes: tuple[str, ...] = ()
+    #: The same where nobody reacts to the edit; a simulation goes on, and there it is not so.
+    notes_at_rest: tuple[str, ...] = ()
     caveats: tuple[Caveat, ...] = ()

@@ -30,7 +30,7 @@ def resolve(edit: Edit, state: State, *, namespace: str = "default") -> Resolved
     rule = _RULES.get(type(edit))
     if rule is None:
         verb = edit.text.split(maxsplit=1)[0]
-        raise NotResolved([Wrong(f"{verb} needs time", "use `kwhatif simulate`")])
+        raise NotResolved([Wrong(f"{verb} needs time", "use `kwhatif simulate --then`")])
     resolved: Resolved | None = None
     try:
         resolved = rule(edit, lookup)

@@ -28,8 +28,8 @@ from kwhatif.model.kinds import Resource
 class Reader(Protocol):
     """What reading an edit needs of the outside: files, and the API server's table of fields."""
 
-    def objects(self, given: str | Mapping[str, Any]) -> Sequence[Any]:
-        """The objects of a manifest: the name of a file, or an object as data.
+    def objects(self, given: str | Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[str]]:
+        """The objects of a manifest, the name of a file or an object as data; and what is to be said about them.
 
         Raises:
             InputError: with everything that is wrong with it.
@@ -75,7 +75,12 @@ def _some(words: Sequence[Word], what: str) -> tuple[str, ...]:
 def _apply(text: str, words: list[Word], reader: Reader) -> Edit:
     if not words:
         raise Wrong("names no manifest", "write `apply FILE`")
-    return edits.Apply(text=text, objects=tuple(obj for word in words for obj in reader.objects(word)))
+    read = [reader.objects(word) for word in words]
+    return edits.Apply(
+        text=text,
+        objects=tuple(obj for objects, _ in read for obj in objects),
+        notes=tuple(note for _, notes in read for note in notes),
+    )
 
 
 def _taint(text: str, words: list[Word], _reader: Reader) -> Edit:

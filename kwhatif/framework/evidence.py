@@ -116,6 +116,33 @@ class VolumeConflict(_Evidence):
     detail: str
 
 
+class Mismatch(msgspec.Struct, metaclass=FrozenMeta, frozen=True, gc=False):
+    """A field in which a volume is not what a claim wants."""
+
+    field: str
+    wanted: str
+    found: str
+
+
+class UnboundClaim(_Evidence):
+    """A claim that should be bound before any pod, and is not.
+
+    `volume` is the one that it names, or else the free one that lacks the least; `mismatches` are what it lacks. With a
+    `provisioner`, that makes a volume for it, and has not yet.
+    """
+
+    claim: str
+    storage_class: str
+    #: Whether that is the cluster's default class, which a claim gets that names none; and whether it is there.
+    is_default: bool
+    is_known: bool
+    provisioner: str
+    volume: str
+    is_named: bool
+    is_there: bool
+    mismatches: tuple[Mismatch, ...]
+
+
 class VolumeLimit(_Evidence):
     """The node's CSI driver would have too many volumes attached."""
 
@@ -200,6 +227,7 @@ Evidence = (
     | PodAntiAffinityMatched
     | ExistingAntiAffinity
     | VolumeConflict
+    | UnboundClaim
     | VolumeLimit
     | DeviceShortage
     | InvalidDevicePool

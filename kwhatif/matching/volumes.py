@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from kwhatif.matching.reach import Reach, affinity_reach
 from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.model.meta import controller_of
+from kwhatif.model.meta import controller_of, parse_time
 from kwhatif.model.pod import Pod
 from kwhatif.model.quantity import QuantityText, ceil_to_milli, parse_quantity
-from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim
+from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from kwhatif.model.volume import Volume
 
 READ_WRITE_ONCE_POD = "ReadWriteOncePod"
@@ -19,6 +19,7 @@ SELECTED_NODE = "volume.kubernetes.io/selected-node"
 STORAGE = "storage"
 
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+_IS_DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 
 
@@ -78,6 +79,24 @@ def claim_class(claim: PersistentVolumeClaim) -> str:
 def has_class(claim: PersistentVolumeClaim) -> bool:
     """Whether the claim says anything about its class; "" says that it wants none (`PersistentVolumeClaimHasClass`)."""
     return _BETA_CLASS in claim.metadata.annotations or claim.spec.storage_class_name is not None
+
+
+def default_class(cluster: Cluster) -> str | None:
+    """The class that a new claim gets that says nothing about it (`GetDefaultClass` in `pkg/volume/util`).
+
+    The newest of the classes that call themselves default; of several as new, the first by name.
+    """
+    return cluster.derived(_default_class, StorageClass)
+
+
+def _default_class(cluster: Cluster) -> str | None:
+    defaults = [
+        storage_class.metadata
+        for storage_class in cluster.all(StorageClass).values()
+        if any(storage_class.metadata.annotations.get(annotation) == "true" for annotation in _IS_DEFAULT)
+    ]
+    created = {meta.name: parse_time(meta.creation_timestamp) if meta.creation_timestamp else 0 for meta in defaults}
+    return min(created, key=lambda name: (-created[name], name), default=None)
 
 
 def volume_class(volume: PersistentVolume) -> str:

@@ -110,7 +110,7 @@ def _resources() -> list[Resource]:
 RESOURCES: Mapping[type, Resource] = {resource.type: resource for resource in _resources()}
 
 #: Short names, as kubectl has them -> kinds.
-_SHORT = {
+SHORT_NAMES = {
     "cj": "CronJob",
     "deploy": "Deployment",
     "ds": "DaemonSet",
@@ -137,7 +137,7 @@ def _by_word() -> Mapping[str, Resource]:
             found[word] = resource
             if resource.group:
                 found[f"{word}.{resource.group}"] = found[f"{word}.v1.{resource.group}"] = resource
-    return found | {short: found[kind.lower()] for short, kind in _SHORT.items()}
+    return found | {short: found[kind.lower()] for short, kind in SHORT_NAMES.items()}
 
 
 #: Kinds by every name that kubectl has for them, in lower case: singular, plural, short, or followed by the group.

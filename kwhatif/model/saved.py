@@ -29,6 +29,8 @@ class SavedSnapshot(ApiObject):
     unread: dict[str, str] = {}
     #: Whether all other kinds were asked for (`Cluster.is_whole`).
     whole: bool = True
+    #: Kinds of which a list was read, be it empty (`Cluster.listed`).
+    listed: tuple[str, ...] = ()
     #: `apiVersion/kind` -> number of objects that are not in the model, of kinds that a caveat asks about.
     skipped: dict[str, int] = {}
     #: About how the cluster was read.

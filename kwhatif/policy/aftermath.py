@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kwhatif.policy.schema import AftermathRule, Level
 from kwhatif.report.maintenance import VerdictRow
-from kwhatif.report.story import PendingRow, Story
+from kwhatif.report.story import PendingRow, RefusedRow, Story
 from kwhatif.words.amounts import some
 from kwhatif.words.maintenance import why_harmful
 
@@ -49,7 +49,7 @@ def _pending(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
         return
     by_owner: dict[str, list[PendingRow]] = {}
     for row in story.pending:
-        if not row.initial and row.priority >= rule.pending.min_priority:
+        if not _is_of_before(row, story) and row.priority >= rule.pending.min_priority:
             by_owner.setdefault(row.owner or f"Pod {row.pod}", []).append(row)
     for owner, rows in by_owner.items():
         count, pods = sum(row.count for row in rows), tuple(row.pod for row in rows)
@@ -58,21 +58,27 @@ def _pending(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
         message = f"{said} pending once all has settled; nobody of priority {rule.pending.min_priority} or more may be"
         yield Consequence(PENDING, rule.pending.level, message, owner, pods)
     for refused in story.refused:  # of unknown priority: that may be what is wrong with them
-        if not refused.initial:
+        if not _is_of_before(refused, story):
             message = f"pods of {refused.workload} are refused once all has settled: {refused.message}"
             yield Consequence(PENDING, rule.pending.level, message, refused.workload)
 
 
+def _is_of_before(row: PendingRow | RefusedRow, story: Story) -> bool:
+    """Whether it is not of what was asked; where nothing was but what happens, whether it was so at the start."""
+    return row.anyway or (story.caused is None and row.initial)
+
+
 def _loop(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
-    if story.settled == "cycling":
+    if story.outcome == "cycling":
         who = some(story.cycle.participants) if story.cycle is not None else ""
         yield Consequence(LOOP, rule.loop, f"it never settles{f': {who} replace each other' if who else ''}")
 
 
 def _overrun(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
     for row in story.budgets:
-        if row.overrun:
-            pods = "a healthy pod" if row.overrun == 1 else f"{row.overrun} healthy pods"
+        overrun = row.overrun - row.overrun_anyway
+        if overrun > 0:
+            pods = "a healthy pod" if overrun == 1 else f"{overrun} healthy pods"
             yield Consequence(OVERRUN, rule.budget_overrun, f"budget {row.budget} falls short of {pods} on the way")
 
 

@@ -35,6 +35,7 @@ _PLAIN = {
     "uncordon": "uncordon {target}",
     "untaint": "take the taint {about} off {target}",
     "label-node": "label {target} with {about}",
+    "claim-class": "write storageClassName: {after} in PersistentVolumeClaim {target}, not {before}, as {about} has",
     "bind-claim": "bind the PersistentVolumeClaim {target} to the PersistentVolume {after}",
     "create-claim": "create the PersistentVolumeClaim {target}",
     "create-namespace": "create the namespace {target}",

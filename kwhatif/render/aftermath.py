@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kwhatif.render.anyway import of_question
 from kwhatif.render.outcomes import QUALITIES
 from kwhatif.render.story import first_line
 from kwhatif.render.story_rows import gone_rows, pending_rows
@@ -14,6 +15,7 @@ from kwhatif.words.amounts import plural, some
 def aftermath_lines(story: Story) -> tuple[str, str, str]:
     """How it ends; who goes and who waits in the end; how budgets fare."""
     quality, said = first_line(story)
+    story = of_question(story)
     budgets = "; ".join(_budgets(story)) or "no budget allows less than before"
     return f"{QUALITIES[quality][0]} What follows: {said}", _people(story), f"Budgets: {budgets}"
 
@@ -26,7 +28,8 @@ def _people(story: Story) -> str:
 
 
 def _budgets(story: Story) -> Iterator[str]:
-    broken = [f"{row.budget} by {plural(row.overrun, 'pod')}" for row in story.budgets if row.overrun]
+    overruns = {row.budget: row.overrun - row.overrun_anyway for row in story.budgets}
+    broken = [f"{budget} by {plural(overrun, 'pod')}" for budget, overrun in overruns.items() if overrun]
     low = [f"{row.budget} {row.before} to {row.lowest}" for row in story.budgets if row.lowest < row.before]
     if broken:
         yield f"broken {some(broken)}"

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kwhatif.render.anyway import anyway_rows, of_question
 from kwhatif.render.markdown_text import QUALITIES, cell, prose, rows_of
 from kwhatif.render.runs import fact_rows, runs_title
 from kwhatif.render.story import first_line
-from kwhatif.render.story_rows import failed_rows, gone_rows, is_different, nodes_in_words, pending_rows, refused_rows
+from kwhatif.render.story_rows import (
+    different_workloads,
+    failed_rows,
+    gone_rows,
+    kinds_of,
+    pending_rows,
+    places,
+    refused_rows,
+)
 from kwhatif.report.story import Story
 
 
@@ -20,19 +29,26 @@ def story_parts(story: Story, doubt: str) -> Iterator[str]:
 
 
 def story_details(story: Story) -> Iterator[str]:
-    """What is different, who does not go, who is gone, who waits, and what would end it."""
+    """What is different, who does not go, who is gone, who waits, what would end it, and what happens anyway."""
+    yield from _details(of_question(story))
+    anyway = anyway_rows(story)
+    if anyway:
+        yield ""
+        yield from rows_of(("Happens anyway", "Pods", "What"), ((cell(who), n, prose(what)) for who, n, what in anyway))
+
+
+def _details(story: Story) -> Iterator[str]:
     if story.blocked:
         yield ""
         blocked = ((cell(row.pod), prose(row.why), prose(row.remedy or "-")) for row in story.blocked)
         yield from rows_of(("Blocked", "Why", "What helps"), blocked)
-    different = [row for row in story.workloads if is_different(row) or row.pending]
+    different, as_before = different_workloads(story)
     if different:
         yield ""
-        places = (
-            (cell(row.workload), prose(nodes_in_words(row.before)), prose(nodes_in_words(row.after)), str(row.pending))
-            for row in different
-        )
-        yield from rows_of(("Workload", "Before", "After", "Pending"), places)
+        moves = ((cell(row.workload), *map(prose, places(row)), str(row.pending)) for row in different)
+        yield from rows_of(("Workload", "Before", "After", "Pending"), moves)
+    if as_before:
+        yield from ("", prose(f"{kinds_of(as_before)} as before."))
     for title, rows in (("Gone", gone_rows(story)), ("Pending", pending_rows(story))):
         if rows:
             yield ""

@@ -5,15 +5,59 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kwhatif.model.caveat import Caveat, lacking, manifests, reading
-from kwhatif.model.caveat.descheduling import NoMetrics, PolicyIsEmpty, PrometheusNotAsked
-from kwhatif.model.caveat.scheduling import DevicesNotModelled, ExtenderNotAsked, PluginNotModelled
+from kwhatif.model.caveat.descheduling import (
+    EvictionOrder,
+    MomentNotKnown,
+    NoMetrics,
+    PolicyIsEmpty,
+    PrometheusNotAsked,
+)
+from kwhatif.model.caveat.scheduling import (
+    AssumedVersion,
+    Batching,
+    BindingNotDated,
+    BudgetComputed,
+    BudgetNotComputed,
+    BudgetRecounted,
+    ClaimUnbound,
+    DevicesNotModelled,
+    EvictionsAtOnce,
+    ExtenderBinds,
+    ExtenderNotAsked,
+    ExtenderOddity,
+    GangsNotModelled,
+    GateNotModelled,
+    HugeAmounts,
+    NodeNameSet,
+    OtherVersion,
+    PendingAsleep,
+    PluginNotModelled,
+    PreemptionSampling,
+    QueueNotSeen,
+    Sampling,
+    TaintRulesIgnored,
+    VolumeProvisioned,
+)
 from kwhatif.model.caveat.workloads import (
     AutoscalerNotModelled,
     AutoscalersNotRead,
     EvictedByTaint,
     FieldsNotCompared,
     ImagesNotCompared,
+    Injected,
+    LeftOutOfStory,
     NodesNotAdded,
+    OldRevisionsUnknown,
+    OneOfEqualPods,
+    OrderedPodPending,
+    OwnersSilent,
+    ReplicaSetsInferred,
+    ReplicasKept,
+    TolerationUnknown,
+    TooManyPods,
+    UnknownController,
+    Unmodelled,
+    WorkloadNotInDump,
 )
 from kwhatif.render.outcomes import Part
 from kwhatif.report import Report
@@ -21,8 +65,8 @@ from kwhatif.report.decision import Decision
 from kwhatif.report.workload import WorkloadRow
 from kwhatif.words.amounts import duration, listed, plural, some
 
-#: So many things are named; what is beyond them is counted.
-_MOST = 2
+#: So many things are named in a first line; what is beyond them is counted, and stands below.
+_MOST = 1
 
 
 def qualifier(report: Report, concerns: Callable[[Caveat], bool] = lambda _: True) -> str:
@@ -126,8 +170,8 @@ def about_workload(row: WorkloadRow, decisions: Sequence[Decision]) -> Callable[
     return concerns
 
 
-def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind of caveat, nothing else
-    """A few words; those that a policy alone makes warnings of have their code."""
+def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind, nothing else
+    """A few words for people; `sentence` says it all."""
     match caveat:
         case lacking.UnknownPriorityClass(name=name):
             return f"priority class {name} is not known"
@@ -155,9 +199,22 @@ def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per
             return f"extender {extender} was not asked"
         case PluginNotModelled(plugin=plugin):
             return f"plugin {plugin} is not modelled"
+        case LeftOutOfStory(what=what):
+            return _LEFT_OUT[what]
     return _CONSTANT.get(type(caveat)) or caveat.code.replace("-", " ")
 
 
+_LEFT_OUT: Mapping[Unmodelled, str] = {
+    "adoption": "the adoption of pods is not modelled",
+    "job-ttl": "the removal of finished Jobs is not modelled",
+    "volume-reclaim": "what becomes of released volumes is not modelled",
+    "cron-jobs": "the Jobs of CronJobs are not modelled",
+    "namespaces": "the removal of namespaces is not modelled",
+    "budgets": "some budgets cannot be counted",
+    "not-started": "pods that do not run yet count as starting",
+    "not-ready": "pods that were not ready count as ready once they are made again",
+    "readiness-gates": "readiness gates count as open",
+}
 _ABSENT: Mapping[type, str] = {
     lacking.NoPods: "pods",
     lacking.NoBudgets: "budgets",
@@ -198,6 +255,49 @@ _CONSTANT: Mapping[type, str] = {
     PolicyIsEmpty: "the policy counts as empty",
     NoMetrics: "what nodes and pods use is not known",
     PrometheusNotAsked: "Prometheus was not asked",
-    manifests.CustomKind: "custom kinds are not judged",
     manifests.AdmissionNotAsked: "admission webhooks are not asked",
+    AutoscalersNotRead: "HorizontalPodAutoscalers are not read",
+    manifests.CustomKind: "custom kinds are not judged",
+    manifests.HelmHooks: "Helm hooks are not judged as the rest is",
+    Injected: "webhooks add to new pods",
+    BudgetRecounted: "a budget's status is not what its pods say",
+    GangsNotModelled: "groups of pods are judged one by one",
+    TaintRulesIgnored: "DeviceTaintRules are not looked at",
+    manifests.ServiceAccountsNotChecked: "ServiceAccounts are not checked",
+    lacking.DanglingReference: "something that is referred to is not there",
+    reading.VersionNotDefault: "a version is read that is not the default one",
+    reading.NoDates: "the input has no times",
+    reading.TwoMoments: "the dump was taken at two moments",
+    reading.ScheduledMeanwhile: "pods were scheduled while the dump was taken",
+    reading.Remembered: "some answers of the API server are remembered ones",
+    ReplicasKept: "replicas that are left out stay as they are",
+    TooManyPods: "not all pods of a workload were judged",
+    OneOfEqualPods: "one of equal pods was judged",
+    WorkloadNotInDump: "a workload with pods is not in the input",
+    UnknownController: "a controller is not known",
+    OrderedPodPending: "a StatefulSet waits for a pod that is pending",
+    ReplicaSetsInferred: "ReplicaSets are made up of their pods",
+    OwnersSilent: "the owners of some pods are not in the input",
+    TolerationUnknown: "for how long pods tolerate lost nodes is not known",
+    OldRevisionsUnknown: "old revisions are not in the input",
+    OtherVersion: "the cluster is of another version",
+    AssumedVersion: "the version of the cluster is assumed",
+    GateNotModelled: "a feature gate is not modelled",
+    ExtenderBinds: "an extender binds pods itself",
+    ExtenderOddity: "an extender answers oddly",
+    NodeNameSet: "a pod names its node itself",
+    Sampling: "the scheduler looks at some of the nodes only",
+    PreemptionSampling: "preemption looks at some of the nodes only",
+    BudgetComputed: "a budget has no status",
+    BudgetNotComputed: "a budget cannot be counted",
+    HugeAmounts: "some amounts are too large to count",
+    BindingNotDated: "when pods were bound is not known",
+    Batching: "equal pods are judged together",
+    ClaimUnbound: "a claim is not bound",
+    VolumeProvisioned: "provisioning counts as successful",
+    QueueNotSeen: "the scheduler's queue cannot be seen",
+    PendingAsleep: "pods that were tried in vain sleep",
+    EvictionsAtOnce: "evictions count as done at once",
+    MomentNotKnown: "the moment of the dump is not known",
+    EvictionOrder: "who is evicted depends on the order",
 }

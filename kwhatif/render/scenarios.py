@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rich.console import RenderableType
 
+from kwhatif.render.anyway import of_question
 from kwhatif.render.detail import Detail
 from kwhatif.render.drain import waves_and_blocked
 from kwhatif.render.outcomes import QUALITIES, Quality, doubted
@@ -68,6 +69,7 @@ def scenarios_table(report: Report, detail: Detail) -> Iterator[RenderableType]:
             continue
         yield text(f"{row.scenario}:", STRONG)
         yield verdict_line(story)
+        story = of_question(story)
         yield from waves_and_blocked(story)
         yield from counted("GONE", gone_rows(story))
         yield from counted("PENDING", pending_rows(story))

@@ -16,6 +16,7 @@ from kwhatif.framework.evidence import (
     ExistingAntiAffinity,
     InsufficientResource,
     InvalidDevicePool,
+    Mismatch,
     MissingFeature,
     MissingTopologyLabel,
     Note,
@@ -23,6 +24,7 @@ from kwhatif.framework.evidence import (
     PodAntiAffinityMatched,
     PortConflict,
     SpreadSkew,
+    UnboundClaim,
     UnmatchedSelector,
     UntoleratedTaint,
     VolumeConflict,
@@ -68,6 +70,8 @@ def sentence(evidence: Evidence) -> str:  # noqa: C901, PLR0911, PLR0912 - one a
             return f"{plural(count, 'pod')} in {key}={domain} refuse it by their own anti-affinity"
         case VolumeConflict(claim=claim, detail=detail):
             return f"{claim}: {detail}" if claim else detail
+        case UnboundClaim():
+            return _unbound(evidence)
         case VolumeLimit(driver=driver, attached=attached, new=new, limit=limit):
             return f"{driver}: {attached} attached + {new} new > limit {limit}"
         case DeviceShortage():
@@ -102,6 +106,45 @@ def _insufficient(evidence: InsufficientResource) -> str:
 def _labels(evidence: UnmatchedSelector) -> str:
     said = [f"{key}={value}" if value is not None else f"no {key}" for key, value in evidence.labels.items()]
     return f"the node has {', '.join(said)}" if said else "the node does not match"
+
+
+def _unbound(unbound: UnboundClaim) -> str:
+    """Which claim, and why it is not bound."""
+    of = f"class {unbound.storage_class}" + (" (the default)" if unbound.is_default else "")
+    if not unbound.storage_class:
+        of = "no class"
+    claim = f"claim {unbound.claim} has {of}"
+    if not unbound.is_named and not unbound.is_known:
+        claim += ", which is not there"
+    elif unbound.provisioner:
+        return f"{claim}, whose provisioner {unbound.provisioner} has made no volume for it yet"
+    if unbound.is_named and not unbound.is_there:
+        return f"{claim}, and names PersistentVolume {unbound.volume}, which is not there"
+    if not unbound.volume:
+        return f"{claim}, and no PersistentVolume is free"
+    which = "and names" if unbound.is_named else "the nearest is"
+    lacks = " and ".join(map(_mismatch, unbound.mismatches)) or "is not bound yet"
+    return f"{claim}, {which} PersistentVolume {unbound.volume}, which {lacks}"
+
+
+def _mismatch(found: Mismatch) -> str:
+    match found.field:
+        case "claimRef":
+            return f"belongs to claim {found.found}"
+        case "phase":
+            return f"is {found.found or 'not available'}"
+        case "deletionTimestamp":
+            return "is being deleted"
+        case "selector":
+            return f"does not match {found.wanted}"
+        case "storageClassName":
+            return f"has {f'class {found.found}' if found.found else 'no class'}"
+        case "capacity":
+            return f"has {found.found} of {found.wanted}"
+        case "accessModes":
+            return f"has {found.found}, not {found.wanted}"
+        case field:
+            return f"has {field} {found.found or 'none'}, not {found.wanted or 'none'}"
 
 
 def _devices(shortage: DeviceShortage) -> str:

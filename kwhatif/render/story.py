@@ -8,23 +8,30 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from kwhatif.render import drain
+from kwhatif.render.anyway import anyway_rows, of_question
 from kwhatif.render.detail import Detail
 from kwhatif.render.drain import waves_and_blocked
 from kwhatif.render.outcomes import QUALITIES, Quality, doubted
 from kwhatif.render.runs import runs_of
 from kwhatif.render.story_rows import (
     FEW,
+    course_of,
+    different_workloads,
     failed_rows,
     gone_rows,
     is_different,
-    nodes_in_words,
+    kinds_of,
     pending_rows,
+    places,
     refused_rows,
 )
-from kwhatif.render.text import FAINT, STRONG, WARN, indented, signed, table, text
+from kwhatif.render.text import FAINT, STRONG, WARN, hidden, indented, signed, table, text
 from kwhatif.render.timeline import seconds, timeline, tree
-from kwhatif.report.story import PendingRow, Story, StoryNodeRow
+from kwhatif.report.story import PendingRow, Story, StoryBudgetRow, StoryNodeRow
 from kwhatif.words.amounts import but, plural, some, took
+
+#: So many rows of what happens anyway are shown.
+_MOST_ANYWAY = 12
 
 
 def verdict_line(story: Story, doubt: str = "") -> Text:
@@ -34,7 +41,8 @@ def verdict_line(story: Story, doubt: str = "") -> Text:
 
 
 def first_line(story: Story, doubt: str = "") -> tuple[Quality, str]:
-    """How it ends, with what that depends on; of a drain or an outage its verdict."""
+    """How what was asked ends, with what that depends on; of a drain or an outage its verdict."""
+    story = of_question(story)
     if story.verdict is not None:
         quality, said = drain.first_line(story, story.verdict)
     else:
@@ -47,7 +55,11 @@ def _quality(story: Story) -> Quality:
     has_failed = story.failed or any(command.ok is False for command in story.commands)
     if has_failed or story.settled not in ("settled", "terminating"):
         return "bad"
-    return "doubtful" if story.settled == "terminating" or any(row.overrun for row in story.budgets) else "good"
+    return "doubtful" if story.settled == "terminating" or any(map(_overrun, story.budgets)) else "good"
+
+
+def _overrun(row: StoryBudgetRow) -> int:
+    return row.overrun - row.overrun_anyway
 
 
 def _headline(story: Story) -> str:
@@ -62,25 +74,25 @@ def _headline(story: Story) -> str:
 
 def _end(story: Story) -> str:
     pods = plural(sum(row.count for row in story.pending), "pod")
-    waiting = f", {pods} pending" if story.pending else ""
+    waiting, after = f", {pods} pending" if story.pending else "", took(story.took)
     match story.settled:
         case "settled":
-            return f"settled after {took(story.seconds)}: {_summary(story)}"
+            return f"settled after {after}: {_summary(story)}"
         case "pending":
-            return f"settled after {took(story.seconds)}, {pods} pending: {_owners(story.pending)}"
+            return f"settled after {after}, {pods} pending: {_owners(story.pending)}"
         case "terminating":
-            return f"settled after {took(story.seconds)}, but pods stay terminating for good: {_summary(story)}"
+            return f"settled after {after}, but pods stay terminating for good: {_summary(story)}"
         case "stalled":
             return f"a drain comes to no end: {_summary(story)}"
         case "rollout-stuck" if story.refused:
             who = some([row.workload for row in story.refused])
-            return f"settled after {took(story.seconds)}{waiting}, but pods are refused: {who}"
+            return f"settled after {after}{waiting}, but pods are refused: {who}"
         case "rollout-stuck":
-            return f"a rollout stands still after {took(story.seconds)}{waiting}: {_summary(story)}"
+            return f"a rollout stands still after {after}{waiting}: {_summary(story)}"
         case "cycling":
             return _endless(story)
         case "horizon":
-            return f"it has not settled after {took(story.seconds)}: {_summary(story)}"
+            return f"it has not settled after {after}: {_summary(story)}"
 
 
 def _endless(story: Story) -> str:
@@ -101,14 +113,19 @@ def _owners(pending: Sequence[PendingRow]) -> str:
 
 
 def _summary(story: Story) -> str:
-    gone = sum(row.initial for row in story.gone)
-    changed = sum(map(is_different, story.workloads))
-    broken = sum(row.overrun > 0 for row in story.budgets)
-    if not (gone or changed or story.nodes or broken or story.failed):
+    gone = sum(row.initial and row.how != "RolledOut" for row in story.gone)
+    changed = [row for row in story.workloads if is_different(row)]
+    broken = sum(_overrun(row) > 0 for row in story.budgets)
+    rolled = dict.fromkeys(row.owner for row in story.gone if row.how == "RolledOut" and row.owner)
+    if not (gone or changed or story.nodes or broken or story.failed or rolled):
         return "nothing is different"
     parts = [f"{plural(len(story.failed), 'Job')} failed"] if story.failed else []
-    if changed:
-        parts.append(f"{plural(changed, 'workload')} different")
+    if rolled and story.settled == "settled":
+        parts.append(f"{'the rollout' if len(rolled) == 1 else 'rollouts'} of {some(list(rolled))} completed")
+    others = [row for row in changed if row.workload not in rolled]
+    course = course_of(others[0]) if len(others) == 1 else ""
+    if others:
+        parts.append(course or f"{plural(len(others), 'workload')} different")
     if story.nodes:
         parts.append(f"{plural(len(story.nodes), 'node')} different")
     if gone:
@@ -119,42 +136,51 @@ def _summary(story: Story) -> str:
 
 
 def story_tables(story: Story, detail: Detail, doubt: str = "") -> Iterator[RenderableType]:
-    """The verdict; what is different; who is gone; who waits; budgets; what happened; on what it rests."""
+    """The verdict; what is different; who is gone; who waits; what happens anyway; what happened; on what it rests."""
     yield verdict_line(story, doubt)
     if detail.quiet:
         return
-    yield from waves_and_blocked(story)
-    yield from _workloads(story)
-    yield from counted("GONE", gone_rows(story))
-    yield from counted("PENDING", pending_rows(story))
-    yield from _reasons("REFUSED", refused_rows(story))
-    yield from _reasons("FAILED", failed_rows(story))
-    yield from story_budgets(story)
-    yield from (_nodes(story) if story.verdict is None else ())
+    asked = of_question(story)
+    yield from waves_and_blocked(asked)
+    yield from _workloads(asked, detail)
+    yield from counted("GONE", gone_rows(asked))
+    yield from counted("PENDING", pending_rows(asked))
+    yield from _reasons("REFUSED", refused_rows(asked))
+    yield from _reasons("FAILED", failed_rows(asked))
+    yield from story_budgets(asked)
+    yield from (_nodes(asked) if story.verdict is None else ())
     is_whole = story.verdict is None or detail.wide
-    yield from (_commands(story) if is_whole or detail.explain else ())
-    yield from _cycle(story)
-    yield from runs_of(story)
+    yield from (_commands(asked) if is_whole or detail.explain else ())
+    yield from _cycle(asked)
+    yield from runs_of(asked)
+    yield from happens_anyway(story, detail)
     yield from (tree(story) if detail.explain else timeline(story, detail) if is_whole else ())
     yield text(f"Assumed: {'; '.join(story.assumptions)}.", FAINT)
 
 
-def _workloads(story: Story) -> Iterator[RenderableType]:
-    rows = [row for row in story.workloads if is_different(row) or row.pending]
-    if not rows:
-        return
-    made = table("WORKLOAD", "BEFORE", "AFTER", "PENDING", "READY", "LOWEST", right=("PENDING", "READY", "LOWEST"))
-    for row in rows:
-        style = WARN if row.pending or row.ready_after < row.ready_before else ""
-        cells = (
-            row.workload,
-            nodes_in_words(row.before),
-            nodes_in_words(row.after),
-            row.pending or "-",
-            row.ready_after,
-        )
-        made.add_row(*(text(cell, style) for cell in (*cells, row.ready_lowest)))
-    yield made
+def happens_anyway(story: Story, detail: Detail) -> Iterator[RenderableType]:
+    """What is no harm of what was asked."""
+    rows = anyway_rows(story)
+    if rows:
+        made = table("HAPPENS ANYWAY", "PODS", "WHAT", right=("PODS",))
+        shown = rows if detail.wide else rows[:_MOST_ANYWAY]
+        for row in shown:
+            made.add_row(*(text(each, FAINT) for each in row))
+        yield made
+        yield from hidden(shown, rows)
+
+
+def _workloads(story: Story, detail: Detail) -> Iterator[RenderableType]:
+    rows, as_before = different_workloads(story)
+    if rows or (as_before and detail.wide):
+        made = table("WORKLOAD", "BEFORE", "AFTER", "PENDING", "READY", "LOWEST", right=("PENDING", "READY", "LOWEST"))
+        for row in (*rows, *(as_before if detail.wide else ())):
+            style = WARN if row.pending or row.ready_after < row.ready_before else ""
+            cells = (row.workload, *places(row), row.pending or "-", row.ready_after, row.ready_lowest)
+            made.add_row(*(text(cell, style) for cell in cells))
+        yield made
+    if as_before and not detail.wide:
+        yield text(f"{kinds_of(as_before)} as before (-o wide)", FAINT)
 
 
 def counted(title: str, rows: Sequence[tuple[str, int, str]]) -> Iterator[RenderableType]:
@@ -176,16 +202,16 @@ def _reasons(title: str, rows: Sequence[tuple[str, str]]) -> Iterator[Renderable
 
 def story_budgets(story: Story) -> Iterator[RenderableType]:
     """Budgets that allowed less in between, or allow something else in the end."""
-    rows = [row for row in story.budgets if row.before != row.after or row.lowest < row.before or row.overrun]
+    rows = [row for row in story.budgets if row.before != row.after or row.lowest < row.before or _overrun(row)]
     if not rows:
         return
     made = table(
         "BUDGET", "ALLOWED BEFORE", "LOWEST", "AFTER", "BROKEN BY", right=("ALLOWED BEFORE", "LOWEST", "AFTER")
     )
     for row in rows:
-        broken = plural(row.overrun, "pod") if row.overrun else "-"
+        broken = plural(_overrun(row), "pod") if _overrun(row) else "-"
         cells = (row.budget, row.before, row.lowest, row.after, broken)
-        made.add_row(*(text(cell, WARN if row.overrun else "") for cell in cells))
+        made.add_row(*(text(cell, WARN if _overrun(row) else "") for cell in cells))
     yield made
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from kwhatif.render.timeline import why_refused
 from kwhatif.report.story import Story, StoryWorkloadRow
-from kwhatif.words.amounts import some
+from kwhatif.words.amounts import plural, some
 
 #: How a pod went, in words.
 _HOW = {
@@ -30,9 +31,54 @@ def is_different(row: StoryWorkloadRow) -> bool:
     return row.before != row.after or row.ready_lowest < row.ready_before
 
 
-def nodes_in_words(counts: dict[str, int]) -> str:
-    """`a, b (2)`."""
-    return some([f"{node} ({count})" if count > 1 else node for node, count in counts.items()], FEW) or "-"
+def different_workloads(story: Story) -> tuple[list[StoryWorkloadRow], list[StoryWorkloadRow]]:
+    """The workloads that fare otherwise in the end; and those whose pods are where they were.
+
+    The latter had fewer ready pods for a time, as DaemonSets have whose nodes are lost.
+    """
+    rows: list[StoryWorkloadRow] = []
+    as_before: list[StoryWorkloadRow] = []
+    for row in story.workloads:
+        if row.pending or row.before != row.after:
+            rows.append(row)
+        elif is_different(row):
+            is_well = row.workload.startswith("DaemonSet ") or row.ready_after >= row.ready_before
+            (as_before if is_well else rows).append(row)
+    return rows, as_before
+
+
+def kinds_of(rows: Sequence[StoryWorkloadRow]) -> str:
+    """`24 DaemonSets, 1 Deployment`."""
+    counts = Counter(row.workload.partition(" ")[0] for row in rows)
+    return ", ".join(plural(count, kind) for kind, count in counts.items())
+
+
+def places(row: StoryWorkloadRow) -> tuple[str, str]:
+    """Where its pods are, before and after: first the nodes where there are fewer, or more of them."""
+    return nodes_in_words(row.before, row.after), nodes_in_words(row.after, row.before)
+
+
+def nodes_in_words(counts: Mapping[str, int], others: Mapping[str, int]) -> str:
+    """`a, b (2)`; where not all are named, those nodes come first of which the others have another count."""
+    nodes = list(counts.items())
+    if len(nodes) > FEW + 1:
+        nodes.sort(key=lambda item: others.get(item[0], 0) == item[1])
+    return some([f"{node} ({count})" if count > 1 else node for node, count in nodes], FEW) or "-"
+
+
+def course_of(row: StoryWorkloadRow) -> str:
+    """`a pod of Deployment shop/web goes from a to b`; "" unless a single one is elsewhere in the end."""
+    came, left = _beyond(row.after, row.before), _beyond(row.before, row.after)
+    if max(sum(came.values()), sum(left.values())) != 1:
+        return ""
+    who = row.workload if row.workload.startswith("Pod ") else f"a pod of {row.workload}"
+    if came and left:
+        return f"{who} goes from {', '.join(left)} to {', '.join(came)}"
+    return f"{who} comes to {', '.join(came)}" if came else f"{who} leaves {', '.join(left)}"
+
+
+def _beyond(counts: Mapping[str, int], others: Mapping[str, int]) -> Mapping[str, int]:
+    return {node: more for node, count in counts.items() if (more := count - others.get(node, 0)) > 0}
 
 
 def gone_rows(story: Story) -> list[tuple[str, int, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from typing import Literal
 
 from rich import box
 from rich.cells import cell_len
@@ -59,7 +60,7 @@ class _Fitted(Table):
             yield from super().__rich_console__(console, options)
             return
         headers = [_in_words(str(column.header)) for column in self.columns]
-        words = self._longest_words(headers, _pieces)
+        words = self._unbroken(self._longest_words(headers, _pieces))
         smaller = self._smaller() if sum(words) > room else None
         if smaller is not None:
             yield smaller
@@ -86,6 +87,13 @@ class _Fitted(Table):
 
     def _longest_words(self, headers: Sequence[str], split: Callable[[str], list[str]]) -> list[int]:
         return [_longest((header, *column.cells), split) for header, column in zip(headers, self.columns, strict=True)]
+
+    def _unbroken(self, words: Sequence[int]) -> list[int]:
+        """As wide as these words, and for numbers and times as whole cells: none is broken before its unit."""
+        return [
+            max(word, _longest(column.cells, str.splitlines)) if column.justify == "right" or column.no_wrap else word
+            for word, column in zip(words, self.columns, strict=True)
+        ]
 
     def _smaller(self) -> _Fitted | None:
         """The table without the last of the numbers that are the same in all rows; None if there is none."""
@@ -160,15 +168,18 @@ def _longest(cells: Iterable[object], split: Callable[[str], list[str]]) -> int:
     return max((cell_len(part) for cell in cells for part in split(str(cell))), default=0)
 
 
-def table(*columns: str, right: Sequence[str] = (), droppable: Sequence[str] = ()) -> _Fitted:
-    """An open, compact table; columns in `right` are numbers.
+def table(
+    *columns: str, right: Sequence[str] = (), droppable: Sequence[str] = (), whole: Sequence[str] = ()
+) -> _Fitted:
+    """An open, compact table; columns in `right` are numbers, and the cells of those in `whole` are not broken either.
 
     Those in `droppable` are left out where there is no room and they are the same in all rows.
     """
     made = _Fitted(box=box.SIMPLE_HEAD, pad_edge=False)
     made.droppable = droppable
     for column in columns:
-        made.add_column(column, justify="right" if column in right else "left", overflow="fold")
+        justify: Literal["right", "left"] = "right" if column in right else "left"
+        made.add_column(column, justify=justify, overflow="fold", no_wrap=column in whole)
     return made
 
 

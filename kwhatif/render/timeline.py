@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
 from rich.console import RenderableType
 
 from kwhatif.render.detail import Detail
-from kwhatif.render.text import hidden, indented, table, text
+from kwhatif.render.text import FAINT, hidden, indented, table, text
 from kwhatif.report.story import EventRow, Story
 from kwhatif.words.amounts import plural, some
 
@@ -23,6 +24,8 @@ _PHRASES = {
     "not ready": "reported {} not ready",
     "running": "started {}",
 }
+#: Kinds that decide nothing by themselves: that they came, or went, is left out unless all is asked for.
+_NO_NEWS = frozenset({"Namespace", "Service", "RuntimeClass", "StorageClass", "CSIDriver", "DeviceClass"})
 #: Messages of the scheduler that come again are named by the time of the first.
 _MESSAGES = ("unschedulable", "nominated")
 
@@ -33,37 +36,57 @@ def seconds(value: float) -> str:
 
 
 def timeline(story: Story, detail: Detail) -> Iterator[RenderableType]:
-    """When who did what."""
-    lines = list(_grouped(story))
-    if not lines:
-        return
-    made = table("TIME", "WHO", "WHAT", right=("TIME",))
+    """When who did what, since it was asked; with `-o wide` also what happened before, and what is no news."""
+    lines = list(_grouped(_since_asked(story), detail))
     shown = lines if detail.wide else lines[:_MOST_LINES]
-    for at, who, what in shown:
-        made.add_row(text(seconds(at)), text(who), text(what))
-    yield made
+    if lines:
+        made = table("TIME", "WHO", "WHAT", whole=("TIME",))
+        width = max(len("TIME"), *(len(seconds(at)) for at, _, _ in shown))
+        for at, who, what in shown:
+            made.add_row(text(seconds(at).rjust(width)), text(who), text(what))
+        yield made
     yield from hidden(shown, lines)
+    if story.first_event and not detail.wide:
+        count = plural(story.first_event, "event")
+        yield text(f"Before, the cluster settles by itself: {count} in {seconds(story.asked or 0.0)} (-o wide)", FAINT)
 
 
-def _grouped(story: Story) -> Iterator[tuple[float, str, str]]:
-    """Equal things that happen to pods of one workload at one moment are one line; equal refusals are, at any time."""
+def _grouped(story: Story, detail: Detail) -> Iterator[tuple[float, str, str]]:
+    """Equal things that happen at one moment are one line, of pods those of one workload; refusals at any time."""
     groups: dict[tuple[object, ...], list[EventRow]] = {}
-    for event in story.events:
-        if event.verb != "removed":  # the end of its containers was said
-            groups.setdefault(_place(event), []).append(event)
+    for event in story.events if detail.wide else story.events[story.first_event :]:
+        is_news = detail.wide or _kind(event) not in _NO_NEWS
+        if event.verb != "removed" and is_news:  # the end of its containers was said
+            groups.setdefault(_place(event, detail), []).append(event)
     said = {row.message: "see PENDING" for row in story.pending if row.message}
     for alike in groups.values():
         first = alike[0]
         yield first.at, _actor(first), _line(alike, said)
 
 
-def _place(event: EventRow) -> tuple[object, ...]:
+def _since_asked(story: Story) -> Story:
+    """The story with times that count from what was asked: what happened before has negative ones."""
+    if not story.asked:
+        return story
+    asked = story.asked
+    return replace(story, events=tuple(replace(each, at=round(each.at - asked, 3)) for each in story.events))
+
+
+def _place(event: EventRow, detail: Detail) -> tuple[object, ...]:
+    """What the event has in common with those that it is one line with."""
+    kind = _kind(event)
     if event.verb == _REFUSED:
-        return event.actor, event.verb, _kind(event), why_refused(event.detail)
-    if _kind(event) == "Node":
+        return _refusal(event)
+    if kind == "Node":
         return event.at, _actor(event), event.verb, event.detail
     message = event.detail if event.verb == "unschedulable" else ""
-    return event.at, _actor(event), event.verb, _kind(event), event.workload or event.object, message
+    if kind == "Pod" or detail.wide:
+        return event.at, _actor(event), event.verb, kind, event.workload or event.object, message
+    return event.at, _actor(event), event.verb, kind, event.detail
+
+
+def _refusal(event: EventRow) -> tuple[object, ...]:
+    return event.actor, event.verb, _kind(event), why_refused(event.detail)
 
 
 def _actor(event: EventRow) -> str:
@@ -98,9 +121,13 @@ def _objects(alike: Sequence[EventRow]) -> str:
     objects = list(dict.fromkeys(event.object for event in alike))
     if len(objects) == 1:
         return first.object
-    if _kind(first) == "Node":
-        return f"{plural(len(objects), 'node')} ({some([each.removeprefix('Node ') for each in objects])})"
-    return f"{len(objects):,} pods of {first.workload}"
+    kind = _kind(first)
+    if kind == "Pod":
+        return f"{len(objects):,} pods of {first.workload}"
+    noun = "node" if kind == "Node" else kind
+    names = some([each.removeprefix(f"{kind} ") for each in objects])
+    nouns = f"{noun}es" if noun.endswith("s") else ""
+    return f"{plural(len(objects), noun, nouns)} ({names})"
 
 
 def _why(alike: Sequence[EventRow], said: dict[str, str]) -> str:
@@ -119,6 +146,7 @@ def _why(alike: Sequence[EventRow], said: dict[str, str]) -> str:
 
 def tree(story: Story) -> Iterator[RenderableType]:
     """Every event below the one because of which it happened."""
+    story = _since_asked(story)
     children: dict[int | None, list[EventRow]] = {}
     for event in story.events:
         children.setdefault(event.because, []).append(event)
@@ -137,5 +165,5 @@ def _siblings(children: dict[int | None, list[EventRow]], parent: int | None) ->
     """What happened because of one event: equal refusals together, all else alone."""
     groups: dict[tuple[object, ...], list[EventRow]] = {}
     for event in children.get(parent, ()):
-        groups.setdefault(_place(event) if event.verb == _REFUSED else (event.id,), []).append(event)
+        groups.setdefault(_refusal(event) if event.verb == _REFUSED else (event.id,), []).append(event)
     return list(groups.values())

@@ -12,6 +12,7 @@ from kwhatif.framework.evidence import (
     PodAffinityUnmatched,
     PodAntiAffinityMatched,
     SpreadSkew,
+    UnboundClaim,
     UnmatchedSelector,
     UntoleratedTaint,
     taint_text,
@@ -85,9 +86,9 @@ def _few(said: Sequence[str]) -> str:
 def _misses(decision: Decision, near: NearRow) -> str:
     first, *others = near.misses
     lasting = _lasting(first)
-    if len(first.obstacles) == 1 and first.obstacles[0].evidence is None:
-        # Said of the pod, not of nodes: a claim that is not there, a conflict within the pod.
-        return first.obstacles[0].reason
+    if len(first.obstacles) == 1 and isinstance(first.obstacles[0].evidence, UnboundClaim | None):
+        # Said of the pod, not of nodes: a claim that is not there, or not bound, a conflict within the pod.
+        return obstacle(first.obstacles[0], first)
     obstacles = " and ".join(obstacle(item, first) for item in lasting)
     if len(lasting) > 1:
         nearest = "the nearest node fails" if first.nodes == 1 else f"the nearest {first.nodes:,} nodes fail"

@@ -26,6 +26,7 @@ AdviceKind = Literal[
     "drop-node-name",
     "drop-gates",
     "other-name",
+    "claim-class",
     "priority-class",
     "preemption-policy",
     "scheduler-name",

@@ -64,16 +64,20 @@ class BlockedRow(Row, kw_only=True):
 
 
 #: What kind of harm is the worst: kubectl refuses to evict pods, pods that are blocked, a command without an end,
-#: a story without an end, pods that stay pending, new pods that are refused, Jobs that fail, fewer pods ready.
-Harm = Literal["refused-by-kubectl", "blocked", "endless", "unsettled", "pending", "refused", "failed", "unready"]
+#: pods that replace each other without end, something that is still to come at the horizon, pods that stay pending, new
+#: pods that are refused, Jobs that fail, fewer pods ready.
+Harm = Literal[
+    "refused-by-kubectl", "blocked", "endless", "unsettled", "horizon", "pending", "refused", "failed", "unready"
+]
 
 
 class WorstRow(Row):
     """The worst harm that a drain or an outage does.
 
-    `subject` is the workload that suffers it, `messages` are kubectl's, the API server's or a controller's. `count`:
-    how many pods are blocked, how many pods the subject has fewer, how many Jobs fail, or how many of its `of` pods
-    are ready. `blocked` is the first pod that is.
+    `subject` is the workload that suffers it, or what is still to come at the horizon. `messages` are kubectl's, the
+    API server's or a controller's; of a story without an end the workloads that replace each other. `count`: how many
+    pods are blocked, how many pods the subject has fewer, how many Jobs fail, or how many of its `of` pods are ready.
+    `blocked` is the first pod that is.
     """
 
     what: Harm
@@ -87,10 +91,10 @@ class WorstRow(Row):
 class VerdictRow(Row, kw_only=True):
     """Of a drain or an outage: whether it does no harm, and what it comes to.
 
-    `why` says of one that does harm what is worst, in words, and `worst` as data. `moved`: the pods that leave the
-    nodes; `preempted`: those elsewhere that are evicted for them in turn; `pending`: those without a node at the end
-    that had one, or were not there, before. `gone`: of the pods that a drain evicts, those in whose place none is made.
-    `seconds` count from the command.
+    What happens without it, too, is not among it. `why` says of one that does harm what is worst, in words, and `worst`
+    as data. `moved`: the pods that leave the nodes; `preempted`: those elsewhere that are evicted for them in turn;
+    `pending`: those without a node at the end, as many of each workload as would not be without it. `gone`: of the pods
+    that a drain evicts, those in whose place none is made. `seconds` count from the command.
 
     `priority` is the highest of a pending pod, null without one; `critical`: how many have that of
     system-cluster-critical or a higher one. `broken`: the budgets that had fewer healthy pods than they demand at any

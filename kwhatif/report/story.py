@@ -30,7 +30,7 @@ class EventRow(Row):
 class StoryWorkloadRow(Row):
     """Where the pods of a workload are, before and after: node -> how many; terminating ones do not count.
 
-    A bare pod is its own workload: "Pod shop/debug".
+    A bare pod is its own workload: "Pod shop/debug". `anyway`: it ends so without what was asked, too.
     """
 
     workload: str
@@ -42,6 +42,7 @@ class StoryWorkloadRow(Row):
     ready_before: int
     ready_after: int
     terminating: int = 0
+    anyway: bool = False
 
 
 class PendingRow(Row):
@@ -58,6 +59,8 @@ class PendingRow(Row):
     #: How many pods this is about: more than one where a workload asks for more pods than are made. Then `pod` is
     #: what their names begin with.
     count: int = 1
+    #: Whether this many pods of its owner are pending without what was asked, too.
+    anyway: bool = False
 
 
 class RefusedRow(Row):
@@ -67,13 +70,16 @@ class RefusedRow(Row):
     message: str
     #: Whether it was so at the start.
     initial: bool = False
+    #: Whether it lacks as many without what was asked.
+    anyway: bool = False
 
 
 class FailedRow(Row):
-    """A Job that has failed because of what was done; `message` is the Job controller's."""
+    """A Job that has failed; `message` is the Job controller's, `anyway`: it fails without what was asked, too."""
 
     workload: str
     message: str
+    anyway: bool = False
 
 
 class GoneRow(Row):
@@ -89,12 +95,15 @@ class GoneRow(Row):
     #: Who asked for it, or who gets its place; "" if nobody in particular.
     by: str
     at: float
+    #: Whether it goes without what was asked, too.
+    anyway: bool = False
 
 
 class StoryBudgetRow(Row):
     """How many disruptions a budget allows: before, at the least, after.
 
-    `overrun`: by how many healthy pods it fell short of what it asks for, more than at the start.
+    `overrun`: by how many healthy pods it fell short of what it asks for, more than at the start; `overrun_anyway`: so
+    many of these without what was asked. `anyway`: all these numbers are so without it.
     """
 
     budget: str
@@ -102,18 +111,21 @@ class StoryBudgetRow(Row):
     lowest: int
     after: int
     overrun: int
+    overrun_anyway: int = 0
+    anyway: bool = False
 
 
 class StoryNodeRow(Row):
     """A node that is different at the end.
 
     What is said of it is "cordoned", "not ready" and its other taints; null where it is not there. A row with twice the
-    same is of a node whose labels, resources or other fields changed.
+    same is of a node whose labels, resources or other fields changed. `anyway`: it changes so without what was asked.
     """
 
     node: str
     before: tuple[str, ...] | None
     after: tuple[str, ...] | None
+    anyway: bool = False
 
 
 class CommandRow(Row):
@@ -152,6 +164,8 @@ class CycleRow(Row):
     #: It was cut off, not seen to come back.
     suspected: bool = False
     causes: tuple[LoopCause, ...] = ()
+    #: Whether all of them replace each other without what was asked, too.
+    anyway: bool = False
 
 
 #: What a run may come to: its class (`settled`), or something about a workload, a command or a budget.
@@ -178,7 +192,10 @@ class RunsRow(Row):
 
 
 class Story(Row):
-    """What follows."""
+    """What follows.
+
+    What is marked `anyway` happens without what was asked, too: it is not its harm, and decides no exit code.
+    """
 
     settled: Settled
     #: Simulated time until then.
@@ -203,3 +220,19 @@ class Story(Row):
     runs: RunsRow | None = None
     #: Of a drain or an outage.
     verdict: VerdictRow | None = None
+    #: The worst that can be said of what was asked; null where nothing was asked but what happens: then `settled` is.
+    caused: Settled | None = None
+    #: The second at which what was asked is done: before, the cluster has settled by itself.
+    asked: float | None = None
+    #: The id of the first event after that.
+    first_event: int = 0
+
+    @property
+    def took(self) -> float:
+        """How many seconds after what was asked it has settled."""
+        return round(max(self.seconds - (self.asked or 0.0), 0.0), 3)
+
+    @property
+    def outcome(self) -> Settled:
+        """The worst that can be said of the answer."""
+        return self.settled if self.caused is None else self.caused

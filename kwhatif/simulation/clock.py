@@ -96,6 +96,14 @@ class Agenda(Generic[T]):
         """When the next thing is due."""
         return self._heap[0][0] if self._heap else None
 
+    def head(self) -> tuple[float, T] | None:
+        """The next thing, and when it is due."""
+        return (self._heap[0][0], self._heap[0][3]) if self._heap else None
+
+    def pop(self) -> None:
+        """Take out the next thing."""
+        heappop(self._heap)
+
     def take(self, now: float) -> list[T]:
         """Take out all that is due."""
         taken = []

@@ -28,6 +28,8 @@ from kwhatif.state.state import State
 
 #: The disruption controller's name: it counts while the scheduler goes on, so a burst of pods does not see it count.
 BUDGETS = ("PodDisruptionBudget",)
+#: Controllers that look at things from time to time: what they come to is not known to come before what is asked for.
+LATE = ("HorizontalPodAutoscaler",)
 #: More attempts at one moment than this times the number of pods come to no end.
 _TOO_MANY = 10
 
@@ -71,8 +73,12 @@ class Engine:
         #: Found a round that comes back for ever.
         self.cycle: EndlessLoop | None = None
         self.is_over_horizon = False
+        #: When the simulation gives up.
+        self._horizon = parameters.horizon
         #: How many events there were before anybody did anything.
         self.first_event = 0
+        #: Controllers whose timers nobody waits for before somebody does something.
+        self._not_waited_for: Sequence[str] = ()
 
     def fork(self) -> Engine:
         """An independent simulation with the same past; it costs next to nothing, whatever the size of the cluster.
@@ -102,8 +108,15 @@ class Engine:
         self.reactions.start()
         self._moment()
         self.scheduler.begin()
+        self._not_waited_for = LATE
         self.settle()
+        self._not_waited_for = ()
         self.first_event = len(self.world.history.events)
+
+    def ask(self) -> None:
+        """What is asked begins now: it has as much time as there was before."""
+        self._horizon = self.clock.now + self.parameters.horizon
+        self.is_over_horizon = False
 
     def perform(self, *commands: Callable[[World], None]) -> None:
         """Somebody does something now, and everybody reacts: controllers after each command, all others at the end."""
@@ -150,12 +163,24 @@ class Engine:
         """Run for so long, whatever happens."""
         end = self.clock.now + seconds
         while self._goes_on():
-            due = self._next_of_all()
+            due = self.next_of_all()
             if due is None or due > end:
                 break
             self._go_to(due)
         if self._goes_on():
             self._go_to(end)
+
+    def next_of_all(self) -> float | None:
+        """When the next thing is due, and be it one that changes nothing."""
+        scheduler, reactions = self.scheduler, self.reactions
+        return earliest(self.kubelets.next(), reactions.next_of_all(), scheduler.next_flush(), self.evictors.next())
+
+    @property
+    def under_way(self) -> str:
+        """Who is not done, such as a pod that is still to end; "" where nothing is due that may change anything."""
+        if self.kubelets.next() is not None:
+            return self.kubelets.next_pod()
+        return self.reactions.next_key() or next(iter(self.evictors.names), "")
 
     # --- time ----------------------------------------------------------------------------------------
 
@@ -164,18 +189,15 @@ class Engine:
 
     def _next(self) -> float | None:
         """When the next thing is due that may change anything."""
-        others = earliest(self.kubelets.next(), self.reactions.next(), self.scheduler.next_flush())
+        reactions = self.reactions.next(self._not_waited_for)
+        others = earliest(self.kubelets.next(), reactions, self.scheduler.next_flush())
         # Where nothing else will happen, trying again is worth while only after a change, or to come to a timeout.
         due = earliest(others, self.evictors.next(alone=others is None))
         return None if due is None else earliest(due, self.reactions.next_deadline())
 
-    def _next_of_all(self) -> float | None:
-        scheduler, reactions = self.scheduler, self.reactions
-        return earliest(self.kubelets.next(), reactions.next_of_all(), scheduler.next_flush(), self.evictors.next())
-
     def _go_to(self, time: float) -> None:
-        if time > self.parameters.horizon:
-            self.clock.now = self.parameters.horizon
+        if time > self._horizon:
+            self.clock.now = self._horizon
             self.is_over_horizon = True
             return
         since, self.clock.now = self.clock.now, max(time, self.clock.now)
@@ -212,7 +234,7 @@ class Engine:
         return self.kubelets.is_due_since(time) or self.reactions.is_due_since(time)
 
     def _is_due_now(self) -> bool:
-        due = self._next_of_all()
+        due = self.next_of_all()
         return due is not None and due <= self.clock.now
 
     def _schedule(self) -> None:

@@ -51,8 +51,8 @@ class Kubelets:
         self._parameters = parameters
         self._agenda: Agenda[_Due] = Agenda()
         self._last: Agenda[_Due] = Agenda()
-        #: What did not happen since the kubelet is silent, by node.
-        self._missed: dict[str, list[_Due]] = {}
+        #: What does not happen while the kubelet is silent, and when it was due, by node.
+        self._missed: dict[str, list[tuple[float, _Due]]] = {}
         world.watchers.append(self._observe)
         for node in silent_before(world):
             self.silence(node)
@@ -69,8 +69,25 @@ class Kubelets:
         return other
 
     def next(self) -> float | None:
-        """When the next thing is due."""
+        """When the next thing is due; not what silent kubelets would do."""
+        while (head := self._agenda.head()) is not None and self._is_missed(head[1]):
+            self._agenda.pop()
+            self._miss(*head)
         return earliest(self._agenda.next(), self._last.next())
+
+    def _is_missed(self, due: _Due) -> bool:
+        """Whether the kubelet of the pod does nothing about it, as it is silent."""
+        pod = self._world.state.cluster.get(Pod, due.key)
+        return pod is not None and pod.metadata.uid == due.uid and self._is_silent(pod.spec.node_name)
+
+    def _miss(self, time: float, due: _Due) -> None:
+        pod = self._world.state.cluster.all(Pod)[due.key]
+        self._missed.setdefault(pod.spec.node_name, []).append((time, due))
+
+    def next_pod(self) -> str:
+        """Which pod the next thing happens to: `Pod shop/web-0`; "" if none."""
+        head = self._agenda.head()
+        return f"Pod {head[1].key}" if head is not None else ""
 
     def is_due_since(self, time: float) -> bool:
         """Whether anything is still to come that was to come at that time already."""
@@ -150,14 +167,14 @@ class Kubelets:
         self._world.silent.setdefault(node, self._world.now)
 
     def wake(self, node: str) -> None:
-        """The node's kubelet is back: it does what it has missed."""
+        """The node's kubelet is back: it does what it has missed, and the rest in its time."""
         self._world.silent.pop(node, None)
-        for due in self._missed.pop(node, ()):
+        for time, due in self._missed.pop(node, ()):
             pod = self._world.state.cluster.get(Pod, due.key)
             if pod is None or pod.metadata.uid != due.uid:
                 continue
-            delay = 0.0
-            if due.what is _What.END and due.phase == "Failed":
+            delay = max(time - self._world.now, 0.0)
+            if not delay and due.what is _What.END and due.phase == "Failed":
                 delay = self._termination(pod, float(pod.spec.termination_grace_period_seconds))
             self._put(delay, due.what, pod, due.because, due.phase)
 
@@ -170,7 +187,7 @@ class Kubelets:
         if pod is None or pod.metadata.uid != due.uid:
             return
         if self._is_silent(pod.spec.node_name):
-            self._missed.setdefault(pod.spec.node_name, []).append(due)
+            self._miss(self._world.now, due)
             return
         match due.what:
             case _What.END:

@@ -12,7 +12,7 @@ from kwhatif.admission.device_taints import with_times
 from kwhatif.admission.injection import injection_of
 from kwhatif.admission.new_claim import admit_claim
 from kwhatif.admission.new_pod import ReplicaAdmission
-from kwhatif.admission.outcome import Admitted, Denied, resource_of
+from kwhatif.admission.outcome import Admitted, Denied, already_exists
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.finished_pods import finished_pods
@@ -129,7 +129,7 @@ class World(SimulatedView):
         if not meta.name:
             obj = replace(obj, metadata=replace(meta, name=generated_name(meta, "", cluster.all(type(obj)))))
         if cluster.get(type(obj), key_of(obj)) is not None:
-            return Denied(f'{resource_of(obj)} "{obj.metadata.name}" already exists')
+            return already_exists(obj)
         refused = self.limits.refuse(obj, self) if isinstance(obj, Pod) else None
         admitted = refused or self._admitted(obj)
         if isinstance(admitted, Denied):

@@ -9,7 +9,7 @@ from kwhatif.words.amounts import some
 
 _BLOCKED: Mapping[BlockedCause, str] = {
     "timeout": "it is gone only after the --timeout of {about}",
-    "endless-drain": "nobody asked for it: the drain of {about} comes to no end",
+    "endless-drain": "not reached, as the drain of {about} does not end; it would go",
     "came-late": "it came after the drain had begun",
     "refused-by-kubectl": "{about}",
     "kubelet-silent": "it is being deleted, and never gone: its kubelet is silent",
@@ -70,7 +70,10 @@ def why_harmful(verdict: VerdictRow) -> str:
         case "unready":
             return f"{worst.subject} has {worst.count} of {worst.of} pods ready"
         case "unsettled":
-            return "it never settles"
+            return f"it never settles{f': {some(worst.messages)} replace each other' if worst.messages else ''}"
+        case "horizon":
+            who = f": {worst.subject} is not done" if worst.subject else ""
+            return f"it has not settled by the --horizon{who}"
         case _:
             return "it comes to no end"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,14 +19,13 @@ from kwhatif.model.pod import Pod
 from kwhatif.release import find_release
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.dump import collect_dump
-from kwhatif.sources.saving.anonymize import Anonymizer
 from kwhatif.sources.saving.formats import format_of
-from kwhatif.sources.saving.redact import redact
-from kwhatif.sources.saving.save import Moment, saved_objects
+from kwhatif.sources.saving.save import Moment, Saved, saved_objects
 from kwhatif.sources.scheduler.profiles import read_scheduler_config
 from kwhatif.whatif.loaded.session import Session
 from tests.asking import each_alone, stored_pods
 from tests.conformance.test_conformance import CASES
+from tests.old_names import OldNames, renamed
 
 Json = dict[str, Any]
 #: The scope has pytest ask everything about a case before it goes on to the next one.
@@ -40,10 +38,14 @@ def collected(case: Path) -> Collected:
     return collect_dump([str(case / "cluster.yaml")], stdin=io.BytesIO())
 
 
-def saved(source: Collected, **options: bool) -> Collected:
+def saved(source: Collected) -> Collected:
     """What is read back of what is saved."""
-    objects = saved_objects(source, taken_at=Moment(""), **{"images": True, "anonymize": False} | options)
-    text = b"".join(format_of("snapshot.json").encode(objects))
+    return read_back(saved_objects(source, taken_at=Moment(""), images=True, anonymize=False))
+
+
+def read_back(saved: Saved) -> Collected:
+    """What a snapshot becomes when it is read."""
+    text = b"".join(format_of("snapshot.json").encode(saved.objects))
     return collect_dump(["-"], stdin=io.BytesIO(text))
 
 
@@ -85,62 +87,19 @@ def decisions(source: Collected, case: Path, keys: list[str]) -> list[Json]:
     return json.loads(each_alone(asked, pods).to_json())["decisions"]
 
 
-def essence(decision: Json, name: Callable[[str], str]) -> Json:
-    """What was decided, by which rules and with which scores; nodes and pods under the names that they are given."""
-
-    def keyed(rows: list[Json], *fields: str) -> dict[str, Json]:
-        return {name(row["node"]): {field: row[field] for field in fields} for row in rows}
-
-    decision = quoted(decision, name)
-
-    preemption = decision["preemption"] or {"candidates": [], "rejected": [], "ties": [], "eligible": None}
-    for candidate in preemption["candidates"]:
-        for victim in candidate["victims"]:
-            victim["pod"] = name(victim["pod"])
-            victim["budgets"], victim["violates"] = map(names_of(name), (victim["budgets"], victim["violates"]))
-            del victim["owner"]
-            if victim["workload"]:
-                kind, _, key = victim["workload"].partition(" ")
-                victim["workload"] = f"{kind} {name(key)}"
-    return {field: decision[field] for field in ("outcome", "priority", "message", "unschedulablePlugins")} | {
-        "ties": sorted(map(name, decision["ties"])),
-        "gate": decision["preEnqueue"] and decision["preEnqueue"]["plugin"],
-        "feasible": keyed(decision["feasible"], "score", "scores"),
-        "rejected": keyed(decision["rejected"], "code", "plugin", "reasons"),
-        "eligible": preemption["eligible"],
-        "candidates": keyed(preemption["candidates"], "pdbViolations", "victims", "ladder"),
-        "no candidates": keyed(preemption["rejected"], "code", "plugin", "reasons"),
-        "best": sorted(map(name, preemption["ties"])),
-    }
-
-
-#: Where the scheduler's texts have names: `persistentvolumeclaim "data" not found`, `PVC default/p-data was not …`.
-NAMES = re.compile(r'(?<=\\")[^"\\]*(?=\\")|(?<=\bPVC )[^ ]+/[^ ]+|(?<=\bclaim )[^ :]+/[^ :]+|(?<=\bpod )[^ "]+/[^ "]+')
-
-
-def quoted(decision: Json, name: Callable[[str], str]) -> Json:
-    """With new names in its texts."""
-    return json.loads(NAMES.sub(lambda match: name(match[0]), json.dumps(decision)))
-
-
-def names_of(name: Callable[[str], str]) -> Callable[[list[str]], list[str]]:
-    return lambda texts: sorted(map(name, texts))
-
-
-#: A case whose configuration names values of labels, which an anonymized snapshot does not know.
-NAMED_IN_CONFIGURATION = {"config/001"}
+#: Why a selector fails is not kept, only that it does.
+CEL = re.compile(r"(?<=CEL runtime error: )[^\"]*(?:\\.[^\"]*)*")
 
 
 @EACH_CASE
-def test_an_anonymized_snapshot_gives_the_decisions_of_its_source(case: Path) -> None:
+def test_an_anonymized_snapshot_gives_the_decisions_of_its_source(case: Path, tmp_path: Path) -> None:
+    """Byte for byte, under the old names; a configuration has to be renamed with the cluster."""
     source, keys = with_candidate(case)
-    objects: Iterator[Any] = (obj for kind in source.cluster.counts() for obj in source.cluster.all(kind).values())
-    anonymizer = Anonymizer(redact(obj, images=True) for obj in objects)
-
-    def name(key: str) -> str:
-        return "/".join(map(anonymizer.name, key.split("/")))
-
+    about = saved_objects(source, taken_at=Moment(""), images=True, anonymize=True)
+    config = case / "config.yaml"
+    if config.exists():
+        (tmp_path / "config.yaml").write_text(renamed(config.read_text(), about.names))
+    new = ["/".join(about.names.get(part, part) for part in key.split("/")) for key in keys]
+    got = OldNames(about.names).within(decisions(read_back(about), tmp_path, new))
     wanted = decisions(source, case, keys)
-    got = decisions(saved(source, anonymize=True), case, [name(key) for key in keys])
-    same = [essence(one, str) for one in got] == [essence(one, name) for one in wanted]
-    assert same is (f"{case.parent.name}/{case.name}" not in NAMED_IN_CONFIGURATION)
+    assert CEL.sub("", json.dumps(got)) == CEL.sub("", json.dumps(wanted))

@@ -17,6 +17,7 @@ from kwhatif.simulation.parameters import Parameters
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.maintenance.drain import Drained
 from kwhatif.whatif.maintenance.outage import Lost
+from kwhatif.whatif.story.ending import Ending
 from kwhatif.whatif.story.played import SettledCluster
 from kwhatif.whatif.story.rows import story_of
 from tests.property.test_simulation import CLASSES, MANY, budget, deployment, node
@@ -89,7 +90,7 @@ def said(base: SettledCluster, kind: str, nodes: tuple[str, ...]) -> bytes:
 
 
 def text(engine: Engine) -> bytes:
-    return msgspec.json.encode(story_of(engine))
+    return msgspec.json.encode(story_of(Ending(engine)))
 
 
 @MANY

@@ -30,6 +30,16 @@ class CustomKind(IncompleteCaveat, tag="custom-kind", kw_only=True):
     kinds: tuple[tuple[str, int], ...]
 
 
+class HelmHooks(BaseCaveat, tag="helm-hooks", kw_only=True):
+    """Objects are Helm hooks: what runs before or after the rest, and what no install or upgrade creates."""
+
+    #: Such as `Job shop/migrate`, in the order of the manifests.
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    #: Object -> the hooks that it names.
+    left_out: tuple[tuple[str, str], ...] = ()
+
+
 class FieldIgnored(BaseCaveat, tag="field-ignored", kw_only=True):
     """A field of a manifest that does not exist, or is there twice; `--validate=warn` lets it pass."""
 
@@ -81,6 +91,7 @@ ManifestsCaveat = (
     | NotBuilt
     | UnjudgedKind
     | CustomKind
+    | HelmHooks
     | FieldIgnored
     | PodSecurityNotChecked
     | ServiceAccountsNotChecked

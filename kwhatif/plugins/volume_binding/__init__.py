@@ -26,6 +26,7 @@ from kwhatif.model.storage import PersistentVolumeClaim, StorageClass
 from kwhatif.plugins.volume_binding import hints
 from kwhatif.plugins.volume_binding.filtering import BindingFilter
 from kwhatif.plugins.volume_binding.scoring import DEFAULT_SHAPE, StorageScorer
+from kwhatif.plugins.volume_binding.unbound import why_unbound
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -104,7 +105,7 @@ def _compile(claims: list[PersistentVolumeClaim], snapshot: State) -> NodeFilter
     """Bound, delayed or immediate: what each claim is decides what is left to check (`GetPodVolumeClaims`)."""
     bound: list[PersistentVolumeClaim] = []
     delayed: list[tuple[PersistentVolumeClaim, StorageClass]] = []
-    immediate = False
+    immediate: list[PersistentVolumeClaim] = []
     for claim in claims:
         if is_fully_bound(claim):
             bound.append(claim)
@@ -116,5 +117,8 @@ def _compile(claims: list[PersistentVolumeClaim], snapshot: State) -> NodeFilter
         if storage_class is not None and waits and not claim.spec.volume_name:
             delayed.append((claim, storage_class))
         else:
-            immediate = True
-    return unresolvable(UNBOUND_IMMEDIATE) if immediate else BindingFilter(bound, delayed, snapshot)
+            immediate.append(claim)
+    if immediate:
+        evidence = (why_unbound(claim, snapshot.cluster) for claim in immediate)
+        return unresolvable(UNBOUND_IMMEDIATE, *evidence)
+    return BindingFilter(bound, delayed, snapshot)

@@ -14,7 +14,7 @@ _MOST_KINDS = 5
 NOTHING_JUDGED = "nothing was judged: the manifests hold no pod, and nothing that makes pods"
 
 
-def sentence(caveat: manifests.ManifestsCaveat) -> str:  # noqa: C901 - one arm per kind of caveat, nothing else
+def sentence(caveat: manifests.ManifestsCaveat) -> str:  # noqa: C901, PLR0911 - one arm per kind of caveat, nothing else
     """What is left out, or was assumed."""
     match caveat:
         case manifests.NothingJudged():
@@ -45,6 +45,8 @@ def sentence(caveat: manifests.ManifestsCaveat) -> str:  # noqa: C901 - one arm 
             return f"{where}: {problem}" + (f" ({hint})" if hint else "")
         case manifests.CustomKind(kinds=kinds):
             return _custom_kinds(kinds)
+        case manifests.HelmHooks():
+            return _helm_hooks(caveat)
     assert_never(caveat)
 
 
@@ -63,3 +65,17 @@ def _custom_kinds(kinds: Sequence[tuple[str, int]]) -> str:
         f"{objects} of {len(kinds)} custom kinds are not judged: {named}{more}; whether pods are made of them only"
         " their own controllers know"
     )
+
+
+def _helm_hooks(caveat: manifests.HelmHooks) -> str:
+    parts = []
+    if caveat.before:
+        runs, is_gone = ("runs", "is") if len(caveat.before) == 1 else ("run", "are")
+        parts.append(f"{some(caveat.before)} {runs} before the rest, and {is_gone} gone then")
+    if caveat.after:
+        parts.append(f"{some(caveat.after)} {'runs' if len(caveat.after) == 1 else 'run'} after the rest")
+    if caveat.left_out:
+        named = some([f"{name} ({hooks})" for name, hooks in caveat.left_out])
+        are, them = ("is", "it") if len(caveat.left_out) == 1 else ("are", "them")
+        parts.append(f"{named} {are} left out, as no install or upgrade creates {them}")
+    return f"Helm hooks: {'; '.join(parts)}"

@@ -199,6 +199,7 @@ def _recall(saved: SavedSnapshot, collected: Collected) -> None:
     timed = {key: seen for key, seen in events if not seen.last_attempt or are_times([seen.last_attempt])}
     collected.cluster.scheduling_events = {**collected.cluster.scheduling_events, **timed}
     collected.skipped += Counter(saved.skipped)
+    collected.cluster.listed = collected.cluster.listed.union(saved.listed)
     # Of several, the latest: no claim can have waited for longer than until then.
     if saved.noted and are_times([saved.taken_at]):
         collected.cluster.taken_at = max(collected.cluster.taken_at, saved.taken_at)

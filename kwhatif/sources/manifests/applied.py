@@ -93,7 +93,7 @@ def as_applied(manifest: Manifest) -> Applied:
     kind = obj.kind if isinstance(obj, CustomResource) else type(obj).__name__
     name = key_of(obj) if obj.metadata.name else f"{key_of(obj)}{obj.metadata.generate_name}"
     source = SourceRow(file=origin.source, line=origin.line or None, object=f"{kind} {name}")
-    return Applied(obj, source, manifest.annotations.get(ANNOTATION, ""))
+    return Applied(obj, source, manifest.annotations.get(ANNOTATION, ""), hook=manifest.hook)
 
 
 def as_row(problem: Problem) -> ProblemRow:

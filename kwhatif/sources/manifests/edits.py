@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
@@ -11,8 +11,11 @@ from kwhatif.edits.edit import Assignment, Wrong
 from kwhatif.edits.parse import parse_edit
 from kwhatif.errors import InputError, Problem
 from kwhatif.gates import BASE
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.manifests import HelmHooks
 from kwhatif.model.kinds import Resource
 from kwhatif.sources.decoding.examine import data_of
+from kwhatif.sources.manifests.applied import as_applied
 from kwhatif.sources.manifests.edit_fields import check_fragment, field_assignment
 from kwhatif.sources.manifests.given import NotAPath, named_input
 from kwhatif.sources.manifests.read import read_manifest_set
@@ -20,6 +23,7 @@ from kwhatif.sources.text.documents import documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
 from kwhatif.sources.text.problems import Problems
 from kwhatif.whatif.applying.edited import Given
+from kwhatif.whatif.applying.hooks import in_phases
 
 #: Characters of an edit that errors repeat: a line of a terminal.
 _SHORT = 80
@@ -89,6 +93,14 @@ def _read(entries: Sequence[tuple[str, Any]], outside: EditReader) -> EditsRead:
     return EditsRead(tuple(found), tuple(problems))
 
 
+def _hooks(caveats: Iterable[Caveat]) -> Iterator[str]:
+    """That Helm hooks of a manifest are not there once it is applied."""
+    for caveat in caveats:
+        if isinstance(caveat, HelmHooks):
+            names = [*caveat.before, *caveat.after, *(f"{name} ({hooks})" for name, hooks in caveat.left_out)]
+            yield f"Helm hooks are left out: {', '.join(names)}"
+
+
 class EditReader:
     """What edits name that stands elsewhere: manifests to read, and fields of the API (`edits.parse.Reader`)."""
 
@@ -97,15 +109,16 @@ class EditReader:
         self._namespace = namespace
         self._stdin = stdin
 
-    def objects(self, given: str | Mapping[str, Any]) -> Sequence[Any]:
-        """The objects of a manifest, read as those of a command are."""
+    def objects(self, given: str | Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[str]]:
+        """The objects of a manifest, read as those of a command are; Helm hooks that end have run, and are gone."""
         name = named_input(given, "apply")
         read = read_manifest_set([name], stdin=self._stdin, default_namespace=self._namespace, minor=self._minor)
         if read.problems:
             raise InputError(read.problems)
-        if not read.manifests:
-            raise Wrong(f"{name} holds no object that scheduling reads")
-        return [manifest.object for manifest in read.manifests]
+        applied = in_phases(tuple(map(as_applied, read.manifests))).staying
+        if not applied:
+            raise Wrong(f"{name} holds no object that scheduling reads", "; ".join(_hooks(read.caveats)))
+        return [each.object for each in applied], tuple(_hooks(read.caveats))
 
     def field(self, resource: Resource, path: str, value: Any) -> Assignment:
         """A field by its path; text becomes what the field holds."""

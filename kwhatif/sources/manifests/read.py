@@ -14,19 +14,20 @@ from kwhatif.matching.names import did_you_mean, nearest
 from kwhatif.model.bystanders import CustomResource
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import key_of
+from kwhatif.model.helm import hook_of
 from kwhatif.model.meta import GIVEN_EMPTY, ObjectMeta
 from kwhatif.model.originals import Originals
-from kwhatif.model.pod import PodTemplateSpec
+from kwhatif.model.pod import Pod, PodTemplateSpec
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.examine import FAILURES, report_failure
 from kwhatif.sources.decoding.kinds import KINDS
 from kwhatif.sources.decoding.registry import Registry
 from kwhatif.sources.decoding.strict import Validation
-from kwhatif.sources.decoding.templates import forget_templates
+from kwhatif.sources.decoding.templates import as_given, forget_templates
 from kwhatif.sources.manifests.autoscalers import is_autoscaler, read_autoscaler
 from kwhatif.sources.manifests.outline import Outline, outlines
 from kwhatif.sources.manifests.served import ServerCheck, repeats_by_object
-from kwhatif.sources.manifests.unmodelled import CustomKinds, Unmodelled
+from kwhatif.sources.manifests.unmodelled import CustomKinds, Hooks, Unmodelled
 from kwhatif.sources.text.documents import Document, documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
 from kwhatif.sources.text.origin import Manifest
@@ -105,12 +106,14 @@ class _Reader:
         self._decoder = decoder
         self._registry = Registry(problems)
         self._server = server
-        #: Where in the document objects stand of kinds that there are not, and those with something wrong.
-        self._not_served: set[str] = set()
+        #: Where in the document objects stand that nobody creates: of kinds that there are not, and hooks of Helm; and
+        #: those with something wrong.
+        self._left_out: set[str] = set()
         self._refused: set[str] = set()
         #: Those with fields that the API server drops: no text to compare with what it has stored.
         self._ignored: set[str] = set()
         self._custom = CustomKinds()
+        self._hooks = Hooks()
         #: Kinds whose pod templates are asked for -> whether there was one.
         self._custom_kinds = dict.fromkeys(custom_kinds, False)
         self._namespace = namespace
@@ -118,7 +121,7 @@ class _Reader:
     def kinds(self) -> tuple[str, ...]:
         """The kinds of all objects that there were."""
         skipped = self._decoder.skipped + self._decoder.outdated
-        found = [type(manifest.object).__name__ for manifest in self.manifests] + list(skipped)
+        found = [type(manifest.object).__name__ for manifest in self.manifests] + list(skipped) + self._hooks.kinds
         return tuple(dict.fromkeys(found))
 
     def read(self, document: Document) -> None:
@@ -130,14 +133,17 @@ class _Reader:
             return
         known: dict[str, Outline] = {}
         repeats = repeats_by_object(document, found)
-        self._not_served.clear()
+        self._left_out.clear()
         self._refused.clear()
         self._ignored.clear()
         for outline in found:
             pointer = outline.place.origin.pointer
+            if self._hooks.leaves_out(outline):
+                self._left_out.add(pointer)
+                continue
             self.unmodelled.see(outline)
             if not self._server.serves(outline):
-                self._not_served.add(pointer)
+                self._left_out.add(pointer)
                 continue
             if not self._server.takes(outline, repeats.get(pointer, ())):
                 self._refused.add(pointer)
@@ -154,7 +160,9 @@ class _Reader:
 
     def finish(self) -> None:
         """What can be said when all was read."""
-        self.caveats.extend((*self._server.caveats(), *self._custom.caveats(), *self.unmodelled.caveats()))
+        self.caveats.extend(
+            (*self._server.caveats(), *self._hooks.caveats(), *self._custom.caveats(), *self.unmodelled.caveats())
+        )
         for kind in (kind for kind, was_found in self._custom_kinds.items() if not was_found):
             hint = did_you_mean(nearest(kind, (name.rpartition("/")[2] for name in self.kinds()))[:1])
             self._problems.add(f"--pod-template-path {kind}", f"no manifest holds a {kind}", hint)
@@ -163,7 +171,7 @@ class _Reader:
         """Keep the object if nothing is wrong with it, and if it is not there already."""
         (obj,) = single.objects
         pointer = single.place.origin.pointer
-        if obj is None or pointer in self._not_served:
+        if obj is None or pointer in self._left_out:
             return
         if pointer in self._ignored:
             forget_templates(single.objects)
@@ -174,7 +182,10 @@ class _Reader:
         if is_first and len(self._problems) == before and pointer not in self._refused:
             outline = outlined.get(pointer)
             annotations = outline.annotations if outline else {}
-            self.manifests.append(Manifest(_with_empty_labels(obj, outline), single.place.of(), annotations))
+            hook = hook_of(annotations)
+            self._hooks.see(obj, hook)
+            made = _as_given(_with_empty_labels(obj, outline), outline)
+            self.manifests.append(Manifest(made, single.place.of(), annotations, hook))
 
     def _read_other(self, outline: Outline) -> None:
         if is_autoscaler(outline):
@@ -184,7 +195,8 @@ class _Reader:
             if outline.place.origin.pointer in self._refused:
                 return
             resource = _custom(outline, self._namespace)
-            self.manifests.append(Manifest(resource, outline.place.of(), outline.annotations))
+            hook = hook_of(outline.annotations)
+            self.manifests.append(Manifest(resource, outline.place.of(), outline.annotations, hook))
         else:
             self._custom.see(outline, is_custom=self._server.is_custom(outline))
 
@@ -193,6 +205,12 @@ class _Reader:
         scaler = read_autoscaler(outline, self._namespace, problems)
         if scaler is not None and outline.place.origin.pointer not in self._refused:
             self.manifests.append(Manifest(scaler, outline.place.of(), outline.annotations))
+
+
+def _as_given(obj: Any, outline: Outline | None) -> Any:
+    """The object with what `kubectl apply` will note of it, instead of what somebody has copied with it."""
+    applied = None if outline is None or isinstance(obj, Pod) else as_given(outline.data, type(obj))
+    return replace(obj, metadata=replace(obj.metadata, applied=applied))
 
 
 def _with_empty_labels(obj: Any, outline: Outline | None) -> Any:

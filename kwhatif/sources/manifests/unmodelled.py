@@ -9,6 +9,7 @@ from kwhatif.model.bystanders import HorizontalPodAutoscaler, ServiceAccount
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.manifests import (
     CustomKind,
+    HelmHooks,
     MissingServiceAccounts,
     NotBuilt,
     ServiceAccountsNotChecked,
@@ -16,8 +17,11 @@ from kwhatif.model.caveat.manifests import (
 )
 from kwhatif.model.caveat.scheduling import DevicesNotModelled, GangsNotModelled
 from kwhatif.model.caveat.workloads import AutoscalerNotModelled, AutoscalersNotRead
-from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.device_taint_rule import DeviceTaintRule
+from kwhatif.model.helm import HelmHook, Phase, hook_of
+from kwhatif.model.job import Job
+from kwhatif.model.pod import Pod
 from kwhatif.model.workload import SCALABLE
 from kwhatif.sources.decoding.kinds import group_of
 from kwhatif.sources.dumps.gangs import is_gang, is_grouped
@@ -135,6 +139,37 @@ def _accounts(names: Iterable[str], cluster: Cluster) -> Iterator[Caveat]:
     unchecked = tuple(name for name in unknown if name not in missing)
     if unchecked:
         yield ServiceAccountsNotChecked(names=unchecked)
+
+
+class Hooks:
+    """Helm hooks among the manifests."""
+
+    def __init__(self) -> None:
+        self._left_out: list[tuple[str, str]] = []
+        #: Of what is left out.
+        self.kinds: list[str] = []
+        self._running: dict[Phase, list[str]] = {"before": [], "after": []}
+
+    def leaves_out(self, outline: Outline) -> bool:
+        """Whether no install or upgrade creates the object."""
+        hook = hook_of(outline.annotations)
+        if hook is None or hook.phase is not None:
+            return False
+        self._left_out.append((outline.name, hook.said))
+        self.kinds.append(outline.kind)
+        return True
+
+    def see(self, obj: KubernetesObject, hook: HelmHook | None) -> None:
+        """Take note of an object that is read."""
+        if hook is not None and hook.phase is not None and isinstance(obj, Pod | Job):
+            name = key_of(obj) if obj.metadata.name else f"{key_of(obj)}{obj.metadata.generate_name}"
+            self._running[hook.phase].append(f"{type(obj).__name__} {name}")
+
+    def caveats(self) -> Iterator[Caveat]:
+        """What is to be said about them."""
+        before, after = (tuple(self._running[phase]) for phase in ("before", "after"))
+        if before or after or self._left_out:
+            yield HelmHooks(before=before, after=after, left_out=tuple(self._left_out))
 
 
 class CustomKinds:

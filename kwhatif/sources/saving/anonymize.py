@@ -1,73 +1,115 @@
 """New names for everything that has one, so that every decision stays the same.
 
 One text has one new name wherever it stands: a node's name, the label that repeats it, the affinity that asks for it.
-New names sort as the old ones did among their like, since some ties go by name. Structure that a rule reads stays:
-`<pod>-<volume>` names an ephemeral claim, `<deployment>-<hash>` a ReplicaSet, `a__b` is two zones, `aws://…/vol-1` is
-the same disk as `vol-1`.
+What is kept (`words`) is so of every text, whatever its field: a field cannot be forgotten. Structure that a rule reads
+stays: `<pod>-<volume>` names an ephemeral claim, `<deployment>-<hash>` a ReplicaSet, `a__b` is two zones,
+`aws://…/vol-1` is the same disk as `vol-1`, `acme.com/fpga` a resource that is not Kubernetes' own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
 from kwhatif.model.caveat import Caveat
+from kwhatif.model.kinds import SHORT_NAMES
 from kwhatif.model.meta import Model
 from kwhatif.model.pod import Pod
-from kwhatif.sources.saving.roles import (
-    ADDRESS,
-    EBS,
-    HANDLE,
-    IMAGE,
-    NAME,
-    NAMED_BY_RULE,
-    NAMESPACE,
-    NODE,
-    REGION,
-    UID,
-    VALUE,
-    ZONE,
-    is_kept,
-)
-from kwhatif.sources.saving.walk import Rename, rewrite
-
-#: Where a text plays several roles, the first of these names it; then the kinds of objects by name.
-_FIRST = (NODE, NAMESPACE, EBS, REGION, ZONE, IMAGE)
-_LAST = (NAME, HANDLE, ADDRESS, VALUE, UID)
+from kwhatif.model.workload import WORKLOADS, StatefulSet
+from kwhatif.plugins.image_locality import normalized_image_name
+from kwhatif.sources.saving import words
+from kwhatif.sources.saving.ordered import OrderedNames
+from kwhatif.sources.saving.walk import Place, Rename, Walker
 
 _WORD = re.compile(r"\w(?:[\w.-]*\w)?")
+_EBS, _AWS = "vol-", "aws://"
 _EBS_VOLUME = re.compile(r"vol-[^/]*")
 _GCE_DISK = re.compile(r"projects/([^/]+)/(zones|regions)/([^/]+)/disks/([^/]+)")
-
+_OF_CLASS = re.compile(r"(.+)(\.storageclass\.storage\.k8s\.io/(?:requests\.storage|persistentvolumeclaims))")
+#: What may stand before the name of a resource.
+_PREFIXES = ("requests.", "limits.", "count/", "attachable-volumes-", "hugepages-")
+#: How the new names of objects end, by their kinds; and those of what is known by a field that names it.
+_KIND_ENDS = {kind: f"-{short}" for short, kind in SHORT_NAMES.items()} | {"Node": "-node", "Pod": "-pod"}
+_IMAGES = frozenset({("Container", "image"), ("ContainerImage", "names"), ("ImageVolume", "reference")})
+_ENDS = {"namespace": "-ns", "namespaces": "-ns", "node_name": "-node", "nominated_node_name": "-node"}
+#: Without a tag it would be that of `latest`.
+_TAG = ":t"
+_HANDLES = frozenset({"volume_handle", "volume_id"})
+_KUBELET_VERSION = "kubelet_version"
+_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
+#: Fields of which the text is a number of some sort: kept if it is one.
+_MEASURES: Mapping[tuple[str, str], Callable[[str], bool]] = {
+    ("CronJobSpec", "schedule"): words.is_schedule,
+    ("CronJobSpec", "time_zone"): words.is_time_zone,
+    ("JobStatus", "completed_indexes"): words.is_list_of_indexes,
+    ("JobStatus", "failed_indexes"): words.is_list_of_indexes,
+    ("SuccessRule", "succeeded_indexes"): words.is_list_of_indexes,
+}
+#: Types of which all fields are.
+_MEASURED = frozenset({"PodAnnotations", "RolloutAnnotations", "PodTemplateSpec"})
 T = TypeVar("T", bound=Model)
+
+
+class Kept(NamedTuple):
+    """A text that stays in an anonymized snapshot."""
+
+    text: str
+    #: The type, and the field of it, where it was found first.
+    where: str
+    why: str
 
 
 class Anonymizer:
     """Renames objects; knows the names in `objects`, and renames nothing else."""
 
-    def __init__(self, objects: Iterable[Model]) -> None:
-        self._roles: dict[str, dict[str, None]] = {}
-        #: A text that is made of two others.
-        self._composed: dict[str, tuple[str, str]] = {}
+    def __init__(self, objects: Iterable[Any], generated: Collection[str] = ()) -> None:
+        """`generated`: texts that were made for the snapshot, and say nothing of the cluster."""
+        self._walker = Walker()
+        self._generated = generated
+        #: Each text that is renamed, and how its new name ends.
+        self._ends: dict[str, str] = {}
+        self._kept: dict[str, Kept] = {}
+        #: Texts that stay in some fields only.
+        self._kept_here: dict[str, Kept] = {}
+        self._made: dict[str, tuple[str, str]] = {}
+        self._bases: set[str] = set()
+        #: Names of objects, namespaces and nodes, which a sentence may hold.
+        self._objects: set[str] = set()
+        #: Keys whose values are compared as numbers.
+        self._numeric: set[str] = set()
+        objects = list(objects)
+        for obj in objects:
+            self._walker.rewrite(obj, self._note_numeric)
         for obj in objects:
             self._learn(obj)
-        self._names = _numbered(self._roles)
-        for text, (first, second) in self._composed.items():
-            self._names[text] = f"{self.name(first)}-{self.name(second)}"
+        sorting = {text for text, kept in self._kept.items() if kept.why in words.NAMES}
+        fences = sorting | self._kept_here.keys()
+        texts = {text: end for text, end in self._ends.items() if text not in self._kept}
+        self._names = OrderedNames(texts, self._kept.keys(), fences, self._made, self._bases)
+
+    @property
+    def kept(self) -> list[Kept]:
+        """What stays, and why."""
+        return sorted({*self._kept.values(), *self._kept_here.values()})
 
     def rename(self, obj: T) -> T:
         """The object under its new name, and with new names for what it refers to."""
-        renamed: Any = rewrite(obj, self._renamed)
-        meta = renamed.metadata
-        name = obj.metadata.name if type(obj).__name__ in NAMED_BY_RULE else meta.name  # type: ignore[attr-defined]
-        return replace(renamed, metadata=replace(meta, name=name, generate_name=""))  # type: ignore[no-any-return]
+        renamed: Any = self._walker.rewrite(obj, self._renamed)
+        meta = getattr(renamed, "metadata", None)
+        made: T = renamed if meta is None else replace(renamed, metadata=replace(meta, generate_name=""))
+        return made
 
     def name(self, text: str) -> str:
         """The new name of something; a text that no object held stays as it is."""
-        return self._names.get(text, text)
+        return text if text in self._kept else self._names.of(text)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Every text that has another name in the snapshot, with that name."""
+        return {text: self.name(text) for text in self._names if text not in self._kept}
 
     def key(self, key: str) -> str:
         """The new `namespace/name`."""
@@ -75,7 +117,7 @@ class Anonymizer:
 
     def text(self, sentence: str) -> str:
         """The sentence with new names for the objects, namespaces and nodes in it; other words stay."""
-        return _WORD.sub(lambda word: self.name(word[0]) if self._is_object(word[0]) else word[0], sentence)
+        return _WORD.sub(lambda word: self.name(word[0]) if word[0] in self._objects else word[0], sentence)
 
     def caveat(self, caveat: Caveat) -> Caveat:
         """The caveat with new names for the objects, namespaces and nodes in it."""
@@ -87,95 +129,163 @@ class Anonymizer:
             return self.text(value)
         return tuple(map(self._said, value)) if isinstance(value, tuple) else value
 
-    def _is_object(self, text: str) -> bool:
-        return any(text in self._roles[role] for role in self._roles.keys() - {*_FIRST[2:], *_LAST})
+    # --- learning ------------------------------------------------------------------------------------
 
     def _learn(self, obj: Any) -> None:
+        meta = obj.metadata
         kind = type(obj).__name__
-        if kind not in NAMED_BY_RULE:
-            self._add(kind.lower(), obj.metadata.name)
-        rewrite(obj, self._learned)
+        end = _KIND_ENDS.get(kind, f"-{kind.lower()}")
+        self._objects |= {meta.name, meta.namespace} - {""}
+        self._ends.setdefault(meta.name, end)
+        for zone in self._zones(meta.labels):
+            locale, _, rest = zone.partition("-")
+            region, _, letter = rest.partition("-")
+            if locale and region and letter and "-" not in letter:
+                self._made[zone] = f"{locale}-{region}", letter
+        if isinstance(obj, WORKLOADS):
+            self._bases.add(meta.name)
+        self._bases |= {owner.name for owner in meta.owner_references if owner.kind != "Node"}
         if isinstance(obj, Pod):
-            for volume in obj.spec.volumes:
-                if volume.ephemeral is not None:
-                    pair = (obj.metadata.name, volume.name)
-                    self._composed["-".join(pair)] = pair
-            self._learn_replica_set(obj)
+            self._learn_pod(obj)
+        if isinstance(obj, StatefulSet):
+            self._bases |= {template.metadata.name for template in obj.spec.volume_claim_templates}
+        self._walker.rewrite(obj, self._learned)
 
-    def _learn_replica_set(self, pod: Pod) -> None:
-        """`owner_and_workload` finds the Deployment of a pod in the name of its ReplicaSet."""
+    def _learn_pod(self, pod: Pod) -> None:
+        name = pod.metadata.name
+        self._objects |= {pod.spec.node_name} - {""}
+        for volume in pod.spec.volumes:
+            if volume.ephemeral is not None:
+                self._made[f"{name}-{volume.name}"] = (name, volume.name)
         template_hash = pod.metadata.labels.get("pod-template-hash")
         for owner in pod.metadata.owner_references:
+            prefix, _, number = name.rpartition("-")
+            if owner.kind == StatefulSet.__name__ and prefix == owner.name and words.is_number(number):
+                self._keep(number, Place("Pod", "ordinal"), words.NUMBER)
             if template_hash and owner.kind == "ReplicaSet" and owner.name.endswith(f"-{template_hash}"):
                 deployment = owner.name.removesuffix(f"-{template_hash}")
-                self._add("deployment", deployment)
-                self._composed[owner.name] = (deployment, template_hash)
+                self._ends.setdefault(deployment, "-deploy")
+                self._objects.add(deployment)
+                self._made[owner.name] = (deployment, template_hash)
 
-    def _learned(self, role: str, text: str) -> str:
-        self._renamed(role, text, learn=True)
+    def _zones(self, labels: Mapping[str, str]) -> Iterator[str]:
+        """For GCE's disks the region is found in the zone's name: `<region>-<letter>`."""
+        for key, value in labels.items():
+            if key.endswith("/zone"):
+                yield from map(str.strip, value.split("__"))
+
+    def _note_numeric(self, place: Place, text: str) -> str:
+        if place.owner == "Requirement" and place.field == "operator" and text in ("Gt", "Lt"):
+            self._numeric.add(place.key)
         return text
 
-    def _renamed(self, role: str, text: str, *, learn: bool = False) -> str:
+    def _learned(self, place: Place, text: str) -> str:
+        self._rewritten(place, text, self._note)
+        return text
+
+    def _note(self, place: Place, text: str) -> str:
+        """Take note of a text that is one name; it stays as it is while this is learned."""
+        why = self._why_kept(place, text)
+        if why:
+            self._keep(text, place, why)
+        elif text:
+            self._ends[text] = self._ends.get(text) or _ENDS.get(place.field, "")
+        return text
+
+    def _keep(self, text: str, place: Place, why: str) -> None:
+        if text not in self._kept:
+            self._kept[text] = Kept(text, f"{place.owner}.{place.field}", why)
+
+    def _why_kept(self, place: Place, text: str) -> str:
+        """Why the text stays, which it then does wherever else it stands; "": it does not."""
+        if text in self._generated:
+            return words.GENERATED
+        if why := words.why_kept(text):
+            return why
+        if place.is_amount and (words.is_quantity(text) or words.is_measure(text)):
+            return words.AMOUNT
+        if place.field == _KUBELET_VERSION and words.release_of(text) == text:
+            return words.VERSION
+        measure = _MEASURES.get((place.owner, place.field), words.is_measure if place.owner in _MEASURED else None)
+        if measure is not None and measure(text):
+            return words.NUMBER
+        if place.key in self._numeric and words.is_number(text):
+            return words.NUMBER
+        is_level = place.key.startswith(words.POD_SECURITY) and words.is_level(text)
+        return words.KUBERNETES if is_level else ""
+
+    # --- renaming ------------------------------------------------------------------------------------
+
+    def _renamed(self, place: Place, text: str) -> str:
+        return self._rewritten(place, text, lambda _, part: self.name(part))
+
+    def _rewritten(self, place: Place, text: str, new: Rename) -> str:
         """The new text. Learning takes the same way to the names within the text, so that none can be missed."""
+        if text in self._generated:
+            return new(place, text)
+        if (place.owner, place.field) in _IMAGES:
+            return new(place, normalized_image_name(text)) + _TAG
+        if place.field == _KUBELET_VERSION:
+            return new(place, words.release_of(text) or text)
+        if place.field in _HANDLES:
+            return _handle(place, text, new)
+        if place.field == "api_version":
+            return self._api_version(place, text, new)
+        if place.key.endswith("/zone"):
+            return "__".join(new(place, part.strip()) for part in text.split("__"))
+        if place.key == _PLUGINS:
+            return ",".join(self._qualified(place, part, new) for part in text.split(","))
+        return self._resource(place, text, new) if place.is_key else self._qualified(place, text, new)
 
-        def new(role: str, text: str) -> str:
-            if learn:
-                self._add(role, text)
-                return text
-            return self.name(text)
+    def _stays_here(self, place: Place, text: str) -> bool:
+        """Whether the text is kept where it stands, though perhaps not elsewhere."""
+        why = words.why_kept_in(place.field, text, is_key=place.is_key)
+        if why and text not in self._kept_here:
+            self._kept_here[text] = Kept(text, f"{place.owner}.{place.field}", why)
+        return bool(why)
 
-        match role:
-            case "zone" | "region":
-                return "__".join(_zone(part.strip(), new) for part in text.split("__"))
-            case "disk":
-                return _handle(text, new)
-            case "image":
-                return new(IMAGE, _with_tag(text))
-        return new(role, text)
+    def _api_version(self, place: Place, text: str, new: Rename) -> str:
+        group, slash, version = text.rpartition("/")
+        parts = (
+            group if words.is_api_group(group) else new(place, group),
+            version if words.is_api_version(version) else new(place, version),
+        )
+        return slash.join(filter(None, parts))
 
-    def _add(self, role: str, text: str) -> None:
-        if not is_kept(text):
-            self._roles.setdefault(role, {})[text] = None
+    def _resource(self, place: Place, text: str, new: Rename) -> str:
+        """The name of a resource, a label or an attribute; quotas are about several of a resource or of a class."""
+        if self._stays_here(place, text):
+            return text
+        if of_class := _OF_CLASS.fullmatch(text):
+            return new(place, of_class[1]) + of_class[2]
+        for prefix in _PREFIXES:
+            if text.startswith(prefix):
+                return prefix + self._resource(place, text.removeprefix(prefix), new)
+        return self._qualified(place, text, new)
 
-
-def _numbered(roles: Mapping[str, Iterable[str]]) -> dict[str, str]:
-    """New names, role by role in the order of the old ones."""
-    kinds = sorted(roles.keys() - {*_FIRST, *_LAST})
-    names: dict[str, str] = {}
-    for role in (*_FIRST, *kinds, *_LAST):
-        texts = sorted(text for text in roles.get(role, ()) if text not in names)
-        width = len(str(len(texts)))
-        for number, text in enumerate(texts, 1):
-            names[text] = f"{role}-{number:0{width}}" + (":new" if role == IMAGE else "")
-    return names
-
-
-def _zone(zone: str, new: Rename) -> str:
-    """Of `<region>-<letter>` the region is renamed: for GCE's disks the region is found in the zone's name."""
-    locale, _, rest = zone.partition("-")
-    region, dash, letter = rest.partition("-")
-    if locale and region and letter and "-" not in letter and dash:
-        return f"{new(REGION, f'{locale}-{region}')}-{letter}"
-    return new(ZONE, zone)
+    def _qualified(self, place: Place, text: str, new: Rename) -> str:
+        """A name, perhaps below a domain: the two are names of their own. What is Kubernetes' own stays so."""
+        if self._stays_here(place, text):
+            return text
+        if "/" not in text or words.why_kept(text):
+            return new(place, text)
+        domain, *names = text.split("/")
+        native = words.NATIVE_DOMAIN if domain.endswith(words.NATIVE_DOMAIN) and not words.why_kept(domain) else ""
+        below = [name if self._stays_here(place, name) else new(place, name) for name in names]
+        return "/".join([new(place, domain.removesuffix(native)) + native, *below])
 
 
-def _handle(handle: str, new: Rename) -> str:
+def _handle(place: Place, handle: str, new: Rename) -> str:
     """Disks are known by several names; those of one disk keep that in common."""
-    if handle.startswith("aws://"):
-        bare = handle.removeprefix("aws://").partition("/")[2].strip("/")
+    if handle.startswith(_AWS):
+        bare = handle.removeprefix(_AWS).partition("/")[2].strip("/")
         if _EBS_VOLUME.fullmatch(bare):
-            return f"aws:///{new(EBS, bare)}"
-        return f"aws://{new(HANDLE, handle)}"
+            return f"{_AWS}/{_handle(place, bare, new)}"
+        return f"{_AWS}{new(place, handle)}"
     if _EBS_VOLUME.fullmatch(handle):
-        return new(EBS, handle)
+        return _EBS + new(place, handle.removeprefix(_EBS))
     gce = _GCE_DISK.fullmatch(handle)
     if gce is None:
-        return new(HANDLE, handle)
-    project, scope, place, disk = gce.groups()
-    project = project if project == "UNSPECIFIED" else new(NAME, project)
-    return f"projects/{project}/{scope}/{_zone(place, new)}/disks/{new(NAME, disk)}"
-
-
-def _with_tag(image: str) -> str:
-    """The image's name as ImageLocality compares it: one without a tag means `latest`."""
-    return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"
+        return "/".join(new(place, part) for part in handle.split("/"))
+    project, scope, where, disk = gce.groups()
+    return f"projects/{new(place, project)}/{scope}/{new(place, where)}/disks/{new(place, disk)}"

@@ -19,6 +19,8 @@ from kwhatif.model.node import Node, NodeStatus
 from kwhatif.model.pod import JOB_TRACKING, NO_ANNOTATIONS, Pod, PodMeta, PodSpec, TemplateDigest
 from kwhatif.model.volume import Volume
 from kwhatif.model.workload import WORKLOADS
+from kwhatif.sources.saving.walk import Walker
+from kwhatif.workloads.applied_object import without_secrets
 from kwhatif.workloads.applied_template import template_of, with_template
 from kwhatif.workloads.template import has_images, without_images
 from kwhatif.workloads.template_digest import digest_of
@@ -37,6 +39,15 @@ READ_ANNOTATIONS = frozenset(
     }
 )
 
+
+def _with_rules(meta: AnnotatedMeta) -> AnnotatedMeta:
+    if meta.annotations.keys() <= READ_ANNOTATIONS:
+        return meta
+    return replace(meta, annotations={key: text for key, text in meta.annotations.items() if key in READ_ANNOTATIONS})
+
+
+#: Finds annotations wherever they stand: those of claims that are made of templates, too.
+_ANNOTATED = Walker({AnnotatedMeta: _with_rules})
 _SOME_FINALIZER = "kwhatif.dev/some-finalizer"
 #: BLAKE2 takes keys of 64 bytes.
 _LONGEST_SALT = 16
@@ -46,9 +57,10 @@ T = TypeVar("T", bound=Model)
 def redact(obj: T, *, images: bool) -> T:
     """The object without what scheduling does not read; with images if asked for."""
     meta: ObjectMeta = obj.metadata  # type: ignore[attr-defined]
-    if isinstance(meta, AnnotatedMeta) and not meta.annotations.keys() <= READ_ANNOTATIONS:
-        kept = {key: value for key, value in meta.annotations.items() if key in READ_ANNOTATIONS}
-        obj = replace(obj, metadata=replace(meta, annotations=kept))
+    obj = _ANNOTATED.rewrite(obj)
+    if meta.applied is not None:
+        kept = replace(obj.metadata, applied=without_secrets(meta.applied))  # type: ignore[attr-defined]
+        obj = replace(obj, metadata=kept)
     if isinstance(obj, WORKLOADS):
         obj = _digested(obj)
     match obj:
@@ -85,7 +97,9 @@ def _digested(workload: T) -> T:
 def marked(objects: Iterable[Any]) -> Iterator[Any]:
     """The objects with marks instead of digests: whether two templates of a family differ, and nothing else of them."""
     seen: dict[str, list[TemplateDigest]] = {}
-    for obj in objects:
+    for each in objects:
+        applied = getattr(each.metadata, "applied", None)
+        obj = each if applied is None else replace(each, metadata=replace(each.metadata, applied=None))
         template = template_of(obj) if isinstance(obj, WORKLOADS) else None
         if template is None or template.digest is None:
             yield obj

@@ -14,17 +14,19 @@ from kwhatif.errors import InputError, Problem
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.lacking import NoImages
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import Model, ObjectMeta
+from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.pod import Pod
 from kwhatif.model.pod_status import SchedulingEvents
 from kwhatif.model.saved import SAVED_API_VERSION, SavedSnapshot
-from kwhatif.sources.decoding.kinds import RESOURCES
+from kwhatif.sources.decoding.kinds import RESOURCES, group_of
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.left_out import asked_about
-from kwhatif.sources.saving.anonymize import Anonymizer
+from kwhatif.sources.saving.anonymize import Anonymizer, Kept
 from kwhatif.sources.saving.atomic import replacing
 from kwhatif.sources.saving.formats import format_of
 from kwhatif.sources.saving.redact import holds_images, marked, redact
+from kwhatif.sources.saving.selectors import without_expressions
+from kwhatif.sources.saving.words import is_api_group, release_of
 
 
 class Moment(NamedTuple):
@@ -35,26 +37,41 @@ class Moment(NamedTuple):
     noted: bool = True
 
 
-def save(collected: Collected, path: str, *, taken_at: Moment, images: bool = False, anonymize: bool = False) -> int:
-    """Write the cluster to `path` in the format of its name; returns the number of objects.
+class Saved(NamedTuple):
+    """What is in a snapshot: its word about itself, then the objects."""
+
+    objects: list[Any]
+    #: What stays of an anonymized one, and why.
+    kept: list[Kept] = []
+    #: Of every text that was renamed its new name.
+    names: Mapping[str, str] = {}
+
+    @property
+    def size(self) -> int:
+        """The number of objects of the cluster."""
+        return len(self.objects) - 1
+
+
+def save(collected: Collected, path: str, *, taken_at: Moment, images: bool = False, anonymize: bool = False) -> Saved:
+    """Write the cluster to `path` in the format of its name; returns what was written.
 
     Raises:
         InputError: the file cannot be written.
     """
     try:
         format_ = format_of(path)
-        objects = saved_objects(collected, taken_at=taken_at, images=images, anonymize=anonymize)
+        saved = saved_objects(collected, taken_at=taken_at, images=images, anonymize=anonymize)
         with replacing(Path(path)) as file, format_.compress(file) as packed:
-            for part in format_.encode(objects):
+            for part in format_.encode(saved.objects):
                 packed.write(part)
     except ValueError as wrong:
         raise InputError([Problem(path, str(wrong))]) from wrong
     except OSError as failure:
         raise InputError([Problem(path, f"cannot be written: {failure.strerror or failure}")]) from failure
-    return len(objects) - 1
+    return saved
 
 
-def saved_objects(collected: Collected, *, taken_at: Moment, images: bool, anonymize: bool) -> list[Model]:
+def saved_objects(collected: Collected, *, taken_at: Moment, images: bool, anonymize: bool) -> Saved:
     """What is saved: the snapshot's word about itself, then the objects, kind by kind in the API's order."""
     cluster = collected.cluster
     objects: list[Any] = [redact(obj, images=images) for obj in _sorted(cluster)]
@@ -69,28 +86,39 @@ def saved_objects(collected: Collected, *, taken_at: Moment, images: bool, anony
         namespace=collected.namespace,
         unread=dict(cluster.unread),
         whole=cluster.is_whole,
+        listed=tuple(sorted(cluster.listed)),
         skipped=asked_about(collected.skipped),
         caveats=_as_data(caveats),
         scheduling_events=dict(cluster.scheduling_events),
     )
-    if anonymize:
-        objects = list(marked(objects))
-        anonymizer = Anonymizer(objects)
-        objects = [anonymizer.rename(obj) for obj in objects]
-        about = replace(
-            about,
-            namespace=anonymizer.name(about.namespace),
-            caveats=_as_data(map(anonymizer.caveat, caveats)),
-            anonymized=True,
-            scheduling_events=dict(_renamed(cluster, anonymizer)),
-        )
-    return [_named(about), *objects]
+    if not anonymize:
+        return Saved([_named(about), *objects])
+    objects, generated = without_expressions(marked(objects))
+    anonymizer = Anonymizer(objects, generated)
+    objects = [anonymizer.rename(obj) for obj in objects]
+    about = replace(
+        about,
+        namespace=anonymizer.name(about.namespace),
+        server_version=release_of(about.server_version),
+        skipped=dict(_without_groups(about.skipped)),
+        caveats=_as_data(map(anonymizer.caveat, caveats)),
+        anonymized=True,
+        scheduling_events=dict(_renamed(cluster, anonymizer)),
+    )
+    return Saved([_named(about), *objects], anonymizer.kept, anonymizer.names)
 
 
 def _named(about: SavedSnapshot) -> SavedSnapshot:
     """Under a name of its own: of two snapshots that are read together, each says what it knows."""
     name = about.taken_at or f"undated-{blake2b(msgspec.json.encode(about), digest_size=5).hexdigest()}"
     return replace(about, metadata=ObjectMeta(name=name))
+
+
+def _without_groups(skipped: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+    """What was only counted; the groups stay that are public."""
+    for name, count in skipped.items():
+        version, _, kind = name.rpartition("/")
+        yield (name if is_api_group(group_of(version)) else f"{SAVED_API_VERSION}/{kind}"), count
 
 
 def _as_data(caveats: Iterable[Caveat]) -> tuple[dict[str, Any], ...]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from kwhatif.model.cluster import KubernetesObject
+from kwhatif.model.helm import HelmHook
 
 #: Names of fields, keys of maps, indexes of lists.
 FieldPath = tuple[str | int, ...]
@@ -56,6 +57,7 @@ class Manifest(msgspec.Struct, frozen=True):
     object: KubernetesObject
     origin: Origin
     annotations: dict[str, str] = {}
+    hook: HelmHook | None = None
 
 
 def to_text(path: FieldPath) -> str:

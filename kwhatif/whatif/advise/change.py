@@ -25,6 +25,7 @@ COSTS: dict[AdviceKind, int] = {
     "node-ready": 20,
     "claim-bound": 20,
     "other-name": 20,
+    "claim-class": 25,
     "drop-gates": 25,
     "widen-skew": 25,
     "tolerate": 30,
@@ -101,7 +102,9 @@ def in_spec(kind: AdviceKind, revise: Revise, *, extra: int = 0, **fields: Any) 
     return AdvisedChange(kind=kind, by="manifest", cost=COSTS[kind] + extra, revise=revise, **fields)
 
 
-def in_cluster(kind: AdviceKind, target: str, *edits: Edit, extra: int = 0, **fields: Any) -> AdvisedChange:
+def in_cluster(
+    kind: AdviceKind, target: str, *edits: Edit, extra: int = 0, by_manifest: bool = False, **fields: Any
+) -> AdvisedChange:
     """A change of the cluster, or what to wait for: then the edits make what will have come.
 
     Args:
@@ -109,9 +112,10 @@ def in_cluster(kind: AdviceKind, target: str, *edits: Edit, extra: int = 0, **fi
         target: what is changed.
         edits: what changes it.
         extra: what it costs more than others of its kind.
+        by_manifest: what is changed is another object of the manifests.
         fields: what else is known of it.
     """
-    by: AdviceBy = "waiting" if kind in _WAITING else "cluster"
+    by: AdviceBy = "manifest" if by_manifest else "waiting" if kind in _WAITING else "cluster"
     return AdvisedChange(kind=kind, by=by, target=target, cost=COSTS[kind] + extra, edits=edits, **fields)
 
 

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
-from kwhatif.edits.edit import Apply, Patch
+from kwhatif.edits.edit import Apply, DeleteObjects, Patch
 from kwhatif.edits.words import reference
 from kwhatif.matching.names import nearest
-from kwhatif.matching.volumes import BIND_COMPLETED, claim_class, is_fully_bound
+from kwhatif.matching.volumes import BIND_COMPLETED, claim_class, is_fully_bound, volume_class
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import AnnotatedMeta, Model
 from kwhatif.model.pod import Pod
@@ -25,6 +26,7 @@ from kwhatif.model.storage import (
     StorageClass,
     StorageRequirements,
 )
+from kwhatif.plugins.volume_binding.unbound import why_unbound
 from kwhatif.state.state import State
 from kwhatif.whatif.advise.change import AdvisedChange, in_cluster, in_spec
 
@@ -39,7 +41,9 @@ def missing_claims(pod: Pod, state: State) -> Iterator[AdvisedChange]:
         name = volume.persistent_volume_claim.claim_name if volume.persistent_volume_claim else ""
         claim = claims.get(f"{namespace}/{name}") if name else None
         if claim is not None and not is_fully_bound(claim):
-            yield from _bound(claim, state)
+            yield from _of_other_class(claim, state)
+            if not claim.spec.volume_name:  # else it gets that volume, or none
+                yield from _bound(claim, state)
             return
         if not name or claim is not None:
             continue
@@ -48,6 +52,35 @@ def missing_claims(pod: Pod, state: State) -> Iterator[AdvisedChange]:
             yield _other_claim(name, near)
         yield _new_claim(namespace, name, state)
         return
+
+
+def _of_other_class(claim: PersistentVolumeClaim, state: State) -> Iterator[AdvisedChange]:
+    """The claim anew, of the class of the volume that it names or that is nearest: that alone keeps it from binding.
+
+    The class of a claim cannot be changed: one that is there must be deleted first.
+    """
+    unbound = why_unbound(claim, state.cluster)
+    volume = state.cluster.get(PersistentVolume, unbound.volume)
+    if volume is None or [each.field for each in unbound.mismatches] != ["storageClassName"]:
+        return
+    name = volume_class(volume)
+    written = replace(claim, spec=replace(claim.spec, storage_class_name=name))
+    old = f"persistentvolumeclaim/{key_of(claim)}"
+    delete = DeleteObjects(text=f"delete {old}", objects=(reference(old),), ignore_not_found=True)
+    apply = Apply(text=f"apply {old}", objects=(volume, written))
+    data = {"apiVersion": "v1"} | msgspec.to_builtins(written)
+    is_new = not claim.metadata.uid
+    yield in_cluster(
+        "claim-class",
+        key_of(claim),
+        delete,
+        apply,
+        by_manifest=is_new,
+        about=f"PersistentVolume {unbound.volume}",
+        before=unbound.storage_class or '""',
+        after=name or '""',
+        data=({"apply": [data]},) if is_new else ({"delete": [old]}, {"apply": [data]}),
+    )
 
 
 def _bound(claim: PersistentVolumeClaim, state: State) -> Iterator[AdvisedChange]:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from kwhatif.batch import result_of
 from kwhatif.framework.attempt import attempt
+from kwhatif.framework.evidence import UnboundClaim
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.cluster import key_of
 from kwhatif.model.job import Job
@@ -53,7 +54,7 @@ def proposals(
         yield ungated(pod)
     elif first.evidence is None and first.plugin == "NodeAffinity":
         yield from anywhere(pod)
-    elif first.evidence is None and pod.spec.volumes:
+    elif (first.evidence is None or isinstance(first.evidence, UnboundClaim)) and pod.spec.volumes:
         yield from missing_claims(pod, trial.state)
     elif (pod.spec.scheduler_name or DEFAULT_SCHEDULER) not in scene.profiles:
         yield with_scheduler(next(iter(scene.profiles)), pod.spec.scheduler_name)

@@ -13,10 +13,12 @@ from kwhatif.admission.updated import updated
 from kwhatif.model.bystanders import CustomResource
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.helm import HelmHook
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import POD_SOURCES, Namespace, NamespaceMeta
 from kwhatif.report.inputs import SourceRow
 from kwhatif.whatif.applying.claims import NewClaims
+from kwhatif.workloads.applied_object import applied_object
 
 
 class Applied(msgspec.Struct, frozen=True):
@@ -28,6 +30,8 @@ class Applied(msgspec.Struct, frozen=True):
     #: It is asked for by name, an object of the cluster: a pod that waits is judged as it stands, what runs as if it
     #: started anew.
     anew: bool = False
+    #: What Helm makes of it; None: it is part of the release.
+    hook: HelmHook | None = None
 
     @property
     def is_workload(self) -> bool:
@@ -44,7 +48,7 @@ def apply_surroundings(cluster: Cluster, applied: Sequence[Applied], *, admissio
         _keep_namespaces(cluster, applied)
     for each in applied:
         if not each.is_workload and not isinstance(each.object, PersistentVolumeClaim):
-            cluster.add(updated(default_object(each.object), cluster))  # type: ignore[type-var]
+            cluster.add(updated(default_object(applied_object(each.object, cluster)), cluster))  # type: ignore[type-var]
     yield from (caveat for caveat in fill_budgets(cluster) if caveat.missing)
 
 

@@ -68,6 +68,7 @@ def edit_session(
     state = session.snapshot.fork()
     rows: list[EditRow] = []
     caveats: dict[Caveat, None] = {}
+    notes_at_rest: set[str] = set()
     for where, edit in edits:
         try:
             resolved = resolve(edit, state, namespace=namespace or session.namespace)
@@ -79,14 +80,18 @@ def edit_session(
         state.apply(*map(Upsert, _quotas(before.cluster, state.cluster)), *_in_order(before, state))
         found.extend(Problem(where, message) for message in made.refusals)
         caveats = _without_older(caveats, made.caveats) | made.caveats
+        at_rest = (*resolved.notes_at_rest, *_stale_budgets(before.cluster, state.cluster))
+        notes_at_rest.update(at_rest)
+        notes = (*resolved.notes, *at_rest, *made.notes)
         caveats |= dict.fromkeys(session.inferred if resolved.workloads else ())
-        notes = (*resolved.notes, *made.notes, *_stale_budgets(before.cluster, state.cluster))
         rows.append(EditRow(edit=edit.text, touched=tuple(_touched(before, state, edit)), notes=notes))
     if found:
         raise InputError(found)
     if not state.nodes:
         caveats[NoNodes()] = None
-    return session.after_edits(state, rows, _without_older(dict.fromkeys(session.caveats), caveats) | caveats)
+    return session.after_edits(
+        state, rows, _without_older(dict.fromkeys(session.caveats), caveats) | caveats, notes_at_rest
+    )
 
 
 def make_edit(edit: Edit, state: State, profiles: Mapping[str, Profile], *, namespace: str) -> Sequence[str]:
@@ -114,7 +119,7 @@ class _Made:
     """One edit, made in a state."""
 
     def __init__(self, state: State, edit: Edit, resolved: Resolved, profiles: Mapping[str, Profile]) -> None:
-        self.refusals: list[str] = []
+        self.refusals = [message for _, message in resolved.refused]
         self.notes: list[str] = []
         self.caveats: dict[Caveat, None] = dict.fromkeys(resolved.caveats)
         workloads = [Applied(obj, SourceRow(file=edit.text)) for obj in resolved.workloads]

@@ -44,16 +44,19 @@ def _sleeps_though_it_fits(row: QueuedPodRow) -> bool:
 
 
 def _ends(words: Collection[str]) -> Callable[[Report], bool]:
-    return lambda report: report.story is not None and report.story.settled in words
+    return lambda report: report.story is not None and report.story.outcome in words
 
 
 def _has_failed(report: Report) -> bool:
     story = report.story
-    return story is not None and (bool(story.failed) or any(command.ok is False for command in story.commands))
+    if story is None:
+        return False
+    return any(not row.anyway for row in story.failed) or any(command.ok is False for command in story.commands)
 
 
 def _leaves_pending(report: Report) -> bool:
-    if any(row.verdict.pending for row in report.scenarios) or (report.story is not None and report.story.pending):
+    rows = () if report.story is None else report.story.pending
+    if any(row.verdict.pending for row in report.scenarios) or any(not row.anyway for row in rows):
         return True
     return _lands("Pending")(report) or (report.deschedule is not None and bool(report.deschedule.displaced))
 

@@ -12,6 +12,9 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
+from msgspec.structs import replace
+
+from kwhatif.admission.outcome import already_exists
 from kwhatif.batch import ScheduleResult
 from kwhatif.model.caveat.manifests import NothingJudged
 from kwhatif.model.caveat.scheduling import EvictionsAtOnce, PendingAsleep
@@ -27,6 +30,7 @@ from kwhatif.state.state import State
 from kwhatif.whatif.applying.applied import Applied, apply_claims, apply_surroundings
 from kwhatif.whatif.applying.candidates import PlannedPod, Planner
 from kwhatif.whatif.applying.daemons import new_nodes, run_daemons
+from kwhatif.whatif.applying.hooks import ends, in_phases, without_earlier_runs
 from kwhatif.whatif.deciding.decide import decision_of, refusal
 from kwhatif.whatif.deciding.short import in_full
 from kwhatif.whatif.deciding.workload_rows import room_for_pods, workload_row
@@ -49,8 +53,21 @@ _Found = tuple[list[JudgedWorkload], list[Decision], list[Decision]]
 
 
 def judge(session: Session, question: Question) -> Answer:
-    """Apply everything, and decide about every pod; the session stays as it is."""
-    return _Judging(session, question).answer()
+    """Apply everything, and decide about every pod; the session stays as it is.
+
+    Helm hooks that end are judged one after another, before and after the rest, each as if those before it were gone.
+    """
+    session = session.at(without_earlier_runs(session.snapshot, question.applied))
+    phases = in_phases(question.applied)
+    if question.alone or not question.admission or not (phases.before or phases.after):
+        return _Judging(session, question).answer()
+    hook = partial(replace, question, problems=(), caveats=(), pending_in=None, reacts=False)
+    before = [_Judging(session, hook(applied=(*phases.around_before, each))).answer() for each in phases.before]
+    rest = _Judging(session, replace(question, applied=phases.staying))
+    answer = rest.answer()
+    then = session.at(rest.end)
+    after = [_Judging(then, hook(applied=(*phases.around_after, each))).answer() for each in phases.after]
+    return answer.between(before, after)
 
 
 class _Judging:
@@ -64,6 +81,8 @@ class _Judging:
         self._caveats = dict.fromkeys((*session.caveats, *question.caveats))
         self._problems = list(question.problems)
         self._reacted: list[JudgedWorkload] = []
+        #: The state once the pods have been placed.
+        self.end = self._snapshot
         self._kinds_and_keys = {(type(each.object).__name__, key_of(each.object)) for each in question.applied}
         surroundings = apply_surroundings(self._cluster, question.applied, admission=question.admission)
         self._caveats.update(dict.fromkeys(surroundings))
@@ -154,6 +173,7 @@ class _Judging:
         simulated = Simulated(self._session, state, planned, self._explain, self._sleeping(waiting, planned))
         earlier = simulated.play(waiting.counting)
         self._caveats.update(dict.fromkeys(simulated.caveats))
+        self.end = simulated.state
         return list(map(self._judged, planned)), [], earlier
 
     @property
@@ -192,6 +212,8 @@ class _Judging:
         return owner is not None and (owner.kind, f"{namespace}/{owner.name}") in self._kinds_and_keys
 
     def _planned(self, applied: Applied) -> Planned:
+        if ends(applied) and self._cluster.get(type(applied.object), key_of(applied.object)) is not None:
+            return _refused(applied, already_exists(applied.object).message, self._cluster)
         update = self._planner.plan(applied)
         if update.caveat:
             self._caveats[update.caveat] = None

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.manifests import NothingJudged
 from kwhatif.model.cluster import Cluster
 from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.report import Report
@@ -64,6 +65,16 @@ class Answer(msgspec.Struct, kw_only=True):
     problems: list[ProblemRow]
     #: With everything that was applied.
     cluster: Cluster
+
+    def between(self, before: Sequence[Answer], after: Sequence[Answer]) -> Answer:
+        """The answer with what was judged before and after everything else."""
+        answers = (*before, self, *after)
+        judged = [each for answer in answers for each in answer.judged]
+        caveats = {caveat: None for answer in (self, *before, *after) for caveat in answer.caveats}
+        if judged:
+            caveats.pop(NothingJudged(), None)
+        problems = [problem for answer in answers for problem in answer.problems]
+        return replace(self, judged=judged, caveats=caveats, problems=problems)
 
     def report(self, session: Session, command: str) -> Report:
         """The answer as a report."""

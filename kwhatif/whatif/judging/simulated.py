@@ -100,6 +100,11 @@ class Simulated:
         return list(self._attempts.earlier())
 
     @property
+    def state(self) -> State:
+        """The cluster as it is now."""
+        return self._world.state
+
+    @property
     def caveats(self) -> Iterator[Caveat]:
         """What the simulation leaves out, once it has come to its end."""
         yield from self._attempts.caveats

@@ -23,14 +23,14 @@ from kwhatif.model.caveat.lacking import (
     OwnersInferred,
 )
 from kwhatif.model.caveat.workloads import ReplicaSetsInferred
-from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
+from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model, controller_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget, PriorityClass
 from kwhatif.model.resource import ResourceClaim
 from kwhatif.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
-from kwhatif.model.unknown import lacks_node
+from kwhatif.model.unknown import lacks, lacks_node
 from kwhatif.model.workload import Namespace, ReplicaSet, ReplicationController, Service, StatefulSet
 from kwhatif.report.decision import Decision
 from kwhatif.state.state import State
@@ -50,7 +50,7 @@ References = Callable[[Any], Iterable[tuple[type[Model], str]]]
 def gaps(cluster: Cluster) -> Iterator[Caveat]:
     """Everything that is missing."""
     yield from _dangling(cluster)
-    if cluster.all(Node) and not cluster.is_whole:
+    if cluster.all(Node):
         yield from _absent(cluster, _ABSENT)
         if cluster.all(PersistentVolume) and _lacks(cluster, CSINode):
             yield NoStorage(kinds=("CSINode",))
@@ -59,7 +59,7 @@ def gaps(cluster: Cluster) -> Iterator[Caveat]:
 def lacking_for(cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[Caveat]:
     """What is missing that these decisions depend on; nothing of a cluster that was read whole."""
     judged = [decision for decision in decisions if decision.outcome in _JUDGED]
-    if cluster.is_whole or not cluster.all(Node) or not judged:
+    if not cluster.all(Node) or not judged:
         return
     matters = dict(_ABSENT)
     if not any(decision.preemption and decision.preemption.candidates for decision in judged):
@@ -78,23 +78,36 @@ def nodes_not_in_input(state: State) -> Iterator[Caveat]:
         yield NodesNotInInput(nodes=tuple(sorted(found)), count=sum(found.values()))
 
 
-def said_of(inferred: Inferred) -> Iterator[Caveat]:
-    """What was made up of pods, since the input lacks it."""
+def said_of(inferred: Inferred, cluster: Cluster) -> Iterator[Caveat]:
+    """What was made up of pods, since the input lacks it, or it could not be read."""
     if inferred.sets:
         names = {f"{each.metadata.namespace}/{each.metadata.owner_references[0].name}" for each in inferred.sets}
         yield ReplicaSetsInferred(workloads=tuple(f"Deployment {name}" for name in sorted(names)))
-    if inferred.owners:
-        yield OwnersInferred(
-            kinds=tuple(kind.__name__ for kind in inferred.owners), count=sum(map(len, inferred.owners.values()))
-        )
+    reasons: dict[str, list[type]] = {}
+    for kind in inferred.owners:
+        reasons.setdefault(cluster.unread.get(kind.__name__, ""), []).append(kind)
+    for reason, kinds in reasons.items():
+        count = sum(len(inferred.owners[kind]) for kind in kinds)
+        yield OwnersInferred(kinds=tuple(kind.__name__ for kind in kinds), reason=reason, count=count)
 
 
-def lacking_for_story(cluster: Cluster, *, evicts: bool) -> Iterator[Caveat]:
-    """What is missing that a simulation from this cluster depends on; budgets matter where it evicts somebody."""
-    if not cluster.is_whole and cluster.all(Node):
-        yield from _absent(cluster, {NoPods: Pod, NoBudgets: PodDisruptionBudget} if evicts else {NoPods: Pod})
+def lacking_for_story(cluster: Cluster, *, evicts: bool, uses_volumes: bool = False) -> Iterator[Caveat]:
+    """What is missing that a simulation from this cluster depends on.
+
+    Args:
+        cluster: it.
+        evicts: whether it evicts pods: then budgets matter.
+        uses_volumes: whether it makes pods with claims: then it matters where their volumes are.
+    """
+    if not cluster.all(Node):
+        return
+    yield from _absent(cluster, {NoPods: Pod, NoBudgets: PodDisruptionBudget} if evicts else {NoPods: Pod})
+    storage = [kind.__name__ for kind in _STORAGE if uses_volumes and _lacks(cluster, kind)]
+    if storage:
+        yield NoStorage(kinds=tuple(storage))
 
 
+_STORAGE = (PersistentVolumeClaim, PersistentVolume, StorageClass)
 _JUDGED = ("Placed", "Preempts", "Unschedulable")
 _Absent = type[NoPods] | type[NoBudgets] | type[NoPriorityClasses] | type[NoNamespaces] | type[NoServices]
 #: What is said about a dump without any object of a kind.
@@ -118,18 +131,7 @@ def _absent(cluster: Cluster, kinds: Mapping[_Absent, type[Model]]) -> Iterator[
 
 def _lacks(cluster: Cluster, kind: type[Model]) -> bool:
     """Whether there is none of the kind, and nobody knows whether there should be; unread kinds are said elsewhere."""
-    if kind.__name__ in cluster.unread:
-        return False
-    if kind is PriorityClass:
-        return not has_read_classes(cluster)
-    found: Mapping[str, Any] = cluster.all(kind)
-    return not found
-
-
-def has_read_classes(cluster: Cluster) -> bool:
-    """Whether priority classes were read: two are in every cluster, also where nothing was."""
-    found = cluster.all(PriorityClass).items()
-    return any(each.metadata.uid or name not in SYSTEM_PRIORITY_CLASSES for name, each in found)
+    return kind.__name__ not in cluster.unread and lacks(kind, cluster)
 
 
 def _dangling(cluster: Cluster) -> Iterator[DanglingReference]:

@@ -13,8 +13,9 @@ from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.quantity import parse_quantity
 from kwhatif.model.saved import SavedSnapshot
+from kwhatif.model.unknown import read_classes
 from kwhatif.report.row import Document, Row
-from kwhatif.whatif.loaded.completeness import gaps, has_read_classes
+from kwhatif.whatif.loaded.completeness import gaps
 
 _FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 
@@ -106,7 +107,7 @@ def inventory(cluster: Cluster, sources: Sequence[str], caveats: Sequence[Caveat
 def _kinds(cluster: Cluster) -> dict[str, int]:
     """How many objects of each kind were read."""
     counts = {kind.__name__: count for kind, count in cluster.counts().items() if kind is not SavedSnapshot}
-    if not has_read_classes(cluster):
+    if not any(read_classes(cluster)):
         del counts["PriorityClass"]
     return counts
 

@@ -28,12 +28,17 @@ from kwhatif.whatif.loaded.completeness import lacking_for, nodes_not_in_input, 
 from kwhatif.whatif.loaded.node_autoscalers import nodes_not_added
 from kwhatif.whatif.loaded.nominations import keep_queued
 from kwhatif.whatif.loaded.unmodelled import huge_amounts, unmodelled_for
+from kwhatif.workloads.inferred.claims import missing_storage
 from kwhatif.workloads.inferred.classes import missing_classes
 from kwhatif.workloads.inferred.owners import Inferred, inferred_owners
 from kwhatif.workloads.injections import ShownInjections
 
 #: What was read longer ago than this many seconds is old.
 HOUR = 3600
+
+
+#: Commands that play the cluster forward: everybody reacts to edits there.
+_PLAYED = ("simulate", "drain", "outage", "deschedule")
 
 
 def _default_profiles(release: Release) -> Mapping[str, Profile]:
@@ -94,6 +99,8 @@ class Session:
         #: The edits that were made, and the session as it was without them.
         self.changes: tuple[EditRow, ...] = ()
         self.unedited: Session | None = None
+        #: Notes of these edits that are true only where nobody reacts to them.
+        self.notes_at_rest: frozenset[str] = frozenset()
 
     @property
     def cluster(self) -> Cluster:
@@ -103,26 +110,29 @@ class Session:
     def with_owners(self) -> Session:
         """The session with the owners of pods that the input lacks altogether; itself, where it lacks none.
 
-        They are found when they are first asked for: where a pod lands does not depend on them.
+        With what new pods of theirs need besides, and old ones have: classes, claims, volumes. All this is found when
+        it is first asked for: where a pod lands does not depend on owners.
         """
         if self._with_owners is None:
             found = inferred_owners(self.cluster)
-            classes = tuple(missing_classes(self.cluster))
-            self._with_owners = self._with(found, classes) if found.objects or classes else self
+            others = (*missing_classes(self.cluster), *missing_storage(self.cluster))
+            self._with_owners = self._with(found, others) if found.objects or others else self
         return self._with_owners
 
-    def _with(self, found: Inferred, classes: Sequence[KubernetesObject]) -> Session:
+    def _with(self, found: Inferred, others: Sequence[KubernetesObject]) -> Session:
         other = copy(self)
         other.snapshot = self.snapshot.fork()
-        objects = (*classes, *found.objects)
+        objects = (*others, *found.objects)
         other.snapshot.apply(*map(Upsert, objects))
         made_up = {type(each).__name__ for each in objects if lacks(type(each), self.cluster)}
         other.cluster.made_up = other.cluster.made_up.union(made_up)
-        other.inferred = tuple(said_of(found))
+        other.inferred = tuple(said_of(found, self.cluster))
         other._with_owners = other
         return other
 
-    def after_edits(self, snapshot: State, changes: Sequence[EditRow], caveats: Iterable[Caveat]) -> Session:
+    def after_edits(
+        self, snapshot: State, changes: Sequence[EditRow], caveats: Iterable[Caveat], notes_at_rest: Iterable[str] = ()
+    ) -> Session:
         """The session after edits: another snapshot, and all that is to be said about it."""
         other = copy(self)
         other.snapshot = snapshot
@@ -130,7 +140,17 @@ class Session:
         keep_queued(snapshot, self.profiles)
         other.changes = (*self.changes, *changes)
         other.caveats = tuple(caveats)
+        other.notes_at_rest = self.notes_at_rest.union(notes_at_rest)
         other.unedited = self.unedited or self
+        return other
+
+    def at(self, snapshot: State) -> Session:
+        """The session at another moment of the same cluster."""
+        if snapshot is self.snapshot:
+            return self
+        other = copy(self)
+        other.snapshot = snapshot
+        keep_queued(snapshot, self.profiles)
         return other
 
     def for_release(self, release: Release) -> Session:
@@ -185,7 +205,10 @@ class Session:
                 ),
                 taken_at=self.taken_at,
             ),
-            changes=self.changes,
+            changes=tuple(map(self._going_on, self.changes)) if command in _PLAYED else self.changes,
             caveat_details=merged(caveats),
             decisions=tuple(decisions),
         )
+
+    def _going_on(self, row: EditRow) -> EditRow:
+        return replace(row, notes=tuple(note for note in row.notes if note not in self.notes_at_rest))

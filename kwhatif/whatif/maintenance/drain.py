@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import groupby
 from math import ceil
@@ -23,11 +23,11 @@ from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.maintenance.blocked import blocked_pods
 from kwhatif.whatif.maintenance.order import least_harmful_order
 from kwhatif.whatif.maintenance.remedies import Remedy, remedies
-from kwhatif.whatif.story.failed import failed
-from kwhatif.whatif.story.played import Played, SettledCluster, worst_failed
-from kwhatif.whatif.story.refused import refused
+from kwhatif.whatif.story.played import Played, SettledCluster
 from kwhatif.whatif.story.rows import command_row, story_of
 
+#: So many nodes behind one whose drain does not end are judged; the others are not reached.
+_MOST_BEYOND = 16
 #: For so many kinds of blocked pods at most a remedy is looked for: each takes a simulation or a few.
 _MOST_PROVEN = 8
 
@@ -61,11 +61,27 @@ class Drained(Played):
         self.drain = KubectlDrain(nodes, options)
         self.engine.evict(self.drain)
         self.engine.settle()
-        self.blocked = tuple(blocked_pods(self.drain, self.engine, base.session.cluster))
+        self.blocked = self._blocked()
+
+    def _blocked(self) -> tuple[BlockedRow, ...]:
+        """Who is in the way; of nodes behind one whose drain does not end, as if they were drained all the same."""
+        before = self.base.session.cluster
+        rows = {row.pod: row for row in blocked_pods(self.drain, self.engine, before)}
+        drain, engine = self.drain, self.engine
+        for _ in range(_MOST_BEYOND):
+            if drain.done or not drain.not_reached:
+                break
+            engine.world.state.prepare()
+            engine = engine.fork()
+            drain = KubectlDrain(drain.not_reached, self.options)
+            engine.evict(drain)
+            engine.settle()
+            rows |= {row.pod: row for row in blocked_pods(drain, engine, before) if row.cause != "endless-drain"}
+        return tuple(sorted(rows.values(), key=lambda row: row.cause == "endless-drain"))
 
     def story(self, blocked: tuple[BlockedRow, ...]) -> Story:
         """The story, with what only a drain has."""
-        story = story_of(self.engine, (self.command,))
+        story = story_of(self.ending, (self.command,), self.base.asked)
         return replace(story, waves=self._waves(), blocked=blocked, verdict=self.verdict())
 
     def _waves(self) -> tuple[WaveRow, ...]:
@@ -91,19 +107,21 @@ class Drained(Played):
             if refused:
                 return WorstRow(what="refused-by-kubectl", messages=tuple(refused))
             if self.blocked:
-                return WorstRow(what="blocked", blocked=self.blocked[0], count=len(self.blocked))
+                count = sum(row.cause != "endless-drain" for row in self.blocked)
+                return WorstRow(what="blocked", blocked=self.blocked[0], count=max(count, 1))
             return WorstRow(what="endless")
-        if self.is_endless:
-            return WorstRow(what="unsettled")
-        return WorstRow(what="pending") if self.pending else self._worst_refused() or worst_failed(self.engine)
+        unsettled = self.worst_unsettled()
+        if unsettled is not None:
+            return unsettled
+        return WorstRow(what="pending") if self.pending else self.worst_of_all()
 
     @property
     def gone(self) -> tuple[str, ...]:
         """Of the evicted pods those in whose place none is made: bare ones, of failed Jobs, and where it is refused."""
         pods = self.base.engine.world.state.cluster.all(Pod)
         bare = [key for key in self._evicted if key in pods and controller_of(pods[key].metadata) is None]
-        short = (*self._refused, *(row.workload for row in failed(self.engine)))
-        lost = [key for name in short for key in self._of(name)[: self._lacking(name)]]
+        ending = self.ending
+        lost = [key for name in ending.fallen_short for key in self._of(name)[: ending.lacks(name)]]
         return (*bare, *lost)
 
     def _of(self, workload: str) -> list[str]:
@@ -116,23 +134,6 @@ class Drained(Played):
         """The pods that were evicted, in order, but for those that had ended before: nobody misses these."""
         pods = self.base.engine.world.state.cluster.all(Pod)
         return [key for _, key in self.drain.log.granted if key not in pods or not is_terminal(pods[key])]
-
-    def _lacking(self, workload: str) -> int:
-        """How many pods fewer than before it has."""
-        before, after = (engine.tally.workloads.get(workload) for engine in (self.base.engine, self.engine))
-        return 0 if before is None or after is None else max(before.pods - after.pods, 0)
-
-    @cached_property
-    def _refused(self) -> Mapping[str, str]:
-        """By workload, what the API server says of its new pods."""
-        return {row.workload: row.message for row in refused(self.engine)}
-
-    def _worst_refused(self) -> WorstRow | None:
-        """The first workload that has fewer pods, as the API server refuses new ones."""
-        for name, message in self._refused.items():
-            if self._lacking(name):
-                return WorstRow(what="refused", subject=name, messages=(message,), count=self._lacking(name))
-        return None
 
 
 # --- remedies ----------------------------------------------------------------------------------------

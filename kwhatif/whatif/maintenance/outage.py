@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -22,7 +22,7 @@ from kwhatif.simulation.world import World
 from kwhatif.whatif.applying.edited import Given
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.maintenance.remedies import Remedy
-from kwhatif.whatif.story.played import Played, SettledCluster, worst_failed
+from kwhatif.whatif.story.played import Played, SettledCluster
 from kwhatif.whatif.story.rows import story_of
 from kwhatif.whatif.story.simulate import Playing
 
@@ -64,7 +64,11 @@ class Lost(Played):
     def story(self) -> Story:
         """The story, with what only an outage has."""
         blocked = tuple(self._left_behind())
-        return replace(story_of(self.engine), blocked=self._with_remedies(blocked), verdict=self._verdict(blocked))
+        return replace(
+            story_of(self.ending, asked=self.base.asked),
+            blocked=self._with_remedies(blocked),
+            verdict=self._verdict(blocked),
+        )
 
     def verdict(self) -> VerdictRow:
         """What it comes to."""
@@ -74,23 +78,23 @@ class Lost(Played):
         return self.verdict_row("outage", self.nodes, self._worst(blocked), moved=len(self.pods))
 
     def _worst(self, blocked: tuple[BlockedRow, ...]) -> WorstRow | None:
-        if self.is_endless:
-            return WorstRow(what="unsettled")
+        unsettled = self.worst_unsettled()
+        if unsettled is not None:
+            return unsettled
         if self.pending:
             return WorstRow(what="pending")
         if blocked:
             return WorstRow(what="blocked", blocked=blocked[0], count=len(blocked))
-        return worst_failed(self.engine) or self._worst_unready()
+        return self.worst_of_all() or self._worst_unready()
 
     def _worst_unready(self) -> WorstRow | None:
-        """The first workload that has fewer pods ready than before."""
-        tally = self.engine.tally
-        before = {name: each.ready for name, each in tally.before.items()}
-        short = [name for name, each in tally.workloads.items() if each.ready < before.get(name, 0)]
-        name = min((name for name in short if not self._goes_with_its_node(name)), default="")
+        """The first workload that has fewer pods ready."""
+        unready = {name: each for name, each in self.ending.unready.items() if not self._goes_with_its_node(name)}
+        name = min(unready, default="")
         if not name:
             return None
-        return WorstRow(what="unready", subject=name, count=tally.workloads[name].ready, of=before[name])
+        count, of = unready[name]
+        return WorstRow(what="unready", subject=name, count=count, of=of)
 
     def _goes_with_its_node(self, workload: str) -> bool:
         """Whether nobody misses its pods elsewhere: those of a DaemonSet, and static ones."""
@@ -115,33 +119,37 @@ class Lost(Played):
                 yield BlockedRow(pod=key, class_="waits-for-node", cause=cause)
 
     def _with_remedies(self, rows: Sequence[BlockedRow]) -> tuple[BlockedRow, ...]:
-        """Pods that wait for silent nodes, with the taint that says that these are down, if they run again with it."""
+        """Pods that wait for silent nodes, with what lets them run again: that these are said to be down, or come back.
+
+        What is offered was tried, for all of these nodes together.
+        """
         waiting = {row.pod for row in rows if row.class_ == "waits-for-node"}
-        nodes = self.engine.world.state.cluster.all(Node)  # those that were deleted cannot be tainted
-        lost = (pod for pod in self.pods if pod.spec.node_name in nodes)
-        remedies = {key_of(pod): _out_of_service(pod) for pod in lost if key_of(pod) in waiting}
-        if not remedies:
+        there = self.engine.world.state.cluster.all(Node)  # those that were deleted cannot be tainted
+        nodes = dict.fromkeys(pod.spec.node_name for pod in self.pods if key_of(pod) in waiting)
+        names = " ".join(name for name in nodes if name in there)
+        if not names:
             return tuple(rows)
+        found: dict[str, BlockedRow] = {}
+        for remedy in (Remedy(f"taint {names} {OUT_OF_SERVICE}=nodeshutdown:NoExecute"), Remedy(f"recover {names}")):
+            news = self._again_with(remedy)
+            for row in rows:
+                pod = news.get(row.pod)
+                if row.pod not in waiting or pod is None or found.get(row.pod, row).remedy:
+                    continue
+                nowhere = found.get(row.pod, row).nowhere or not pod.spec.node_name
+                found[row.pod] = replace(row, nowhere=nowhere, remedy=remedy.text if pod.spec.node_name else "")
+        return tuple(found.get(row.pod, row) for row in rows)
+
+    def _again_with(self, remedy: Remedy) -> Mapping[str, Pod]:
+        """The pods that are made in the place of lost ones, of their names, once this is done, too."""
+        self.engine.world.state.prepare()
         engine = self.engine.fork()
+        engine.ask()
         playing = Playing(engine, self.base.session.namespace)
-        for remedy in dict.fromkeys(remedies.values()):
-            playing.perform(Given(remedy.text, remedy.edit))
+        playing.perform(Given(remedy.text, remedy.edit))
         engine.settle()
         pods = engine.world.state.cluster.all(Pod)
-        news = {key: pods[key] for pod in self.pods if _is_new(pod, pods.get(key := key_of(pod))) and key in waiting}
-
-        def answered(row: BlockedRow) -> BlockedRow:
-            if row.pod not in news or row.pod not in remedies:
-                return row
-            if news[row.pod].spec.node_name:
-                return replace(row, remedy=remedies[row.pod].text)
-            return replace(row, nowhere=True)
-
-        return tuple(map(answered, rows))
-
-
-def _out_of_service(pod: Pod) -> Remedy:
-    return Remedy(f"taint {pod.spec.node_name} {OUT_OF_SERVICE}=nodeshutdown:NoExecute")
+        return {key: pods[key] for pod in self.pods if _is_new(pod, pods.get(key := key_of(pod)))}
 
 
 def _is_new(lost: Pod, now: Pod | None) -> bool:

@@ -31,7 +31,7 @@ _OPTIONS = {
 class _NoFiles:
     """A reader for edits that are made here: they name neither files nor fields that there are not."""
 
-    def objects(self, given: str | Mapping[str, Any]) -> Sequence[Any]:
+    def objects(self, given: str | Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[str]]:
         """No remedy applies a manifest."""
         raise AssertionError(f"no remedy reads {given}")
 

@@ -17,12 +17,10 @@ from kwhatif.matching.requests import CPU, MEMORY, PODS
 from kwhatif.model.bystanders import NodeMetrics
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.descheduling import EvictionOrder, MomentNotKnown, NoMetrics, PrometheusNotAsked
-from kwhatif.model.caveat.lacking import NoBudgets
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import parse_time
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
-from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.report import Report
 from kwhatif.report.deschedule import (
     Course,
@@ -204,8 +202,6 @@ def _caveats(session: Session, question: DescheduleQuestion, first: Round) -> It
             yield NoMetrics()
     if not first.evicted:
         return
-    if not (cluster.is_whole or cluster.all(PodDisruptionBudget) or "PodDisruptionBudget" in cluster.unread):
-        yield NoBudgets(kinds=("PodDisruptionBudget",))
     moment = parse_time(question.at)
     other = run_cycle(policy, DeschedulerWorld(session.snapshot, moment, backwards=True))
     if _gone(other.attempts) != _gone(first.cycle.attempts):

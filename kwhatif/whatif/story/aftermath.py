@@ -15,6 +15,7 @@ from kwhatif.report.story import Story
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.whatif.applying.applied import Applied
 from kwhatif.whatif.applying.edited import Given
+from kwhatif.whatif.applying.hooks import in_phases
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.story.simulate import played
 
@@ -27,12 +28,14 @@ def _is_refused(obj: Any, cluster: Cluster) -> bool:
 def aftermath(session: Session, applied: Sequence[Applied]) -> tuple[Story, Iterable[Caveat]]:
     """The story of applying them, and what it leaves out; who is refused by the API server is left out, too.
 
+    Helm hooks that end have no part in it.
+
     What is asked for by name is in the cluster already: then nothing is applied, and pending pods are tried.
 
     Raises:
         InputError: an object cannot be applied.
     """
-    new = [each for each in applied if not each.anew]
+    new = [each for each in in_phases(applied).staying if not each.anew]
     around = tuple(each.object for each in new if not each.is_workload)
     namespaces = {obj.metadata.name for obj in around if isinstance(obj, Namespace)}
     workloads = tuple(

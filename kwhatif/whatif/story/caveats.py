@@ -7,12 +7,13 @@ from typing import Any
 
 from kwhatif.controllers.taint_eviction import DEFAULTED
 from kwhatif.matching.tolerations import no_execute_taints, tolerates
+from kwhatif.matching.volumes import claim_names
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.workloads import OwnersSilent, TolerationUnknown, TooManyPods
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.node import Node
-from kwhatif.model.pod import is_static
+from kwhatif.model.pod import Pod, is_static
 from kwhatif.simulation.engine import Engine
 from kwhatif.whatif.loaded.completeness import lacking_for_story
 from kwhatif.whatif.story.gaps import gaps_of, gaps_of_verdict
@@ -32,7 +33,14 @@ def caveats_of_story(engine: Engine, before: Cluster) -> Iterator[Caveat]:
     yield from caveats_of_end(engine)
     yield from gaps_of(engine, before)
     evicts = any(gone.how in ("Preempted", "Evicted") for gone in engine.world.history.gone.values())
-    yield from lacking_for_story(before, evicts=evicts)
+    yield from lacking_for_story(before, evicts=evicts, uses_volumes=_uses_volumes(engine))
+
+
+def _uses_volumes(engine: Engine) -> bool:
+    """Whether pods with claims were made."""
+    pods = engine.world.state.cluster.all(Pod)
+    made = (event.object.removeprefix("Pod ") for event in engine.world.history.events if event.verb == "created")
+    return any(pod is not None and any(claim_names(pod)) for pod in map(pods.get, made))
 
 
 def caveats_of_verdict(engine: Engine, before: Cluster) -> Iterator[Caveat]:

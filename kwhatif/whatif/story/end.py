@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
-from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod, is_ready, is_terminal
 from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
-from kwhatif.report.story import CycleRow, LoopCause, PendingRow, RefusedRow, Settled
+from kwhatif.report.story import CycleRow, LoopCause
 from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.history import StoryEvent
 from kwhatif.simulation.loops import EndlessLoop
 from kwhatif.workloads.numbers import ordinal_of
 from kwhatif.workloads.stateful_set import first_to_roll
@@ -21,42 +22,34 @@ _SERVING = ("ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet")
 _CHURN = ("created", "preempted", "evicted", "evicted by taint", "deleted", "collected")
 
 
-def settled(engine: Engine, pending: Collection[PendingRow], refused: Collection[RefusedRow]) -> Settled:
-    """The worst that can be said."""
-    if engine.is_over_horizon:
-        return "horizon"
-    if engine.cycle is not None:
-        return "cycling"
-    if refused or _is_stuck(engine):
-        return "rollout-stuck"
-    if engine.evictors.names:
-        return "stalled"
-    pods = engine.world.state.cluster.all(Pod).values()
-    if any(pod.metadata.deletion_timestamp is not None for pod in pods):
-        return "terminating"
-    if pending:
-        return "pending"
-    return "rollout-stuck" if _is_unavailable(engine) else "settled"
+def stuck_rollouts(engine: Engine) -> frozenset[str]:
+    """The rollouts that stand still half way, and that this simulation has seen: pods of two revisions are there."""
+    return frozenset(_stuck(engine))
 
 
-def _is_stuck(engine: Engine) -> bool:
-    """Whether a rollout stands still half way that this simulation has seen: pods of two revisions are there."""
+def _stuck(engine: Engine) -> Iterator[str]:
     world = engine.world
     changed = {event.object for event in world.history.events if event.verb in ("created", "changed")}
-    for deployment in world.state.cluster.all(Deployment).values():
-        if f"Deployment {key_of(deployment)}" in changed and not deployment.spec.paused:
+    for key, deployment in world.state.cluster.all(Deployment).items():
+        if f"Deployment {key}" in changed and not deployment.spec.paused:
             sets = [each for each in world.owned(deployment, ReplicaSet) if each.spec.replicas]
             if len(sets) > 1:
-                return True
+                yield f"Deployment {key}"
     for kind in (StatefulSet, DaemonSet):
         workloads: Mapping[str, StatefulSet | DaemonSet] = world.state.cluster.all(kind)
-        for workload in workloads.values():
-            if f"{kind.__name__} {key_of(workload)}" not in changed or workload.spec.update_strategy.type == "OnDelete":
+        for key, workload in workloads.items():
+            name = f"{kind.__name__} {key}"
+            if name not in changed or workload.spec.update_strategy.type == "OnDelete":
                 continue
             pods = [pod for pod in world.pods_of(workload) if not is_terminal(pod) and _is_rolled(pod, workload)]
             if len({pod.metadata.labels.get(_REVISION) for pod in pods}) > 1:
-                return True
-    return False
+                yield name
+
+
+def terminating_pods(engine: Engine) -> frozenset[str]:
+    """The pods that are being deleted, and whose end nobody will see."""
+    pods = engine.world.state.cluster.all(Pod)
+    return frozenset(key for key, pod in pods.items() if pod.metadata.deletion_timestamp is not None)
 
 
 def _is_rolled(pod: Pod, workload: StatefulSet | DaemonSet) -> bool:
@@ -67,15 +60,15 @@ def _is_rolled(pod: Pod, workload: StatefulSet | DaemonSet) -> bool:
     return first is not None and number is not None and number >= first
 
 
-def _is_unavailable(engine: Engine) -> bool:
-    """Whether a pod that a workload has made in this simulation runs, and never gets ready."""
+def unavailable_pods(engine: Engine) -> Counter[str]:
+    """By workload, how many pods that it has made in this simulation run, and never get ready."""
     world = engine.world
     pods = world.state.cluster.all(Pod)
     made = (event.object.removeprefix("Pod ") for event in world.history.events if event.verb == "created")
-    return any(
-        _waits_to_be_ready(pod) and pod.spec.node_name not in world.silent
+    return Counter(
+        engine.tally.root(pod)
         for pod in map(pods.get, dict.fromkeys(made))
-        if pod is not None
+        if pod is not None and _waits_to_be_ready(pod) and pod.spec.node_name not in world.silent
     )
 
 
@@ -84,28 +77,46 @@ def _waits_to_be_ready(pod: Pod) -> bool:
     return owner is not None and owner.kind in _SERVING and not is_ready(pod) and not is_terminal(pod)
 
 
-def loop_row(engine: Engine, cycle: EndlessLoop, owners: Mapping[str, str]) -> CycleRow:
-    """A loop that never ends: who takes part in it; `owners` are the workloads of pods, by their names in events."""
-    events = engine.world.history.events[cycle.first : cycle.last]
+def participants(engine: Engine) -> frozenset[str]:
+    """The workloads that take part in the loop in which the simulation has ended; none where it has settled."""
+    if engine.cycle is None:
+        return frozenset()
+    return frozenset(_participants(engine, engine.cycle))
+
+
+def _participants(engine: Engine, cycle: EndlessLoop) -> Iterator[str]:
     pods = engine.world.state.cluster.all(Pod)
-    participants: dict[str, None] = {}
-    causes: dict[LoopCause, None] = {}
-    for event in events:
-        if not event.object.startswith("Pod ") or event.verb not in _CHURN:
-            continue
-        participants[owners.get(event.object, event.object)] = None
-        preemptor = pods.get(event.detail.removeprefix("for "))
-        if preemptor is not None:
-            participants[engine.tally.root(preemptor)] = None
-            causes |= dict.fromkeys(_causes(preemptor))
+    gone = {f"Pod {gone.pod}": gone.owner for gone in engine.world.history.gone.values() if gone.owner}
+    for event in _churn(engine, cycle):
+        pod = pods.get(event.object.removeprefix("Pod "))
+        yield gone.get(event.object) or (event.object if pod is None else engine.tally.root(pod))
+    yield from map(engine.tally.root, _preemptors(engine, cycle))
+
+
+def _churn(engine: Engine, cycle: EndlessLoop) -> Iterator[StoryEvent]:
+    """What has made pods in the loop, or taken them away."""
+    for event in engine.world.history.events[cycle.first : cycle.last]:
+        if event.object.startswith("Pod ") and event.verb in _CHURN:
+            yield event
+
+
+def _preemptors(engine: Engine, cycle: EndlessLoop) -> Iterator[Pod]:
+    """The pods for which others were evicted in the loop."""
+    pods = engine.world.state.cluster.all(Pod)
+    keys = dict.fromkeys(event.detail.removeprefix("for ") for event in _churn(engine, cycle))
+    return (pods[key] for key in keys if key in pods)
+
+
+def loop_row(engine: Engine, cycle: EndlessLoop) -> CycleRow:
+    """A loop that never ends: who takes part in it, and what keeps it going."""
     return CycleRow(
         start=round(cycle.start, 3),
         period=round(cycle.end - cycle.start, 3),
-        participants=tuple(sorted(participants)),
+        participants=tuple(sorted(participants(engine))),
         events=(cycle.first, max(cycle.first, cycle.last - 1)),
         remedies=(),
         suspected=bool(cycle.doubt),
-        causes=tuple(sorted(causes)),
+        causes=tuple(sorted({cause for pod in _preemptors(engine, cycle) for cause in _causes(pod)})),
     )
 
 

@@ -25,15 +25,14 @@ from kwhatif.simulation.view import SimulatedView
 from kwhatif.state.change import Upsert
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.story.caveats import caveats_of_story
-from kwhatif.whatif.story.failed import failed
+from kwhatif.whatif.story.ending import Ending
+from kwhatif.whatif.story.rows import Asked
+from kwhatif.whatif.story.without import Without
 from kwhatif.workloads.many import EVICTING
 
 
 class SettledCluster:
-    """The cluster once nothing happens in it any more: what scenarios start from, each on a fork of its own.
-
-    What waited for a node then is nobody's fault later.
-    """
+    """The cluster once nothing happens in it any more: what scenarios start from, each on a fork of its own."""
 
     def __init__(
         self,
@@ -55,10 +54,12 @@ class SettledCluster:
         self._prepare = prepare
         self._start = start
         self.engine, self._caveats = self._begin()
-        self.pending = frozenset(self.engine.world.state.pending)
         self.was_endless = self.engine.cycle is not None
+        #: The cluster at any later second, if nobody does anything.
+        self.without = Without(self.engine, lambda: self._begin()[0])
         #: Seconds since the start of the simulation.
         self.start = self.engine.clock.now
+        self.asked = Asked(self.start, len(self.engine.world.history.events))
 
     def _begin(self) -> tuple[Engine, tuple[Caveat, ...]]:
         engine, caveats = begin(self.session, self.parameters, start=self._start)
@@ -68,11 +69,14 @@ class SettledCluster:
         return engine, caveats
 
     def fork(self) -> Engine:
-        """A simulation that goes on from here."""
+        """A simulation that goes on from here, with as much time as there was until here."""
         if is_reference():
-            return self._begin()[0]
-        self.engine.world.state.prepare()
-        return self.engine.fork()
+            engine = self._begin()[0]
+        else:
+            self.engine.world.state.prepare()
+            engine = self.engine.fork()
+        engine.ask()
+        return engine
 
     def caveats(self, engine: Engine) -> tuple[Caveat, ...]:
         """What a simulation leaves out that began here, and has come to its end."""
@@ -123,36 +127,37 @@ class Played:
     def __init__(self, base: SettledCluster) -> None:
         self.base = base
         self.engine = base.fork()
+        self._ended: tuple[object, Ending] | None = None
 
     def caveats(self) -> tuple[Caveat, ...]:
         """What the simulation leaves out, once it has come to its end."""
         return self.base.caveats(self.engine)
 
     @property
+    def ending(self) -> Ending:
+        """How it is now, beside the cluster at this second if nobody had done anything."""
+        moment = self.engine.world.state.generation, self.engine.clock.now
+        if self._ended is None or self._ended[0] != moment:
+            self._ended = moment, Ending(self.engine, self.base.without.at(self.engine.clock.now))
+        return self._ended[1]
+
+    @property
     def pending(self) -> tuple[str, ...]:
-        """Pods without a node at the end that had one before, or were not there."""
-        pending, before = self.engine.world.state.pending, self.base.pending
-        left = (key for key, info in pending.items() if info.pod.metadata.deletion_timestamp is None)
-        return tuple(sorted(key for key in left if key not in before))
+        """Pods without a node, as many of each workload as there are not anyway."""
+        there = self.engine.world.state.pending
+        return tuple(row.pod for row in self.ending.pending if not row.anyway and row.pod in there)
 
     @property
     def broken(self) -> tuple[str, ...]:
         """The budgets that fell below what they demand."""
-        before, after = self.base.engine.tally.budgets, self.engine.tally.budgets
-        return tuple(
-            sorted(key for key, each in after.items() if each.overrun > (before[key].overrun if key in before else 0))
-        )
+        return tuple(sorted(self.ending.overruns))
 
     @property
     def preempted(self) -> int:
         """How many pods were evicted in turn."""
-        gone = self.engine.world.history.gone.values()
-        return sum(each.how == "Preempted" and each.at >= self.base.start for each in gone)
-
-    @property
-    def is_endless(self) -> bool:
-        """Whether it comes to no end, and did before."""
-        return (self.engine.cycle is not None or self.engine.is_over_horizon) and not self.base.was_endless
+        gone = self.engine.world.history.gone.items()
+        since = [(uid, each) for uid, each in gone if each.how == "Preempted" and each.at >= self.base.start]
+        return sum(not self.ending.is_gone_anyway(uid, each) for uid, each in since)
 
     @property
     def seconds(self) -> float:
@@ -160,6 +165,36 @@ class Played:
         events = self.engine.world.history.events
         end = round(events[-1].at, 3) if events else 0.0
         return round(max(end - self.base.start, 0.0), 3)
+
+    def worst_of_all(self) -> WorstRow | None:
+        """The worst that becomes of any workload, whatever is done to which nodes."""
+        return self._worst_refused() or self._worst_failed() or self._worst_late()
+
+    def worst_unsettled(self) -> WorstRow | None:
+        """That workloads replace each other without end."""
+        ending = self.ending
+        if not ending.is_endless or self.engine.is_over_horizon:
+            return None
+        return WorstRow(what="unsettled", messages=tuple(sorted(ending.participants)))
+
+    def _worst_late(self) -> WorstRow | None:
+        if self.ending.is_endless and self.engine.is_over_horizon:
+            return WorstRow(what="horizon", subject=self.engine.under_way)
+        return None
+
+    def _worst_refused(self) -> WorstRow | None:
+        """The first workload that has fewer pods, as the API server refuses new ones."""
+        for row in self.ending.refused:
+            count = self.ending.lacks(row.workload)
+            if count and not row.anyway:
+                return WorstRow(what="refused", subject=row.workload, messages=(row.message,), count=count)
+        return None
+
+    def _worst_failed(self) -> WorstRow | None:
+        rows = [row for row in self.ending.failed if not row.anyway]
+        if not rows:
+            return None
+        return WorstRow(what="failed", subject=rows[0].workload, messages=(rows[0].message,), count=len(rows))
 
     def verdict_row(
         self, of: Literal["drain", "outage"], nodes: tuple[str, ...], worst: WorstRow | None, *, moved: int
@@ -215,11 +250,3 @@ def named_nodes(session: Session, words: Sequence[str], selector: Selector | Non
     if lookup.mistakes:
         raise InputError([Problem("NODE", wrong.message, hint=wrong.hint) for wrong in lookup.mistakes])
     return tuple(node.metadata.name for node in nodes)
-
-
-def worst_failed(engine: Engine) -> WorstRow | None:
-    """Jobs that fail, as harm."""
-    rows = failed(engine)
-    if not rows:
-        return None
-    return WorstRow(what="failed", subject=rows[0].workload, messages=(rows[0].message,), count=len(rows))

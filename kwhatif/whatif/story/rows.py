@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.drain_filters import joined
 from kwhatif.framework.evidence import taint_text
-from kwhatif.model.cluster import key_of
-from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.report.story import (
     CommandRow,
     EventRow,
     GoneRow,
-    PendingRow,
     Story,
     StoryBudgetRow,
     StoryNodeRow,
@@ -28,12 +26,8 @@ from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.history import Gone, StoryEvent
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.tally import Standing
-from kwhatif.whatif.deciding.workload_rows import room_for_pods
-from kwhatif.whatif.story.end import loop_row, settled
-from kwhatif.whatif.story.failed import failed
-from kwhatif.whatif.story.refused import refused
-from kwhatif.workloads.many import wanted
-from kwhatif.workloads.removal import active
+from kwhatif.whatif.story.end import loop_row
+from kwhatif.whatif.story.ending import Ending
 
 #: Taints that only repeat what a node's spec and conditions say.
 _SAID_ALREADY = (
@@ -41,40 +35,50 @@ _SAID_ALREADY = (
     "node.kubernetes.io/not-ready",
     "node.kubernetes.io/unreachable",
 )
+_NOTHING = Standing()
 
 
-def story_of(engine: Engine, commands: tuple[CommandRow, ...] = ()) -> Story:
-    """Everything that has happened, and what it came to."""
-    not_made = tuple(_not_made(engine))
-    pending = (*_pending(engine), *not_made)
-    refusals = refused(engine)
+class Asked(NamedTuple):
+    """When what was asked is done: the second of the simulation, and how many events there were before."""
+
+    second: float
+    events: int
+
+
+def story_of(ending: Ending, commands: tuple[CommandRow, ...] = (), asked: Asked | None = None) -> Story:
+    """Everything that has happened, and what it came to.
+
+    Args:
+        ending: how the simulation has ended.
+        commands: what was run.
+        asked: when what was asked was done; None where nothing was.
+    """
+    engine = ending.engine
     owners = _owners(engine)
     return Story(
-        settled=settled(engine, pending, refusals),
+        settled=ending.settled,
+        caused=None if ending.without is None else ending.caused,
+        asked=None if asked is None else round(asked.second, 3),
+        first_event=0 if asked is None else asked.events,
         seconds=round(max((event.at for event in engine.world.history.events), default=0.0), 3),
         assumptions=(),
         parameters=_parameters(engine.parameters),
         events=tuple(_event(event, owners.get(event.object)) for event in engine.world.history.events),
-        workloads=tuple(_workloads(engine, not_made)),
-        pending=pending,
-        refused=refusals,
-        failed=failed(engine),
-        gone=tuple(_gone(gone) for gone in engine.world.history.gone.values()),
-        budgets=tuple(
-            StoryBudgetRow(
-                budget=key,
-                before=engine.tally.budgets_before.get(key, 0),
-                lowest=each.lowest,
-                after=each.allowed,
-                overrun=each.overrun,
-            )
-            for key, each in sorted(engine.tally.budgets.items())
-        ),
-        nodes=tuple(_nodes(engine)),
+        workloads=tuple(_workloads(ending)),
+        pending=ending.pending,
+        refused=ending.refused,
+        failed=ending.failed,
+        gone=tuple(_gone(gone, anyway=ending.is_gone_anyway(uid, gone)) for uid, gone in _all_gone(engine)),
+        budgets=tuple(_budgets(ending)),
+        nodes=tuple(_nodes(ending)),
         commands=commands,
         conventions=dict(sorted(engine.world.chance.choices.items())),
-        cycle=None if engine.cycle is None else loop_row(engine, engine.cycle, owners),
+        cycle=None if engine.cycle is None else replace(loop_row(engine, engine.cycle), anyway=ending.is_cycle_anyway),
     )
+
+
+def _all_gone(engine: Engine) -> Iterable[tuple[str, Gone]]:
+    return engine.world.history.gone.items()
 
 
 def command_row(drain: KubectlDrain, engine: Engine, start: float) -> CommandRow:
@@ -116,7 +120,7 @@ def _event(event: StoryEvent, workload: str | None) -> EventRow:
     return EventRow(**asdict(event) | {"at": round(event.at, 3), "workload": workload})
 
 
-def _gone(gone: Gone) -> GoneRow:
+def _gone(gone: Gone, *, anyway: bool) -> GoneRow:
     return GoneRow(
         pod=gone.pod,
         owner=gone.owner,
@@ -125,15 +129,31 @@ def _gone(gone: Gone) -> GoneRow:
         how=gone.earlier or gone.how,
         by=gone.by,
         at=round(gone.at, 3),
+        anyway=anyway,
     )
 
 
-def _workloads(engine: Engine, not_made: Iterable[PendingRow]) -> Iterator[StoryWorkloadRow]:
-    tally, nothing, missing = engine.tally, Standing(), Counter[str | None]()
-    for row in not_made:
-        missing[row.owner] += row.count
+def _budgets(ending: Ending) -> Iterator[StoryBudgetRow]:
+    tally = ending.engine.tally
+    for key, each in sorted(tally.budgets.items()):
+        yield StoryBudgetRow(
+            budget=key,
+            before=tally.budgets_before.get(key, 0),
+            lowest=each.lowest,
+            after=each.allowed,
+            overrun=each.overrun,
+            overrun_anyway=each.overrun - ending.overruns.get(key, 0) if ending.without is not None else 0,
+            anyway=ending.is_budget_so_anyway(key),
+        )
+
+
+def _workloads(ending: Ending) -> Iterator[StoryWorkloadRow]:
+    tally, missing = ending.engine.tally, Counter[str | None]()
+    for row in ending.pending:
+        if row.pod.endswith("-"):
+            missing[row.owner] += row.count
     for name in sorted(tally.workloads):
-        before, after = tally.before.get(name, nothing), tally.workloads[name]
+        before, after = tally.before.get(name, _NOTHING), tally.workloads[name]
         yield StoryWorkloadRow(
             workload=name,
             before=_counts(before),
@@ -143,6 +163,7 @@ def _workloads(engine: Engine, not_made: Iterable[PendingRow]) -> Iterator[Story
             ready_before=before.ready,
             ready_after=after.ready,
             terminating=after.terminating,
+            anyway=ending.fares_so_anyway(name),
         )
 
 
@@ -150,59 +171,21 @@ def _counts(standing: Standing) -> dict[str, int]:
     return {node: count for node, count in sorted(standing.nodes.items()) if count}
 
 
-def _pending(engine: Engine) -> Iterator[PendingRow]:
-    for key, info in sorted(engine.world.state.pending.items()):
-        pod = info.pod
-        if pod.metadata.deletion_timestamp is not None:
-            continue
-        owner = engine.tally.root(pod)
-        yield PendingRow(
-            pod=key,
-            owner=None if controller_of(pod.metadata) is None else owner,
-            message=engine.scheduler.messages.get(info.uid, ""),
-            nominated_node=pod.status.nominated_node_name or None,
-            priority=info.priority,
-            initial=engine.world.was_there(pod),
-        )
-
-
-def _not_made(engine: Engine) -> Iterator[PendingRow]:
-    """Of workloads that ask for more pods than are made: those that are pending for sure, without being made.
-
-    They are if one like them waits; else those for which all nodes together have no room.
-    """
-    world = engine.world
-    room = room_for_pods(engine.scheduler.profiles, world.state.cluster) if world.limits.short else None
-    for short in world.limits.short.values():
-        known = world.state.cluster.get(type(short), key_of(short))
-        pods = [] if known is None else active(world.pods_of(known))
-        if known is None or not pods:
-            continue
-        waiting = [pod for pod in pods if not pod.spec.node_name]
-        count, message = wanted(known) - len(pods), "all nodes together cannot take so many pods"
-        if waiting:
-            message = engine.scheduler.messages.get(waiting[-1].metadata.uid, "")
-        else:
-            count -= count if room is None else max(0, room - len(pods))
-        if count > 0:
-            yield PendingRow(
-                pod=f"{key_of(known)}-",
-                owner=engine.tally.root(pods[-1]),
-                message=message,
-                nominated_node=None,
-                priority=pods[-1].spec.priority or 0,
-                count=count,
-            )
-
-
-def _nodes(engine: Engine) -> Iterator[StoryNodeRow]:
+def _nodes(ending: Ending) -> Iterator[StoryNodeRow]:
+    engine = ending.engine
+    others = {} if ending.without is None else ending.without.world.state.cluster.all(Node)
     before, after = engine.tally.nodes_before, engine.world.state.cluster.all(Node)
     for name in sorted(before.keys() | after.keys()):
         was, now = before.get(name), after.get(name)
         if was is now or (was and now and _state(was) == _state(now)):
             continue
+        other = others.get(name)
         yield StoryNodeRow(
-            node=name, before=None if was is None else _words(was), after=None if now is None else _words(now)
+            node=name,
+            before=None if was is None else _words(was),
+            after=None if now is None else _words(now),
+            anyway=ending.without is not None
+            and (other is now or bool(other and now and _state(other) == _state(now))),
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from kwhatif.report.story import FactRow, RunsRow, Story, What
@@ -14,6 +14,15 @@ class Runs(NamedTuple):
 
     number: int
     seed: int
+    #: Hears how many are done, of how many.
+    progress: Callable[[int, int], None] | None = None
+
+    def watched(self, stories: Iterable[Story]) -> Iterator[Story]:
+        """The stories of the runs as they come."""
+        for done, story in enumerate(stories, 1):
+            yield story
+            if self.progress is not None:
+                self.progress(done, self.number)
 
     @property
     def seeds(self) -> Iterator[str]:
@@ -27,10 +36,10 @@ def compared(runs: Runs, stories: Iterable[Story]) -> RunsRow:
     seconds: list[float] = []
     concerned: set[str] = set()
     ends: list[dict[str, bool]] = []
-    for story in stories:
+    for story in runs.watched(stories):
         seconds.append(story.seconds)
         counts.update(set(_facts(story)))
-        moved = {row.workload for row in story.workloads if row.before != row.after or row.pending}
+        moved = {row.workload for row in story.workloads if (row.before != row.after or row.pending) and not row.anyway}
         concerned |= moved
         ends.append({row.workload: not row.pending and bool(row.after) for row in story.workloads})
     for end in ends:
@@ -50,17 +59,17 @@ _ORDER: tuple[What, ...] = ("settled", "failed", "placed", "pending", "preempted
 
 
 def _facts(story: Story) -> Iterator[tuple[What, str]]:
-    yield "settled", story.settled
+    yield "settled", story.outcome
     for command in story.commands:
         if command.ok is False:
             yield "failed", command.command
-    for failed in story.failed:
-        yield "failed", failed.workload
-    for pending in story.pending:
-        yield "pending", pending.owner or f"Pod {pending.pod}"
+    yield from (("failed", row.workload) for row in story.failed if not row.anyway)
+    yield from (("pending", row.owner or f"Pod {row.pod}") for row in story.pending if not row.anyway)
     for gone in story.gone:
-        if gone.initial and gone.how in ("Preempted", "Evicted", "TaintEviction", "DeviceTaintEviction"):
+        if not gone.initial or gone.anyway:
+            continue
+        if gone.how in ("Preempted", "Evicted", "TaintEviction", "DeviceTaintEviction"):
             yield "preempted" if gone.how == "Preempted" else "evicted", gone.owner or f"Pod {gone.pod}"
     for budget in story.budgets:
-        if budget.overrun:
+        if budget.overrun > budget.overrun_anyway:
             yield "overrun", budget.budget

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from kwhatif.matching.node_selector import NAME_FIELD
 from kwhatif.model.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import ObjectMeta, Requirement
+from kwhatif.model.meta import LabelSelector, ObjectMeta, Requirement
 from kwhatif.model.node import Node
 from kwhatif.model.pod import PodSpec, PodTemplateSpec
 from kwhatif.model.workload import DaemonSet, DaemonSetSpec, UpdateStrategy
@@ -40,7 +40,12 @@ def _made(pods: OwnedPods, cluster: Cluster) -> DaemonSet:
         metadata=ObjectMeta(
             namespace=pods.namespace, name=pods.owner.name, uid=pods.owner.uid, creation_timestamp=pods.created
         ),
-        spec=DaemonSetSpec(selector=pods.selector, template=template, update_strategy=strategy),
+        # One without a selector is not touched by its controller.
+        spec=DaemonSetSpec(
+            selector=pods.selector or LabelSelector(match_labels=template.metadata.labels),
+            template=template,
+            update_strategy=strategy,
+        ),
     )
     wanted = {node_of(each) for each in pods.pods}
     return _only_on(made, template, wanted, cluster)

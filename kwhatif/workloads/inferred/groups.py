@@ -9,9 +9,11 @@ import msgspec
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import LabelSelector, OwnerReference, controller_of
+from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.workloads.inferred.templates import common_labels
 from kwhatif.workloads.removal import active, is_available
+from kwhatif.workloads.replicas import HASH_LABEL
 from kwhatif.workloads.stateful_set import REVISION_LABEL
 from kwhatif.workloads.survey import survey_of
 
@@ -26,6 +28,8 @@ class OwnedPods(msgspec.Struct, frozen=True):
     active: Sequence[Pod]
     #: Of its newest template, as far as that shows.
     newest: Pod
+    #: The labels of pods of the namespace that nobody owns.
+    orphans: Sequence[Mapping[str, str]]
 
     @property
     def created(self) -> str | None:
@@ -33,9 +37,17 @@ class OwnedPods(msgspec.Struct, frozen=True):
         return min(filter(None, (pod.metadata.creation_timestamp for pod in self.pods)), default=None)
 
     @property
-    def selector(self) -> LabelSelector:
-        """Labels that select all of them."""
-        return LabelSelector(match_labels=common_labels(self.pods))
+    def selector(self) -> LabelSelector | None:
+        """Labels that select all of them; None where they select others, too, that the owner would have adopted.
+
+        Then its own selector asks for more than shows. Without one it adopts nothing.
+        """
+        labels = common_labels(self.pods)
+        hashes = {pod.metadata.labels.get(HASH_LABEL, "") for pod in self.pods}
+        if len(hashes) == 1 and (mark := hashes.pop()):
+            labels = {**labels, HASH_LABEL: mark}
+        selects_others = any(labels.items() <= others.items() for others in self.orphans)
+        return None if selects_others else LabelSelector(match_labels=labels)
 
     @property
     def is_at_rest(self) -> bool:
@@ -60,6 +72,7 @@ class OwnedPods(msgspec.Struct, frozen=True):
 def pods_by_owner(kind: type, cluster: Cluster) -> Iterator[OwnedPods]:
     """The pods of each owner of that kind of Kubernetes; one of the same name in another API group is not of it."""
     group = RESOURCES[kind].group
+    orphans = cluster.derived(_orphans, Pod, Node)
     for (namespace, name_of_kind, _), controlled in survey_of(cluster).controlled.items():
         if name_of_kind != kind.__name__:
             continue
@@ -68,7 +81,17 @@ def pods_by_owner(kind: type, cluster: Cluster) -> Iterator[OwnedPods]:
             by_uid.setdefault(uid, []).append(pod)
         ours = {uid: pods for uid, pods in by_uid.items() if _is_of_group(pods[0], group)}
         if ours:
-            yield _of_last(namespace, ours)
+            yield _of_last(namespace, ours, orphans.get(namespace, ()))
+
+
+def _orphans(cluster: Cluster) -> Mapping[str, Sequence[Mapping[str, str]]]:
+    """By namespace the labels of pods that name no controller; none twice."""
+    found: dict[str, dict[frozenset[tuple[str, str]], Mapping[str, str]]] = {}
+    for (namespace, kind, _), controlled in survey_of(cluster).controlled.items():
+        for pod in active(cluster.select(Pod, controlled.keys)) if not kind else ():
+            labels = pod.metadata.labels
+            found.setdefault(namespace, {})[frozenset(labels.items())] = labels
+    return {namespace: list(labels.values()) for namespace, labels in found.items()}
 
 
 def _is_of_group(pod: Pod, group: str) -> bool:
@@ -80,7 +103,7 @@ def _is_of_group(pod: Pod, group: str) -> bool:
 _OLD: Mapping[str, str] = {"": "", "apps": "extensions", "batch": "batch"}
 
 
-def _of_last(namespace: str, by_uid: Mapping[str, Sequence[Pod]]) -> OwnedPods:
+def _of_last(namespace: str, by_uid: Mapping[str, Sequence[Pod]], orphans: Sequence[Mapping[str, str]]) -> OwnedPods:
     """Of several owners that had the name one after another, the last one: the pods of the others are orphans.
 
     Pods that name no UID, as those that somebody has written, are of any.
@@ -91,7 +114,9 @@ def _of_last(namespace: str, by_uid: Mapping[str, Sequence[Pod]]) -> OwnedPods:
         pods = [*pods, *by_uid[""]]
     running = active(pods)
     newest = max(running or pods, key=lambda pod: (pod.metadata.creation_timestamp or "", pod.metadata.name))
-    return OwnedPods(namespace, controller_of(by_uid[last][0].metadata) or OwnerReference(), pods, running, newest)
+    return OwnedPods(
+        namespace, controller_of(by_uid[last][0].metadata) or OwnerReference(), pods, running, newest, orphans
+    )
 
 
 def _age(pods: Sequence[Pod]) -> tuple[str, int]:

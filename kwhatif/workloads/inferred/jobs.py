@@ -14,6 +14,7 @@ from kwhatif.workloads.inferred.groups import OwnedPods, pods_by_owner
 from kwhatif.workloads.inferred.templates import template_from
 from kwhatif.workloads.numbers import natural_number
 
+_UID = "batch.kubernetes.io/controller-uid"
 _INDEX = "batch.kubernetes.io/job-completion-index"
 
 
@@ -38,7 +39,7 @@ def _made(pods: OwnedPods) -> Job:
             parallelism=len(pods.active),
             completions=max(indexes) + 1 if indexes else len(done) + len(pods.active),
             completion_mode="Indexed" if indexes else None,
-            selector=LabelSelector(match_labels={"batch.kubernetes.io/controller-uid": pods.owner.uid}),
+            selector=_selector(pods),
             template=replace(template, spec=replace(template.spec, hostname="") if indexes else template.spec),
         ),
         status=JobStatus(
@@ -50,6 +51,13 @@ def _made(pods: OwnedPods) -> Job:
             start_time=pods.created,
         ),
     )
+
+
+def _selector(pods: OwnedPods) -> LabelSelector | None:
+    """The label that the API server gives to the pods of a Job; those that somebody has written may lack it."""
+    own = {_UID: pods.owner.uid}
+    has_own = all(own.items() <= pod.metadata.labels.items() for pod in pods.pods)
+    return LabelSelector(match_labels=own) if has_own else pods.selector
 
 
 def _is_counted(pod: Pod) -> bool:

@@ -129,7 +129,6 @@ def _replica_set(found: _Found, notes: RolloutAnnotations, *, is_owned: bool) ->
         owners = (
             OwnerReference(kind="Deployment", name=found.deployment, uid=uid, api_version="apps/v1", controller=True),
         )
-    selector = pods.selector
     return ReplicaSet(
         api_version="apps/v1",
         metadata=ReplicaSetMeta(
@@ -143,7 +142,7 @@ def _replica_set(found: _Found, notes: RolloutAnnotations, *, is_owned: bool) ->
         ),
         spec=ReplicaSetSpec(
             replicas=len(pods.active),
-            selector=replace(selector, match_labels={**selector.match_labels, **mark}),
+            selector=pods.selector,
             template=replace(template, metadata=replace(template.metadata, labels=labels)),
         ),
     )
@@ -157,7 +156,7 @@ def missing_replication_controllers(cluster: Cluster) -> Iterator[ReplicationCon
             metadata=_meta(pods),
             spec=ReplicationControllerSpec(
                 replicas=len(pods.active),
-                selector=pods.selector.match_labels,
+                selector=pods.selector.match_labels if pods.selector else None,
                 template=template_from(pods.newest, pods.pods),
             ),
         )

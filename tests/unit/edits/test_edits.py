@@ -222,7 +222,7 @@ REFUSED: list[tuple[Said, str]] = [
     ("add 3 nodes like c1", 'nodes "c1" not found'),
     ("apply", "names no manifest"),
     ("apply nowhere.yaml", "nowhere.yaml"),
-    ("drain a1", "drain needs time (use `kwhatif simulate`)"),
+    ("drain a1", "drain needs time (use `kwhatif simulate --then`)"),
     ("fail a1", "needs time"),
     ("recover a1", "needs time"),
     ("evict shop/db-0", "needs time"),

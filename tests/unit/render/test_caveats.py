@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -36,6 +37,7 @@ from kwhatif.model.caveat.manifests import (
     AdmissionNotAsked,
     CustomKind,
     FieldIgnored,
+    HelmHooks,
     MissingServiceAccounts,
     NotBuilt,
     NothingJudged,
@@ -107,6 +109,7 @@ from kwhatif.model.caveat.workloads import (
     UnknownController,
     WorkloadNotInDump,
 )
+from kwhatif.render import qualifiers
 from kwhatif.render.caveats import sentence, sentences
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
@@ -476,6 +479,15 @@ SENTENCES: dict[Caveat, str] = {
     VersionNotDefault(kind="ResourceClaim", version="resource.k8s.io/v1beta2", count=1): (
         "ResourceClaim in resource.k8s.io/v1beta2, 1 object: served only by clusters that turn this version on"
     ),
+    HelmHooks(before=("Job shop/migrate",), left_out=(("Pod shop/test", "test"),)): (
+        "Helm hooks: Job shop/migrate runs before the rest, and is gone then; Pod shop/test (test) is left out, as no"
+        " install or upgrade creates it"
+    ),
+    HelmHooks(before=("Job a", "Job b"), after=("Job c", "Pod d"), left_out=(("Pod e", "test"), ("Job f", "x"))): (
+        "Helm hooks: Job a, Job b run before the rest, and are gone then; Job c, Pod d run after the rest; Pod e (test),"
+        " Job f (x) are left out, as no install or upgrade creates them"
+    ),
+    HelmHooks(after=("Job c",)): "Helm hooks: Job c runs after the rest",
     CustomKind(kinds=(("Rollout.argoproj.io", 2),)): (
         "Rollout.argoproj.io, 2 objects, is not judged: it is a custom kind, and whether pods are made of it only its"
         " own controller knows"
@@ -567,3 +579,12 @@ def test_a_report_has_its_caveats_in_words_wherever_they_stand() -> None:
     assert made.caveat_details[0].message == text
     assert made.policy is not None
     assert made.policy.findings[0].message == text
+
+
+def test_a_first_line_has_words_for_every_caveat_and_at_most_one_of_them() -> None:
+    source = Path(qualifiers.__file__).read_text()
+    unsaid = [kind.__name__ for kind in CODES.values() if kind not in qualifiers._CONSTANT]
+    assert [name for name in unsaid if f"{name}(" not in source] == []
+    caveats = (NoNodes(), NoPods(), NoBudgets())
+    assert qualifiers.qualifier(Report(command="drain", caveat_details=caveats)).count(";") == 1
+    assert qualifiers.qualifier(Report(command="drain", caveat_details=caveats)).endswith("; 2 more caveats")

@@ -23,7 +23,6 @@ from kwhatif.model.policy import (
 from kwhatif.model.volume import LocalVolume
 from kwhatif.model.workload import DaemonSet, Deployment, DeploymentSpec, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.render.story_words import worded_story
-from kwhatif.report.maintenance import BlockedRow
 from kwhatif.report.story import Story
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.whatif.loaded.session import Session
@@ -242,13 +241,21 @@ def test_pods_that_are_over_are_gone_at_once(phase: str, disable_eviction: bool)
     assert said == [f"pod/a {verb}", f"pod/b {verb}", "node/n1 drained", f"pod/c {verb}", "node/n2 drained"]
 
 
-def test_nodes_whose_turn_never_comes() -> None:
-    objects = [*THREE, *web("n1", "n2"), budget(max_unavailable=0)]
-    rows = drained(*objects, nodes=("n1", "n2")).blocked
-    why, remedy = "nobody asked for it: the drain of n1 comes to no end", "budget shop/web maxUnavailable=1"
-    assert rows[1] == BlockedRow(
-        pod="shop/web-1", class_="late", cause="endless-drain", about="n1", why=why, remedy=remedy
-    )
+def test_nodes_behind_one_whose_drain_does_not_end_are_judged_as_if_it_did() -> None:
+    other = budget("db", max_unavailable=0)
+    other = replace(other, spec=replace(other.spec, selector=selector(app="db")))
+    pods = [*web("n1"), bare("db", "n2").labels(app="db"), bare("free", "n2").labels(app="free")]
+    story = drained(*THREE, *pods, budget(max_unavailable=0), other, nodes=("n1", "n2"), force=True)
+    rows = {row.pod: row for row in story.blocked}
+    assert [(pod, row.class_, row.cause) for pod, row in rows.items()] == [
+        ("shop/web-0", "demands-all", "demands-all"),
+        ("shop/db", "demands-all", "demands-all"),
+        ("shop/free", "late", "endless-drain"),
+    ]
+    assert rows["shop/db"].remedy == "budget shop/db minAvailable=0"
+    assert rows["shop/free"].why == "not reached, as the drain of n1 does not end; it would go"
+    assert story.verdict is not None
+    assert story.verdict.why == "shop/web-0 may never go (budget shop/web demands all 1), and 1 more"
 
 
 def test_a_pod_that_stays_pending_is_harm() -> None:

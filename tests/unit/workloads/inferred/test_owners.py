@@ -402,3 +402,55 @@ def test_an_edit_scales_an_owner_that_was_made_up() -> None:
     assert report.story is not None
     (row,) = report.story.workloads
     assert (row.workload, row.ready_after) == ("Deployment shop/web", 3)
+
+
+def test_an_owner_adopts_no_pod_that_it_would_have_adopted_long_ago() -> None:
+    session = kwhatif.load([node("a"), pod("web-1", "ReplicaSet web"), pod("bare", None)])
+    report = kwhatif.simulate(session)
+    assert report.story is not None
+    assert report.story.events == ()
+
+
+# --- claims ------------------------------------------------------------------------------------------------------
+
+
+def claiming(name: str, owner: str, **fields: Any) -> Object:
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": f"data-{name}"}}]
+    return pod(name, owner, labels={"app": "db"}, volumes=volumes, **fields)
+
+
+def test_the_claims_of_a_pod_that_runs_are_there_and_bound() -> None:
+    session = kwhatif.load([node("a"), node("b"), claiming("db-0", "StatefulSet db")])
+    report = kwhatif.drain(session, "a")
+    assert report.story is not None
+    assert report.story.verdict is not None
+    assert (report.story.verdict.ok, report.story.verdict.moved) == (True, 1)
+    said = {caveat.code: caveat for caveat in report.caveat_details}
+    kinds = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
+    assert getattr(said["no-storage"], "kinds", None) == kinds
+
+
+def test_nothing_is_said_of_volumes_where_no_pod_with_a_claim_is_made() -> None:
+    objects = [node("a"), node("b"), pod("web-1", "ReplicaSet web", nodeName="b"), claiming("db-0", "StatefulSet db")]
+    report = kwhatif.drain(kwhatif.load(objects), "b")
+    assert "no-storage" not in {caveat.code for caveat in report.caveat_details}
+
+
+def test_a_volume_that_only_its_claim_shows_can_be_reached_from_everywhere() -> None:
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": "data-db-0",
+            "namespace": "shop",
+            "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
+        },
+        "spec": {"volumeName": "pv-1", "storageClassName": "fast", "accessModes": ["ReadWriteOnce"]},
+    }
+    claim["spec"]["resources"] = {"requests": {"storage": "1Gi"}}  # type: ignore[index]
+    report = kwhatif.drain(kwhatif.load([node("a"), node("b"), claim, claiming("db-0", "StatefulSet db")]), "a")
+    assert report.story is not None
+    assert report.story.verdict is not None
+    assert report.story.verdict.ok
+    said = {caveat.code: caveat for caveat in report.caveat_details}
+    assert getattr(said["no-storage"], "kinds", None) == ("PersistentVolume", "StorageClass")

@@ -1,0 +1,82 @@
+"""Helm hooks: objects of a chart that Helm creates before or after the rest of it, or only on another occasion.
+
+`helm template` prints them among the others. Follows Helm 3 and 4 (`pkg/release/util/manifest_sorter.go`,
+`pkg/action/hooks.go`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+HOOK = "helm.sh/hook"
+_WEIGHT = "helm.sh/hook-weight"
+_DELETE_POLICY = "helm.sh/hook-delete-policy"
+
+#: When, beside the rest of an install or an upgrade.
+Phase = Literal["before", "after"]
+_PHASES: Mapping[str, Phase] = {
+    "pre-install": "before",
+    "pre-upgrade": "before",
+    "post-install": "after",
+    "post-upgrade": "after",
+}
+_ON_OTHER_OCCASIONS = frozenset(("pre-delete", "post-delete", "pre-rollback", "post-rollback", "test", "test-success"))
+_BEFORE_CREATION, _SUCCEEDED = "before-hook-creation", "hook-succeeded"
+_NUMBER = re.compile(r"[+-]?\d{1,18}")
+
+
+class HelmHook(msgspec.Struct, frozen=True):
+    """What the annotations of an object say of it."""
+
+    #: In lower case, as they are named.
+    events: tuple[str, ...]
+    weight: int = 0
+    delete_policies: tuple[str, ...] = (_BEFORE_CREATION,)
+
+    @property
+    def phase(self) -> Phase | None:
+        """When an install or an upgrade creates it; None: never.
+
+        Helm leaves out an object with an event that it does not know, such as `crd-install` of Helm 2.
+        """
+        if not all(event in _PHASES or event in _ON_OTHER_OCCASIONS for event in self.events):
+            return None
+        phases = [_PHASES[event] for event in self.events if event in _PHASES]
+        return None if not phases else "before" if "before" in phases else "after"
+
+    @property
+    def replaces(self) -> bool:
+        """Whether Helm deletes the object of an earlier run first."""
+        return _BEFORE_CREATION in self.delete_policies
+
+    @property
+    def passes(self) -> bool:
+        """Whether Helm deletes it as soon as all hooks of its phase have succeeded."""
+        return _SUCCEEDED in self.delete_policies
+
+    @property
+    def said(self) -> str:
+        """The events as the annotation names them."""
+        return ", ".join(self.events)
+
+
+def hook_of(annotations: Mapping[str, str]) -> HelmHook | None:
+    """What they say; None: the object is not a hook."""
+    if HOOK not in annotations:
+        return None
+    policies = _words(annotations.get(_DELETE_POLICY, ""))
+    known = tuple(policy for policy in policies if policy in (_BEFORE_CREATION, _SUCCEEDED, "hook-failed"))
+    weight = annotations.get(_WEIGHT, "")
+    return HelmHook(
+        _words(annotations[HOOK]),
+        int(weight) if _NUMBER.fullmatch(weight) else 0,
+        known or (_BEFORE_CREATION,),
+    )
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip().lower() for word in text.split(","))
