@@ -97,10 +97,12 @@ from kwhatif.model.caveat.workloads import (
     ImagesNotCompared,
     Injected,
     LeftOutOfStory,
+    NodesNotAdded,
     OldRevisionsUnknown,
     OneOfEqualPods,
     OrderedPodPending,
     OwnersSilent,
+    PoolObjection,
     ReplicaSetsInferred,
     ReplicasKept,
     TolerationUnknown,
@@ -403,6 +405,19 @@ SENTENCES: dict[Caveat, str] = {
     ),
     LeftOutOfStory(what="not-ready", objects=("Pod a/b",)): (
         "Pod a/b: goes, and was not ready; why is not known: here the pod that is made in its place gets ready"
+    ),
+    NodesNotAdded(sign="Node a", pods=("a/b",)): (
+        "Node a shows that a node autoscaler runs, which is not modelled: no nodes are added for pending pods"
+    ),
+    NodesNotAdded(sign="NodePool x", pools=("x", "y"), pods=("a/b",)): (
+        "NodePool x shows that a node autoscaler runs, which is not modelled: no nodes are added for pending pods; by"
+        " requirements, taints and limits NodePools x and y would allow one for a/b (instance types are not looked at)"
+    ),
+    NodesNotAdded(
+        sign="NodePool x", objections=(PoolObjection(pool="x", why="taint dedicated:NoSchedule"),), pods=("a/b",)
+    ): (
+        "NodePool x shows that a node autoscaler runs, which is not modelled: no nodes are added for pending pods; no"
+        " NodePool would allow one for a/b (x: taint dedicated:NoSchedule)"
     ),
     LeftOutOfStory(what="readiness-gates", objects=("Pod a/b",)): (
         "Pod a/b: has readiness gates; who opens them is not modelled: here they are open as soon as it runs"
