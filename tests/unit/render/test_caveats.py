@@ -599,4 +599,6 @@ def test_a_first_line_has_words_for_every_caveat_and_at_most_one_of_them() -> No
     assert [name for name in unsaid if f"{name}(" not in source] == []
     caveats = (NoNodes(), NoPods(), NoBudgets())
     assert qualifiers.qualifier(Report(command="drain", caveat_details=caveats)).count(";") == 1
-    assert qualifiers.qualifier(Report(command="drain", caveat_details=caveats)).endswith("; 2 more caveats")
+    assert qualifiers.qualifier(Report(command="drain", caveat_details=caveats)).endswith(
+        "; 1 more caveat"
+    )  # what is absent is one
