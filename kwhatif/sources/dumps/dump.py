@@ -81,6 +81,7 @@ def collect_dump(
     for kind, objects in registry.kinds.items():
         cluster.add_all(kind, objects)
     collected.sources = [*(source.name for source in inputs), *(dump.path for dump in foreign)]
+    cluster.listed |= decoder.listed
     collected.unfinished = unfinished
     decoder.bystanders.add_to(cluster)
     collected.skipped = without_understood(decoder.skipped + decoder.outdated, cluster)

@@ -37,6 +37,7 @@ from kwhatif.whatif.deciding.decide import decision_of, refusal
 from kwhatif.whatif.deciding.short import in_full
 from kwhatif.whatif.deciding.workload_rows import room_for_pods, workload_row
 from kwhatif.whatif.judging.alone import Alone
+from kwhatif.whatif.judging.named_classes import with_named_classes
 from kwhatif.whatif.judging.question import Answer, Question
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.placing.placer import Describe, Placer
@@ -59,6 +60,7 @@ def judge(session: Session, question: Question) -> Answer:
 
     Helm hooks that end are judged one after another, before and after the rest, each as if those before it were gone.
     """
+    session = with_named_classes(session, question.applied)
     session = session.at(without_earlier_runs(session.snapshot, question.applied))
     phases = in_phases(question.applied)
     if question.alone or not question.admission or not (phases.before or phases.after):

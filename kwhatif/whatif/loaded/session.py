@@ -150,6 +150,7 @@ class Session:
             return self
         other = copy(self)
         other.snapshot = snapshot
+        other._with_owners = other if self._with_owners is self else None
         keep_queued(snapshot, self.profiles)
         return other
 
