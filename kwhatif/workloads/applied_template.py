@@ -16,7 +16,7 @@ from kwhatif.model.job import CronJob
 from kwhatif.model.pod import PodTemplateSpec, TemplateText
 from kwhatif.workloads.merge import UNKNOWN, Json, Owned, three_way
 from kwhatif.workloads.template import content_of, has_images, same_template, with_images
-from kwhatif.workloads.template_digest import KnownTemplate, keyed_digest, known_template, merged_digest
+from kwhatif.workloads.template_digest import KnownTemplate, equal_digests, keyed_digest, known_template, merged_digest
 from kwhatif.workloads.template_fields import Fields, fields_of, filled_fields_of
 
 T = TypeVar("T")
@@ -70,6 +70,8 @@ def merge_template(new: T, known: T) -> tuple[T, TemplateDifference | None]:
     old, applied = template_of(known), template_of(new)
     if old is None or applied is None:
         return new, None
+    if applied.text is None and (applied is old or equal_digests(old, applied)):
+        return new, TemplateDifference("same")  # an edit of something else in what a snapshot holds
     merged, difference = _merged(applied, old), compare(old, applied)
     if difference is None or applied.text is None:
         return with_template(new, merged), None
