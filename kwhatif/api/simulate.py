@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
 from msgspec.structs import replace
@@ -42,6 +42,13 @@ class Times(TypedDict, total=False):
     horizon: str
 
 
+class SimulationOptions(Times, total=False):
+    """How long things take, and who watches."""
+
+    #: Hears how many of the runs are done, of how many.
+    progress: Callable[[int, int], None] | None
+
+
 def simulate(
     session: Session,
     *manifests: Source,
@@ -51,7 +58,7 @@ def simulate(
     validation: Validation = "strict",
     runs: int = 0,
     seed: int = 1,
-    **times: Unpack[Times],
+    **options: Unpack[SimulationOptions],
 ) -> Report:
     """What follows if this is applied, and these things are done, until nothing happens any more.
 
@@ -65,19 +72,20 @@ def simulate(
         runs: how often to play it with other choices between equals and other times that pods take to end, too; what
             these runs come to is in the story's `runs`.
         seed: where these choices come from: the same seed, the same choices.
-        times: how long things take, see `Times`.
+        options: how long things take, and `progress`; see `SimulationOptions`.
 
     Raises:
         InputError: with what is wrong with manifests, edits or the scenario; or a step is refused.
         ValueError: a duration is none, or `runs` is negative.
     """
     require_session(session, "simulate")
-    require_known(times, Times, "simulate")
+    require_known(options, SimulationOptions, "simulate")
+    progress = options.pop("progress", None)
     require_edits(then, "then")
     if runs < 0:
         raise ValueError(f"runs: {runs} is negative")
     where, stdin, minor = namespace or session.namespace, standard_input(), session.cluster.minor
-    parameters = replace(Parameters(), **{name: seconds_of(name, str(text)) for name, text in times.items()})
+    parameters = replace(Parameters(), **{name: seconds_of(name, str(text)) for name, text in options.items()})
     steps: list[Given] = []
     caveats: Sequence[Caveat] = ()
     if manifests:
@@ -91,7 +99,7 @@ def simulate(
     if read.problems:
         raise InputError(read.problems)
     with rare_garbage_collection():
-        report = play(session, (*steps, *read.edits), parameters, where, Runs(runs, seed) if runs else None)
+        report = play(session, (*steps, *read.edits), parameters, where, Runs(runs, seed, progress) if runs else None)
     return worded(replace(report, caveat_details=merged((*caveats, *report.caveat_details))))
 
 

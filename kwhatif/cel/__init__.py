@@ -12,9 +12,10 @@ wrong. Known differences to Kubernetes:
   `+` or `-`; the bindings pass no option for that to the engine;
 * what the API server would refuse may compile here, and what does not compile says so in the engine's words: no such
   selector is ever stored;
-* the cost of an evaluation is not counted; instead, 10,000 rounds of all its comprehensions end it, as if it had cost
-  too much. Upstream stops at 1,000,000 units, and the API server refuses what it estimates to cost more; so only a
-  long list that the expression makes by itself can show the difference;
+* the cost of an evaluation is bounded before it begins (`cost.py`), not counted on the way. Upstream stops at 1,000,000
+  units, and the API server stores no selector that it estimates to cost more; here, what might cost more than that with
+  data of this size is refused with upstream's error, even if this time it would cost less. 10,000 rounds of all its
+  comprehensions end an evaluation as well: only a long list that the expression makes by itself can show that;
 * types such as `net.IP` cannot be named in an expression;
 * `device` bound to another name is not type-checked, and its unknown domains are errors;
 * a version that went through `dyn()`, or a URL, equals nothing, instead of being an error, and NaN is ordered;

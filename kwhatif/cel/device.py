@@ -52,6 +52,12 @@ class DeviceView:
         """Those variables of an evaluation that have these names."""
         return {name: _GETTERS[name](self) for name in names}
 
+    def size(self) -> int:
+        """That of the largest text or map in it."""
+        maps = len(self.attributes), len(self.capacity)
+        texts = (self.driver, *self.attributes, *self.capacity, *self.attributes.values())
+        return max(*maps, *(len(text.text if isinstance(text, Semver) else str(text)) for text in texts))
+
     def attributes_by_domain(self) -> dict[str, dict[str, Any]]:
         """`device.attributes`."""
         found: dict[str, dict[str, Any]] = {}
@@ -91,6 +97,7 @@ class CompiledDeviceSelector:
 
     def __init__(self, expression: str) -> None:
         from kwhatif.cel import engine
+        from kwhatif.cel.cost import CostGuard
 
         self.expression = expression
         checked = _check(expression)
@@ -99,7 +106,8 @@ class CompiledDeviceSelector:
         if result not in {"bool", "any", "dyn"}:
             raise CelCompileError(f"must evaluate to bool or the unknown type, not {result}")
         self._variables = tuple(checked.names() & _VARIABLES.keys())
-        self._program = engine.load(checked)
+        self._guard = CostGuard(checked)
+        self._program = None if self._guard.is_hopeless else engine.load(checked)
 
     def matches(self, device: DeviceView) -> bool:
         """Whether the device satisfies the selector.
@@ -116,6 +124,8 @@ class CompiledDeviceSelector:
 
     def _evaluate(self, device: DeviceView) -> bool | str:
         try:
+            self._guard.check(device.size)
+            assert self._program is not None
             found = self._program.evaluate(device.variables(self._variables))
         except CelRuntimeError as error:
             return error.message

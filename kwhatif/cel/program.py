@@ -15,6 +15,7 @@ class Program:
 
     def __init__(self, expression: str, variables: Mapping[str, str], result: str) -> None:
         from kwhatif.cel import checker, engine
+        from kwhatif.cel.cost import CostGuard
 
         self.expression = expression
         checked = checker.check(expression, variables)
@@ -26,7 +27,8 @@ class Program:
         self.paths = frozenset(filter(None, map(_path, walk(checked.root))))
         #: The one that the whole expression is; empty where it is something else.
         self.root = () if checked.root.select_expr.test_only else _path(checked.root)
-        self._program = engine.load(checked)
+        self._guard = CostGuard(checked)
+        self._program = None if self._guard.is_hopeless else engine.load(checked)
 
     def evaluate(self, data: Mapping[str, Any]) -> Any:
         """The value of the expression.
@@ -35,8 +37,12 @@ class Program:
             data: values of the variables; dicts, lists, str, int, float, bool and None, nested as you like.
 
         Raises:
-            CelRuntimeError: when there is no value, such as `no such key: foo`.
+            CelRuntimeError: when there is no value, such as `no such key: foo`; or to find it might cost too much.
         """
+        from kwhatif.cel.cost import size_of
+
+        self._guard.check(lambda: size_of(data))
+        assert self._program is not None
         return _to_python(self._program.evaluate(dict(data)))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import signal
 from typing import NoReturn
 
-__all__ = ["console", "main"]
+__all__ = ["complete_for_kubectl", "console", "main"]
 
 
 def main() -> None:
@@ -16,6 +16,13 @@ def main() -> None:
     from kwhatif.cli.app import main as run
 
     run()
+
+
+def complete_for_kubectl() -> None:
+    """What kubectl runs for `kubectl whatif …<Tab>`."""
+    from kwhatif.cli.kubectl_completion import main as complete
+
+    complete()
 
 
 def console() -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,10 +11,13 @@ import typer
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import Filenames, Manifests, Namespace, Output, OutputOption, Printing, Validate, fail_on
+from kwhatif.cli.progress import counting_progress
 from kwhatif.cli.run import Style, answer, parse_conditions
 
 if TYPE_CHECKING:
     from kwhatif.api.simulate import Times as TimesArguments
+    from kwhatif.report import Report
+    from kwhatif.whatif.loaded.session import Session
 
 Then = Annotated[
     list[str] | None,
@@ -99,19 +103,21 @@ def simulate(
     import kwhatif
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
-    answers = cluster.ask(
-        lambda session, names: kwhatif.simulate(
-            session,
-            *names,
-            then=then or (),
-            scenario=scenario,
-            namespace=namespace,
-            validation=validate,  # type: ignore[arg-type] # checked by the option
-            runs=runs,
-            seed=seed,
-            **times.arguments,
-        ),
-        [*(manifests or ()), *(filename or ())],
-        namespace=namespace,
-    )
+
+    def ask(session: Session, names: Sequence[str]) -> Report:
+        with counting_progress("runs") as advance:
+            return kwhatif.simulate(
+                session,
+                *names,
+                then=then or (),
+                scenario=scenario,
+                namespace=namespace,
+                validation=validate,  # type: ignore[arg-type] # checked by the option
+                runs=runs,
+                seed=seed,
+                progress=advance,
+                **times.arguments,
+            )
+
+    answers = cluster.ask(ask, [*(manifests or ()), *(filename or ())], namespace=namespace)
     answer(answers, Style(output.value, printing, explain), conditions)

@@ -1,8 +1,8 @@
 """Who owns what, by selectors (`pkg/controller/controller_ref_manager.go`, `ClaimObject`).
 
 A controller lets go what it owns and does not select any more, and adopts what it selects and nobody owns. Here that is
-a sync of its own, before the controller's other work. What the cluster shows at the start is taken to be settled: there
-is no controller that has let a pod with other labels stand for more than a moment.
+a sync of its own, before the controller's other work. What the cluster shows at the start of a simulation is taken to
+be settled.
 """
 
 from __future__ import annotations

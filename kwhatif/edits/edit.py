@@ -215,6 +215,8 @@ class Resolved(msgspec.Struct, frozen=True):
     #: Pods, workloads and new claims in `changes`, as they were written: controllers make pods and volumes of them, or
     #: delete some.
     workloads: tuple[Any, ...] = ()
+    #: Objects that the API server does not take, and what it says; the others of the edit are taken.
+    refused: tuple[tuple[Any, str], ...] = ()
     #: What somebody has to know who reads the answer.
     notes: tuple[str, ...] = ()
     #: The same where nobody reacts to the edit; a simulation goes on, and there it is not so.

@@ -25,10 +25,10 @@ from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import SCALABLE, Workload
 from kwhatif.state.change import Upsert
+from kwhatif.workloads.applied_object import applied_object
 from kwhatif.workloads.applied_template import without_text
 from kwhatif.workloads.expand import named
 from kwhatif.workloads.replicas import free_names
-from kwhatif.workloads.rollout import applied_to
 
 # --- label -------------------------------------------------------------------------------------------------------
 
@@ -182,6 +182,7 @@ def apply(edit: Apply, lookup: Lookup) -> Resolved:
     """Objects as manifests have them. Controllers then make the pods of workloads, and volumes of new claims."""
     written: list[Any] = []
     made: list[Any] = []
+    refused: list[tuple[Any, str]] = []
     for given in edit.objects:
         obj = _with_name(given, lookup.cluster)
         if isinstance(obj, PersistentVolumeClaim):
@@ -189,14 +190,16 @@ def apply(edit: Apply, lookup: Lookup) -> Resolved:
                 made.append(obj)
                 written.append(default_object(obj))
         elif isinstance(obj, Pod | Workload):
-            denied = None if isinstance(obj, Pod) else check_workload(obj, lookup.cluster)
+            new = applied_object(obj, lookup.cluster)
+            denied = None if isinstance(new, Pod) else check_workload(new, lookup.cluster)
             if denied is not None:
-                lookup.mistakes.append(Wrong(denied.message))
+                refused.append((obj, denied.message))
+                continue
             made.append(obj)
-            written.append(default_object(applied_to(lookup.cluster, obj)))
+            written.append(default_object(new))
         else:
-            written.append(updated(default_object(obj), lookup.cluster))
-    return Resolved(tuple(map(Upsert, written)), workloads=tuple(made), notes=edit.notes)
+            written.append(updated(default_object(applied_object(obj, lookup.cluster)), lookup.cluster))
+    return Resolved(tuple(map(Upsert, written)), workloads=tuple(made), refused=tuple(refused), notes=edit.notes)
 
 
 def _with_name(obj: Any, cluster: Cluster) -> Any:

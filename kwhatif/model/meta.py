@@ -52,6 +52,22 @@ class OwnerReference(Model):
     controller: bool = False
 
 
+class LastApplied(Model):
+    """What was applied of an object before, the pod template aside, which has its own (`TemplateText`).
+
+    By it, applying a manifest finds out what the manifest no longer has. One of the fields is given.
+    """
+
+    #: JSON that `kubectl apply` notes (`kubectl.kubernetes.io/last-applied-configuration`).
+    configuration: str = ""
+    #: JSON of kubectl's `fieldsV1` in `managedFields` (`--server-side`).
+    managed: str = ""
+    #: In a snapshot: the paths of the fields, without keys that anybody may have chosen.
+    paths: tuple[str, ...] = ()
+    #: Of a manifest, which is yet to be applied: its own JSON.
+    given: str = ""
+
+
 class ObjectMeta(Model):
     """The metadata that scheduling reads; annotations only where a rule reads them (`AnnotatedMeta`)."""
 
@@ -64,6 +80,8 @@ class ObjectMeta(Model):
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
     owner_references: tuple[OwnerReference, ...] = ()
+    #: None: not known.
+    applied: LastApplied | None = msgspec.field(name="kwhatif.dev/applied", default=None)
 
 
 class ApiObject(Model, tag_field="kind", tag=True):

@@ -28,6 +28,8 @@ from kwhatif.state.state import State
 
 #: The disruption controller's name: it counts while the scheduler goes on, so a burst of pods does not see it count.
 BUDGETS = ("PodDisruptionBudget",)
+#: Controllers that look at things from time to time: what they come to is not known to come before what is asked for.
+LATE = ("HorizontalPodAutoscaler",)
 #: More attempts at one moment than this times the number of pods come to no end.
 _TOO_MANY = 10
 
@@ -75,6 +77,8 @@ class Engine:
         self._horizon = parameters.horizon
         #: How many events there were before anybody did anything.
         self.first_event = 0
+        #: Controllers whose timers nobody waits for before somebody does something.
+        self._not_waited_for: Sequence[str] = ()
 
     def fork(self) -> Engine:
         """An independent simulation with the same past; it costs next to nothing, whatever the size of the cluster.
@@ -104,7 +108,9 @@ class Engine:
         self.reactions.start()
         self._moment()
         self.scheduler.begin()
+        self._not_waited_for = LATE
         self.settle()
+        self._not_waited_for = ()
         self.first_event = len(self.world.history.events)
 
     def ask(self) -> None:
@@ -183,7 +189,8 @@ class Engine:
 
     def _next(self) -> float | None:
         """When the next thing is due that may change anything."""
-        others = earliest(self.kubelets.next(), self.reactions.next(), self.scheduler.next_flush())
+        reactions = self.reactions.next(self._not_waited_for)
+        others = earliest(self.kubelets.next(), reactions, self.scheduler.next_flush())
         # Where nothing else will happen, trying again is worth while only after a change, or to come to a timeout.
         due = earliest(others, self.evictors.next(alone=others is None))
         return None if due is None else earliest(due, self.reactions.next_deadline())

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.contract import Controller, Create, SyncResult
+from kwhatif.controllers.controller_refs import ControllerRefs
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
@@ -81,8 +82,8 @@ class Reactions:
     def start(self) -> None:
         """Every controller looks at everything once, as after a restart.
 
-        Left out are pods that simply run: their controllers look at them anyway. And budgets, which have been counted
-        before (`disruption.recounted`).
+        Left out are pods that simply run: their controllers look at them anyway. Budgets, which have been counted
+        before (`disruption.recounted`). And who owns what: a controller that runs has adopted what it selects.
         """
         cluster = self._world.state.cluster
         for kind in list(cluster.counts()):
@@ -91,6 +92,9 @@ class Reactions:
                 objects = chain(survey_of(cluster).restless, self._world.pods_without_controller())
             for obj in [each for each in objects if not _is_counted(each)]:
                 self._observe(None, obj, None)
+        for number, controller in enumerate(self._controllers):
+            if isinstance(controller, ControllerRefs):
+                self._due[number].clear()
 
     def look_at(self, obj: KubernetesObject | None, event: int | None) -> None:
         """Every controller that it concerns looks at the object, as if it were new."""
@@ -110,9 +114,11 @@ class Reactions:
 
     # --- timers --------------------------------------------------------------------------------------
 
-    def next(self) -> float | None:
-        """When the next timer is due that may change anything; None if there is none."""
-        return min(self._awaited().values(), default=None)
+    def next(self, without: Collection[str] = ()) -> float | None:
+        """When the next timer is due that may change anything, but of controllers of these names; None: never."""
+        awaited = self._awaited()
+        times = (time for place, time in awaited.items() if self._controllers[place[0]].name not in without)
+        return min(times if without else awaited.values(), default=None)
 
     def next_key(self) -> str:
         """Whose timer that is: `Job shop/report`; "" if there is none."""

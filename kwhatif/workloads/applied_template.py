@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.model.job import CronJob
-from kwhatif.model.pod import PodTemplateSpec
+from kwhatif.model.pod import PodTemplateSpec, TemplateText
+from kwhatif.workloads.merge import UNKNOWN, Json, Owned, three_way
 from kwhatif.workloads.template import content_of, has_images, same_template, with_images
-from kwhatif.workloads.template_digest import KnownTemplate, keyed_digest, known_template
+from kwhatif.workloads.template_digest import KnownTemplate, keyed_digest, known_template, merged_digest
 from kwhatif.workloads.template_fields import Fields, fields_of, filled_fields_of
 
 T = TypeVar("T")
@@ -24,6 +26,7 @@ _RESTARTED = ".metadata.annotations[kubectl.kubernetes.io/restartedAt]"
 #: QUIRK: (pkg/apis/core/v1/conversion.go) removing it changes nothing: its old name `serviceAccount` stays, and counts.
 _STAYS = ".spec.serviceAccountName"
 _MARK_BYTES = 8
+_DECODER = msgspec.json.Decoder(PodTemplateSpec)
 
 
 class TemplateDifference(NamedTuple):
@@ -65,18 +68,63 @@ def merge_template(new: T, known: T) -> tuple[T, TemplateDifference | None]:
     None: it cannot be said, since the input does not hold all of the template. What the model has is then compared.
     """
     old, applied = template_of(known), template_of(new)
-    if old is None or applied is None or applied.text is None:
+    if old is None or applied is None:
         return new, None
-    difference = compare(old, applied)
-    if difference is None:
-        return new, None
-    looks_same = same_template(replace(old, text=None), replace(applied, text=None))
+    merged, difference = _merged(applied, old), compare(old, applied)
+    if difference is None or applied.text is None:
+        return with_template(new, merged), None
+    looks_same = same_template(_model_of(old), _model_of(merged))
     if difference.kind == "same" or (difference.kind == "unsure" and looks_same):
         kept = old if has_images(old.spec) else replace(old, spec=with_images(old.spec, applied.spec))
+        if kept.text is not None and kept.text.applied != applied.text.json and _is_manifest(new):
+            kept = replace(kept, text=replace(kept.text, applied=applied.text.json))
         return with_template(new, kept), difference
-    text = replace(applied.text, applied=applied.text.json)
+    if merged.text is not None:
+        merged = replace(merged, text=replace(merged.text, applied=applied.text.json))
     mark = keyed_digest("", applied.text.json, _MARK_BYTES) if looks_same else ""
-    return with_template(new, replace(applied, text=text, mark=mark)), difference
+    return with_template(new, replace(merged, mark=mark)), difference
+
+
+def _is_manifest(workload: Any) -> bool:
+    """Whether it was read of one; the cluster's own workloads are scaled and restarted, too."""
+    applied = workload.metadata.applied
+    return applied is not None and bool(applied.given)
+
+
+def _merged(new: PodTemplateSpec, known: PodTemplateSpec) -> PodTemplateSpec:
+    """The new template merged with the known one; as text, or as a digest, where either is known of both."""
+    tree = three_way(_tree(known), _tree(new), _owned(known))
+    try:
+        made = _DECODER.decode(msgspec.json.encode(tree))
+    except msgspec.ValidationError:
+        return new  # the known one has something of another type than the API has: it was read leniently
+    if new.text is None:
+        return made
+    if known.text is not None:
+        return replace(made, text=TemplateText(json=msgspec.json.encode(tree).decode()))
+    return replace(made, digest=merged_digest(new.text, known))
+
+
+def _model_of(template: PodTemplateSpec) -> PodTemplateSpec:
+    return replace(template, text=None, digest=None)
+
+
+def _tree(template: PodTemplateSpec) -> Json:
+    """The template as it was read; else what the model has of it."""
+    if template.text is not None and template.text.json:
+        data: Json = msgspec.json.decode(template.text.json)
+        return data
+    plain: Json = msgspec.to_builtins(replace(template, text=None, digest=None, mark=""))
+    return plain
+
+
+def _owned(known: PodTemplateSpec) -> Owned:
+    """What was applied of it before."""
+    stored = known_template(known)
+    if stored is None or stored.applied is None:
+        return UNKNOWN
+    places, path = stored.applied, stored.path
+    return Owned(lambda text: path(text) in places, is_whole=known.text is None or bool(known.text.applied))
 
 
 def compare(known: PodTemplateSpec, new: PodTemplateSpec) -> TemplateDifference | None:

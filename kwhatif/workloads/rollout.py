@@ -16,7 +16,6 @@ from kwhatif.model.job import CronJob, Job
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.pod_status import PodStatus
 from kwhatif.model.workload import (
-    SCALABLE,
     DaemonSet,
     Deployment,
     PodSource,
@@ -24,7 +23,8 @@ from kwhatif.model.workload import (
     ReplicationController,
     StatefulSet,
 )
-from kwhatif.workloads.applied_template import TemplateDifference, merge_template, template_of
+from kwhatif.workloads.applied_object import Merged, merged
+from kwhatif.workloads.applied_template import TemplateDifference, template_of
 from kwhatif.workloads.expand import expand
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.owners import pods_of
@@ -40,33 +40,36 @@ from kwhatif.workloads.template import has_images
 def plan_update(workload: PodSource, cluster: Cluster, rollout: Rollout = "final") -> WorkloadUpdate:
     """What applying the workload changes.
 
-    It is taken as it was written, not yet defaulted: a number of replicas that it leaves out stays what it is.
+    It is taken as it was written, not yet defaulted: what it leaves out stays what it is, unless it was applied before.
     """
     known = cluster.get(type(workload), key_of(workload)) if workload.metadata.name else None
+    if known is not None and not isinstance(workload, Pod):
+        return plan_merged(merged(workload, known), cluster, rollout)
     if isinstance(workload, Pod):
         update = update_pod(workload, known, cluster) if isinstance(known, Pod) else None
         return (
             WorkloadUpdate("new", added=expand(workload, cluster)) if update is None else _without_images(update, known)
         )
     pods = pods_of(workload, cluster)
-    if known is not None:
-        workload, difference = merge_template(workload, known)
-        update = _update(workload, known, pods, cluster, rollout)
-        update = _without_images(update, known) if difference is None else update
-        caveat = update.caveat or _kept_replicas(workload, known)
-        if caveat is None and update.kind in ("unchanged", "scaled"):
-            caveat = _not_compared(workload, difference)
-        return replace(update, caveat=caveat)
     if not pods:
         return WorkloadUpdate("new", added=expand(workload, cluster))
     caveat = WorkloadNotInDump(workload=f"{type(workload).__name__} {key_of(workload)}", count=len(pods))
     return replace(_update(workload, None, pods, cluster, rollout), caveat=caveat)
 
 
-def applied_to(cluster: Cluster, workload: PodSource) -> PodSource:
-    """The workload with the template that it has once it is applied; see `merge_template`."""
-    known = cluster.get(type(workload), key_of(workload)) if workload.metadata.name else None
-    return workload if known is None or isinstance(workload, Pod) else merge_template(workload, known)[0]
+def plan_merged(new: Merged, cluster: Cluster, rollout: Rollout = "final") -> WorkloadUpdate:
+    """What it changes that a workload of the cluster is this one from now on."""
+    workload, difference = new.object, new.difference
+    known: Any = cluster.get(type(workload), key_of(workload))
+    update = _update(workload, known, pods_of(workload, cluster), cluster, rollout)
+    update = _without_images(update, known) if difference is None else update
+    caveat = update.caveat
+    if caveat is None and new.keeps_number and known.spec.replicas not in (None, 1):
+        # An autoscaler may own the number; but if the manifest that was applied before had one, one pod is left.
+        caveat = ReplicasKept(workload=f"{type(workload).__name__} {key_of(workload)}", replicas=known.spec.replicas)
+    if caveat is None and update.kind in ("unchanged", "scaled"):
+        caveat = _not_compared(workload, difference)
+    return replace(update, caveat=caveat)
 
 
 def restart(workload: PodSource, cluster: Cluster) -> WorkloadUpdate:
@@ -114,15 +117,6 @@ def _without_images(update: WorkloadUpdate, known: object) -> WorkloadUpdate:
     if update.kind == "changed" or like is None or has_images(like.spec):
         return update
     return replace(update, caveat=ImagesNotCompared())
-
-
-def _kept_replicas(new: PodSource, known: object) -> ReplicasKept | None:
-    """An autoscaler may own the number; but if the manifest that was applied before had one, one pod is left."""
-    if not (isinstance(new, SCALABLE) and isinstance(known, SCALABLE)) or new.spec.replicas is not None:
-        return None
-    if known.spec.replicas is None or known.spec.replicas == 1:
-        return None
-    return ReplicasKept(workload=f"{type(new).__name__} {key_of(new)}", replicas=known.spec.replicas)
 
 
 def _update(new: PodSource, known: Any, pods: list[Pod], cluster: Cluster, rollout: Rollout) -> WorkloadUpdate:

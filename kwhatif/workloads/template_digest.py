@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from typing import NamedTuple
 
 from kwhatif.model.pod import PodTemplateSpec, TemplateDigest, TemplateText
-from kwhatif.workloads.template_fields import Fields, fields_of, filled_fields_of, managed_paths
+from kwhatif.workloads.template_fields import Fields, filled_fields_of, managed_paths, places_of
 
 #: Bytes of a digest. Few for values, so that a short secret cannot be found by trying: one change in 65,536 is missed.
 _PATH_BYTES, _VALUE_BYTES = 5, 2
@@ -17,7 +17,7 @@ class KnownTemplate(NamedTuple):
     """The template of the cluster, its paths and values perhaps as digests."""
 
     fields: Fields
-    #: The paths that were applied before; None: not known.
+    #: The paths of what was applied before, parts that have others below them too; None: not known.
     applied: frozenset[str] | None
     #: What makes of a path and of a value what stands in `fields`.
     path: Callable[[str], str]
@@ -56,12 +56,33 @@ def digest_of(template: PodTemplateSpec, salt: str) -> TemplateDigest | None:
     def value(text: str) -> str:
         return keyed_digest(salt, text, _VALUE_BYTES)
 
-    values, orders = known.fields
+    (values, orders), applied = known.fields, known.applied
     return TemplateDigest(
         salt=salt,
         fields={path(name): value(text or "") for name, text in values.items()},
         orders={path(name): tuple(map(value, keys)) for name, keys in orders.items()},
-        applied=None if known.applied is None else tuple(sorted(map(path, known.applied & values.keys()))),
+        applied=None if applied is None else tuple(sorted(map(path, applied & places_of(template.text.json)))),
+    )
+
+
+def merged_digest(new: TemplateText, known: PodTemplateSpec) -> TemplateDigest | None:
+    """The digest of a template of which a snapshot has kept one, once another one is applied; see `workloads.merge`."""
+    stored = known_template(known)
+    given = digest_of(PodTemplateSpec(text=new), known.digest.salt) if known.digest is not None else None
+    if stored is None or given is None or known.digest is None:
+        return None
+    places = set(map(stored.path, places_of(new.json)))
+    gone = (stored.applied or frozenset()) - places
+    present: Mapping[str, str] = known.digest.fields
+    kept = {path: value for path, value in present.items() if path not in gone | places}
+    explicit = {path: value for path, value in given.fields.items() if path in places}
+    # Which entries of lists went with their fields cannot be said: then the manifest has them all.
+    orders = given.orders if gone & present.keys() else {**known.digest.orders, **given.orders}
+    return TemplateDigest(
+        salt=known.digest.salt,
+        fields={**given.fields, **kept, **explicit},
+        orders=orders,
+        applied=tuple(sorted(places)),
     )
 
 
@@ -87,7 +108,6 @@ def keyed_digest(salt: str, text: str, size: int) -> str:
 
 def _applied(text: TemplateText) -> frozenset[str] | None:
     """The paths that were applied before, if that is known."""
-    before = fields_of(text.applied) if text.applied else None
-    if before is not None:
-        return frozenset(path for path, value in before.values.items() if value is not None)
+    if text.applied:
+        return places_of(text.applied)
     return managed_paths(text.managed) if text.managed else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -107,3 +107,22 @@ def test_verbose_tells_time_and_memory_per_stage(dump: Path) -> None:
     assert all(re.fullmatch(r"[\d.]+ s", line[1]) and re.fullmatch(r"[\d,]+ MiB", line[2]) for line in lines)
     assert lines[0][3].startswith(f"{OBJECTS} objects in 0.")
     assert ran.stdout == run(f"kwhatif preempt --from {dump}").stdout
+
+
+def test_runs_are_counted_on_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
+    dump = tmp_path / "cluster.json"
+    write_json(dump, SHAPE)
+    counted: list[tuple[int, int]] = []
+    kwhatif.simulate(kwhatif.load(dump), runs=3, progress=lambda done, total: counted.append((done, total)))
+    assert counted == [(1, 3), (2, 3), (3, 3)]
+    with redirect_stderr(terminal), progress.counting_progress("runs") as advance:
+        kwhatif.simulate(kwhatif.load(dump), runs=3, progress=advance)
+    assert re.search(r"3/3\S* (\x1b\[[0-9;]*m)*runs", terminal.getvalue())
+
+
+def test_the_command_counts_its_runs(dump: Path, terminal: Terminal) -> None:
+    from kwhatif.cli.app import commands
+
+    with redirect_stderr(terminal), redirect_stdout(io.StringIO()):
+        commands()(["simulate", "--runs", "2", "--from", str(dump)], prog_name="kwhatif", standalone_mode=False)
+    assert "runs" in terminal.getvalue()

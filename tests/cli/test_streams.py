@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,9 @@ def test_standard_input_that_is_closed_and_not_asked_for_changes_nothing() -> No
 
 @pytest.mark.parametrize("stream", ["2>&-", ">&-"])
 def test_output_that_is_closed_does_not_change_the_exit_code(stream: str) -> None:
-    assert shell(f"schedule {POD} --from {DUMP} {stream}").returncode == run(f"schedule {POD} --from {DUMP}").code
+    assert (
+        shell(f"schedule {POD} --from {DUMP} {stream}").returncode == run(f"kwhatif schedule {POD} --from {DUMP}").code
+    )
     assert shell(f"schedule {POD} --from nowhere.yaml {stream}").returncode == 3
 
 
@@ -71,9 +74,11 @@ def test_a_device_is_not_a_file_to_resume_from(device: str) -> None:
 def test_a_full_disk_ends_a_sweep_with_a_clear_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "kept").touch()
     usual = Path.open
-    monkeypatch.setattr(
-        Path, "open", lambda path, *how: usual(Path("/dev/full") if path.name == "kept" else path, *how)
-    )
+
+    def on_a_full_disk(path: Path, *how: Any, **named: Any) -> Any:
+        return usual(Path("/dev/full") if path.name == "kept" else path, *how, **named)
+
+    monkeypatch.setattr(Path, "open", on_a_full_disk)
     done = run(f"kwhatif outage --each topology.kubernetes.io/zone --from {DUMP} --resume {tmp_path}/kept")
     assert done.code == 3
     assert done.stderr == f"error: --resume: {tmp_path}/kept: cannot be written: No space left on device\n"

@@ -1,18 +1,20 @@
-"""Pod templates as they were read: for comparing what a manifest changes in fields that the model does not have."""
+"""What was applied of objects before, and pod templates as they were read, with fields that the model does not have."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import msgspec
 from msgspec import field
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
+from kwhatif.admission.pod_security.checks import PROFILES
 from kwhatif.model.job import CronJob, Job
-from kwhatif.model.meta import controller_of
-from kwhatif.model.pod import TemplateText
+from kwhatif.model.meta import LastApplied, controller_of
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod, PodMeta, TemplateText
 from kwhatif.model.workload import WORKLOADS
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.text.documents import Buffer
@@ -20,19 +22,6 @@ from kwhatif.workloads.applied_template import template_of
 
 _NOTHING = msgspec.Raw(b"null")
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-
-
-class _Run(msgspec.Struct, frozen=True):
-    template: msgspec.Raw = _NOTHING
-
-
-class _JobTemplate(msgspec.Struct, frozen=True):
-    spec: _Run = _Run()
-
-
-class _Spec(msgspec.Struct, frozen=True, rename="camel"):
-    template: msgspec.Raw = _NOTHING
-    job_template: _JobTemplate = _JobTemplate()
 
 
 class _Managed(msgspec.Struct, frozen=True, rename="camel"):
@@ -49,39 +38,49 @@ class _Meta(msgspec.Struct, frozen=True, rename="camel"):
     managed_fields: list[_Managed] | None = None
 
 
+class _Run(msgspec.Struct, frozen=True):
+    template: msgspec.Raw = _NOTHING
+
+
+class _JobTemplate(msgspec.Struct, frozen=True):
+    spec: _Run = _Run()
+
+
+class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+    template: msgspec.Raw = _NOTHING
+    job_template: _JobTemplate = _JobTemplate()
+
+
 class _Workload(msgspec.Struct, frozen=True):
     metadata: _Meta = field(default_factory=_Meta)
     spec: _Spec = field(default_factory=_Spec)
 
 
-class _ManagedRun(msgspec.Struct, frozen=True):
-    template: msgspec.Raw = field(name="f:template", default=_NOTHING)
+class _Noted(msgspec.Struct, frozen=True):
+    """Any other object."""
 
-
-class _ManagedJobTemplate(msgspec.Struct, frozen=True):
-    spec: _ManagedRun = field(name="f:spec", default_factory=_ManagedRun)
-
-
-class _ManagedSpec(msgspec.Struct, frozen=True):
-    template: msgspec.Raw = field(name="f:template", default=_NOTHING)
-    job_template: _ManagedJobTemplate = field(name="f:jobTemplate", default_factory=_ManagedJobTemplate)
-
-
-class _ManagedTree(msgspec.Struct, frozen=True):
-    spec: _ManagedSpec = field(name="f:spec", default_factory=_ManagedSpec)
+    metadata: _Meta = field(default_factory=_Meta)
 
 
 _WORKLOAD = msgspec.json.Decoder(_Workload)
 _WORKLOADS = msgspec.json.Decoder(tuple[_Workload, ...])
-_MANAGED = msgspec.json.Decoder(_ManagedTree)
+_NOTED = msgspec.json.Decoder(_Noted)
+_ALL_NOTED = msgspec.json.Decoder(tuple[_Noted, ...])
+_LEVEL = msgspec.json.Decoder(dict[str, msgspec.Raw])
+#: Where the template stands in a workload; in a CronJob; and in their `managedFields`.
+_TEMPLATE, _NESTED = ("spec", "template"), ("spec", "jobTemplate", "spec", "template")
+#: Kinds of which there are many, and which hardly anybody applies.
+_NOT_APPLIED = (Node, Pod)
 
 
 def keep_templates(objects: Sequence[Any], json: Buffer) -> None:
-    """Keep the text of the templates of workloads among the objects of a JSON list."""
-    if set(map(type, objects)).isdisjoint(WORKLOADS):
+    """Keep what was applied of the objects of a JSON list, and the text of the templates of workloads among them."""
+    kinds = set(map(type, objects))
+    if kinds.issubset(_NOT_APPLIED):
         return
+    decoder = _ALL_NOTED if kinds.isdisjoint(WORKLOADS) else _WORKLOADS
     try:
-        found = _WORKLOADS.decode(json)
+        found: tuple[_Workload | _Noted, ...] = decoder.decode(json)
     except FAILURES:
         return  # something among them has metadata as no object has it: nothing is known of fields beside the model
     for obj, read in zip(objects, found, strict=True):
@@ -89,22 +88,65 @@ def keep_templates(objects: Sequence[Any], json: Buffer) -> None:
 
 
 def keep_template(obj: Any, json: Buffer) -> None:
-    """Keep the text of the template of an object, where that is a workload."""
-    if isinstance(obj, WORKLOADS):
+    """Keep what was applied of an object, and the text of its template, where it is a workload."""
+    if not isinstance(obj, _NOT_APPLIED):
         with suppress(*FAILURES):
-            _keep(obj, _WORKLOAD.decode(json))
+            _keep(obj, (_WORKLOAD if isinstance(obj, WORKLOADS) else _NOTED).decode(json))
 
 
-def _keep(obj: Any, read: _Workload) -> None:
-    """Keep the text; Jobs that a CronJob makes are nobody's to apply."""
-    if not isinstance(obj, WORKLOADS) or (isinstance(obj, Job) and controller_of(obj.metadata)):
+def _keep(obj: Any, read: _Workload | _Noted) -> None:
+    """Keep them; Jobs that a CronJob makes are not for anybody to apply."""
+    if isinstance(obj, _NOT_APPLIED) or (isinstance(obj, Job) and controller_of(obj.metadata)):
         return
-    template = template_of(obj)
-    if template is not None:
-        nested = isinstance(obj, CronJob)
-        json = _text(_template(read, nested=nested))
-        text = TemplateText(json=json, applied=_applied(read, nested=nested), managed=_managed(read, nested=nested))
-        force_setattr(template, "text", text)
+    steps = _NESTED if isinstance(obj, CronJob) else _TEMPLATE
+    applied, template_applied = _without_template((read.metadata.annotations or {}).get(_LAST_APPLIED, ""), steps)
+    managed, template_managed = _without_template(_managed(read), [f"f:{step}" for step in steps])
+    if applied or managed:
+        force_setattr(obj.metadata, "applied", LastApplied(configuration=applied, managed=managed))
+    template = template_of(obj) if isinstance(obj, WORKLOADS) else None
+    if template is not None and isinstance(read, _Workload):
+        spec = read.spec
+        json = _text(spec.job_template.spec.template if isinstance(obj, CronJob) else spec.template)
+        keep_profiles(template.metadata, json)
+        force_setattr(template, "text", TemplateText(json=json, applied=template_applied, managed=template_managed))
+
+
+def as_given(data: Mapping[str, Any], kind: type) -> LastApplied:
+    """What `kubectl apply` will note of a manifest."""
+    steps = _NESTED if kind is CronJob else _TEMPLATE
+    return LastApplied(given=_without_template(msgspec.json.encode(data), steps)[0])
+
+
+def _without_template(json: str | bytes, steps: Sequence[str]) -> tuple[str, str]:
+    """The JSON of an object without the template that stands at these steps; and that. "" where there is none."""
+    with suppress(*FAILURES):
+        rest, template = _taken_out(json, steps) if json else (b"", _NOTHING)
+        return rest.decode(), _text(template)
+    return "", ""
+
+
+def _taken_out(json: str | bytes | msgspec.Raw, steps: Sequence[str]) -> tuple[bytes, msgspec.Raw]:
+    level = _LEVEL.decode(json)
+    first, *rest = steps
+    taken = level.pop(first, _NOTHING)
+    if rest and taken != _NOTHING:
+        without, taken = _taken_out(taken, rest)
+        level[first] = msgspec.Raw(without)
+    return msgspec.json.encode(level), taken
+
+
+def keep_profiles(meta: PodMeta, json: str) -> None:
+    """Keep the annotations that name AppArmor and seccomp profiles; `json` is the pod, or the template, that has them.
+
+    Their names end with those of containers: no field of the model can have them.
+    """
+    if not any(prefix in json for prefix in PROFILES):
+        return
+    with suppress(*FAILURES):
+        notes = _NOTED.decode(json).metadata.annotations or {}
+        profiles = {key: value for key, value in notes.items() if key.startswith(PROFILES)}
+        if profiles:
+            force_setattr(meta, "annotations", replace(meta.annotations, profiles=profiles))
 
 
 def forget_templates(objects: Sequence[Any]) -> None:
@@ -115,29 +157,15 @@ def forget_templates(objects: Sequence[Any]) -> None:
             force_setattr(template, "text", None)
 
 
-def _template(workload: _Workload | _ManagedTree, *, nested: bool) -> msgspec.Raw:
-    spec = workload.spec
-    return spec.job_template.spec.template if nested else spec.template
-
-
 def _text(raw: msgspec.Raw) -> str:
     """The JSON without white space; "" where there is none."""
     json = bytes(raw)
     return "" if json == b"null" else msgspec.json.format(json, indent=-1).decode()
 
 
-def _applied(workload: _Workload, *, nested: bool) -> str:
-    """What `kubectl apply` noted of the manifest that was applied last."""
-    before = (workload.metadata.annotations or {}).get(_LAST_APPLIED)
-    with suppress(*FAILURES):
-        return _text(_template(_WORKLOAD.decode(before), nested=nested)) if before else ""
-    return ""
-
-
-def _managed(workload: _Workload, *, nested: bool) -> str:
-    """What `kubectl apply --server-side` owns."""
-    for entry in workload.metadata.managed_fields or ():
+def _managed(read: _Workload | _Noted) -> bytes:
+    """What `kubectl apply --server-side` owns, as JSON."""
+    for entry in read.metadata.managed_fields or ():
         if (entry.manager, entry.operation, entry.subresource) == ("kubectl", "Apply", ""):
-            with suppress(*FAILURES):
-                return _text(_template(_MANAGED.decode(entry.fields_v1), nested=nested))
-    return ""
+            return bytes(entry.fields_v1)
+    return b""

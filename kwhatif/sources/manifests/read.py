@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
@@ -17,13 +18,13 @@ from kwhatif.model.cluster import key_of
 from kwhatif.model.helm import hook_of
 from kwhatif.model.meta import GIVEN_EMPTY, ObjectMeta
 from kwhatif.model.originals import Originals
-from kwhatif.model.pod import PodTemplateSpec
+from kwhatif.model.pod import Pod, PodTemplateSpec
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.examine import FAILURES, report_failure
 from kwhatif.sources.decoding.kinds import KINDS
 from kwhatif.sources.decoding.registry import Registry
 from kwhatif.sources.decoding.strict import Validation
-from kwhatif.sources.decoding.templates import forget_templates
+from kwhatif.sources.decoding.templates import as_given, forget_templates, keep_profiles
 from kwhatif.sources.manifests.autoscalers import is_autoscaler, read_autoscaler
 from kwhatif.sources.manifests.outline import Outline, outlines
 from kwhatif.sources.manifests.served import ServerCheck, repeats_by_object
@@ -182,9 +183,12 @@ class _Reader:
         if is_first and len(self._problems) == before and pointer not in self._refused:
             outline = outlined.get(pointer)
             annotations = outline.annotations if outline else {}
+            if isinstance(obj, Pod) and annotations:
+                keep_profiles(obj.metadata, msgspec.json.encode({"metadata": {"annotations": annotations}}).decode())
             hook = hook_of(annotations)
             self._hooks.see(obj, hook)
-            self.manifests.append(Manifest(_with_empty_labels(obj, outline), single.place.of(), annotations, hook))
+            made = _as_given(_with_empty_labels(obj, outline), outline)
+            self.manifests.append(Manifest(made, single.place.of(), annotations, hook))
 
     def _read_other(self, outline: Outline) -> None:
         if is_autoscaler(outline):
@@ -204,6 +208,12 @@ class _Reader:
         scaler = read_autoscaler(outline, self._namespace, problems)
         if scaler is not None and outline.place.origin.pointer not in self._refused:
             self.manifests.append(Manifest(scaler, outline.place.of(), outline.annotations))
+
+
+def _as_given(obj: Any, outline: Outline | None) -> Any:
+    """The object with what `kubectl apply` will note of it, instead of what somebody has copied with it."""
+    applied = None if outline is None or isinstance(obj, Pod) else as_given(outline.data, type(obj))
+    return replace(obj, metadata=replace(obj.metadata, applied=applied))
 
 
 def _with_empty_labels(obj: Any, outline: Outline | None) -> Any:

@@ -20,6 +20,7 @@ from kwhatif.model.pod import JOB_TRACKING, NO_ANNOTATIONS, Pod, PodMeta, PodSpe
 from kwhatif.model.volume import Volume
 from kwhatif.model.workload import WORKLOADS
 from kwhatif.sources.saving.walk import Walker
+from kwhatif.workloads.applied_object import without_secrets
 from kwhatif.workloads.applied_template import template_of, with_template
 from kwhatif.workloads.template import has_images, without_images
 from kwhatif.workloads.template_digest import digest_of
@@ -56,6 +57,9 @@ def redact(obj: T, *, images: bool) -> T:
     """The object without what scheduling does not read; with images if asked for."""
     meta: ObjectMeta = obj.metadata  # type: ignore[attr-defined]
     obj = _ANNOTATED.rewrite(obj)
+    if meta.applied is not None:
+        kept = replace(obj.metadata, applied=without_secrets(meta.applied))  # type: ignore[attr-defined]
+        obj = replace(obj, metadata=kept)
     if isinstance(obj, WORKLOADS):
         obj = _digested(obj)
     match obj:
@@ -92,7 +96,9 @@ def _digested(workload: T) -> T:
 def marked(objects: Iterable[Any]) -> Iterator[Any]:
     """The objects with marks instead of digests: whether two templates of a family differ, and nothing else of them."""
     seen: dict[str, list[TemplateDigest]] = {}
-    for obj in objects:
+    for each in objects:
+        applied = getattr(each.metadata, "applied", None)
+        obj = each if applied is None else replace(each, metadata=replace(each.metadata, applied=None))
         template = template_of(obj) if isinstance(obj, WORKLOADS) else None
         if template is None or template.digest is None:
             yield obj

@@ -37,6 +37,8 @@ def revised(obj: Any, changes: Iterable[AdvisedChange], paths: Sequence[str] = (
     """
     revisions = [change.revise for change in changes if change.revise is not None]
     data = _as_data(obj)
+    if not isinstance(obj, CustomResource):
+        data["metadata"].pop("kwhatif.dev/applied", None)  # it is another manifest then
     spec: Any
     for path in paths if isinstance(obj, CustomResource) else ("",):
         spec = data

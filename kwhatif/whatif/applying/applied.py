@@ -18,6 +18,7 @@ from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import POD_SOURCES, Namespace, NamespaceMeta
 from kwhatif.report.inputs import SourceRow
 from kwhatif.whatif.applying.claims import NewClaims
+from kwhatif.workloads.applied_object import applied_object
 
 
 class Applied(msgspec.Struct, frozen=True):
@@ -47,7 +48,7 @@ def apply_surroundings(cluster: Cluster, applied: Sequence[Applied], *, admissio
         _keep_namespaces(cluster, applied)
     for each in applied:
         if not each.is_workload and not isinstance(each.object, PersistentVolumeClaim):
-            cluster.add(updated(default_object(each.object), cluster))  # type: ignore[type-var]
+            cluster.add(updated(default_object(applied_object(each.object, cluster)), cluster))  # type: ignore[type-var]
     yield from (caveat for caveat in fill_budgets(cluster) if caveat.missing)
 
 

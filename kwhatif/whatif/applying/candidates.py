@@ -29,6 +29,7 @@ from kwhatif.whatif.applying.applied import Applied
 from kwhatif.whatif.applying.claims import NewClaims
 from kwhatif.whatif.applying.injected import injected
 from kwhatif.whatif.rows import change_rows
+from kwhatif.workloads.applied_object import Merged, merged, noted
 from kwhatif.workloads.autoscaling import autoscaled
 from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.expand import expand, named
@@ -39,7 +40,7 @@ from kwhatif.workloads.owners import pods_controlled_by, reference_to
 from kwhatif.workloads.pod_claims import ephemeral_claims, owns_claims, with_resource_claims
 from kwhatif.workloads.replicas import HASH_LABEL, free_names
 from kwhatif.workloads.rolling.update import Rollout, WorkloadUpdate
-from kwhatif.workloads.rollout import applied_to, plan_update, restart, unstarted
+from kwhatif.workloads.rollout import plan_merged, plan_update, restart, unstarted
 
 
 class PlannedPod(msgspec.Struct, frozen=True):
@@ -92,15 +93,21 @@ class Planner:
         if isinstance(obj, CustomResource):
             update = self._custom(obj)
         else:
-            obj = autoscaled(named(cast("PodSource", obj), self.cluster), self.cluster)
-            update = self._in_bounds(obj, anew=applied.anew)
+            found = self._as_applied(named(cast("PodSource", obj), self.cluster), anew=applied.anew)
+            obj, update = found.object, self._in_bounds(found, anew=applied.anew)
         if update.denied is not None:
             return update
         for pod in update.removed:
             self.usage.release(pod)
         if not isinstance(obj, Pod | CustomResource):
-            self.cluster.add(default_object(applied_to(self.cluster, obj)))
+            self.cluster.add(default_object(obj))
         return update
+
+    def _as_applied(self, workload: PodSource, *, anew: bool) -> Merged:
+        """The workload once it is applied; one that starts anew is the cluster's own."""
+        known = None if anew or isinstance(workload, Pod) else self.cluster.get(type(workload), key_of(workload))
+        found = Merged(noted(workload)) if known is None else merged(workload, known)
+        return found._replace(object=autoscaled(found.object, self.cluster))
 
     def expand(self, applied: Applied) -> WorkloadUpdate:
         """The pods that would be made of the workload beside those that are there; nothing is removed.
@@ -111,22 +118,24 @@ class Planner:
         obj = applied.object
         if isinstance(obj, CustomResource):
             return self._custom(obj)
-        workload = autoscaled(named(cast("PodSource", obj), self.cluster), self.cluster)
+        workload = named(cast("PodSource", obj), self.cluster)
         if isinstance(workload, Pod):
             return WorkloadUpdate("new", added=expand(unstarted(workload) if applied.anew else workload, self.cluster))
+        workload = self._as_applied(workload, anew=applied.anew).object
         denied = check_workload(workload, self.cluster) if self._admission else None
         self.cluster.add(default_object(workload))
         made = expand(capped(workload, self.most), self.cluster)
         return WorkloadUpdate("new", added=replace(made, left_out=beyond(workload, self.most)), denied=denied)
 
-    def _in_bounds(self, workload: PodSource, *, anew: bool) -> WorkloadUpdate:
+    def _in_bounds(self, new: Merged, *, anew: bool) -> WorkloadUpdate:
         """The update with no more pods than are made one by one, and how many are left out."""
+        workload: PodSource = new.object
         most, known = self.most, self.cluster.get(type(workload), key_of(workload))
         before = beyond(known, most)
         if known is not None and (smaller := capped(known, most)) is not known:
             self.cluster.add(smaller)
         few = capped(workload, most)
-        update = restart(few, self.cluster) if anew else self._known(few)
+        update = restart(few, self.cluster) if anew else self._known(new._replace(object=few))
         if isinstance(update.caveat, ReplicasKept):
             update = replace(update, caveat=replace(update.caveat, replicas=update.caveat.replicas + before))
         after = before if keeps_number(workload) else beyond(workload, most)
@@ -134,11 +143,14 @@ class Planner:
             after = max(0, after - before)
         return replace(update, added=replace(update.added, left_out=after)) if after else update
 
-    def _known(self, workload: PodSource) -> WorkloadUpdate:
+    def _known(self, new: Merged) -> WorkloadUpdate:
+        workload: PodSource = new.object
         denied = None if isinstance(workload, Pod) else check_workload(workload, self.cluster)
         if denied is not None:
             return WorkloadUpdate("changed", denied=denied)
-        return plan_update(workload, self.cluster, self._rollout)
+        if isinstance(workload, Pod) or self.cluster.get(type(workload), key_of(workload)) is None:
+            return plan_update(workload, self.cluster, self._rollout)
+        return plan_merged(new, self.cluster, self._rollout)
 
     def _custom(self, resource: CustomResource) -> WorkloadUpdate:
         """Its controller is not known, so there is nothing to compare: what runs of it is replaced."""

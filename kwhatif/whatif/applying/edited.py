@@ -119,7 +119,7 @@ class _Made:
     """One edit, made in a state."""
 
     def __init__(self, state: State, edit: Edit, resolved: Resolved, profiles: Mapping[str, Profile]) -> None:
-        self.refusals: list[str] = []
+        self.refusals = [message for _, message in resolved.refused]
         self.notes: list[str] = []
         self.caveats: dict[Caveat, None] = dict.fromkeys(resolved.caveats)
         workloads = [Applied(obj, SourceRow(file=edit.text)) for obj in resolved.workloads]

@@ -23,12 +23,12 @@ from kwhatif.whatif.deciding.decide import denied
 from kwhatif.whatif.placing.queue import HOLDS_UP, Planned, waiting_for
 from kwhatif.whatif.story.simulate import USER
 from kwhatif.whatif.story.writes import as_applied
+from kwhatif.workloads.applied_object import applied_object
 from kwhatif.workloads.expand import named
 from kwhatif.workloads.job import run_of
 from kwhatif.workloads.many import capped
 from kwhatif.workloads.owners import reference
 from kwhatif.workloads.removal import active
-from kwhatif.workloads.rollout import applied_to
 from kwhatif.workloads.stateful_set import is_ordered
 
 
@@ -128,7 +128,7 @@ class Course:
 
 
 def _apply_workload(obj: Any, before: Cluster, world: World) -> None:
-    made = default_object(applied_to(before, capped(obj, world.limits.most)))
+    made = default_object(capped(applied_object(obj, before), world.limits.most))
     known = world.state.cluster.get(type(obj), key_of(obj))
     world.write(Create(made) if known is None else Update(as_applied(made, known)), USER, None)
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.outcome import already_exists
 from kwhatif.batch import ScheduleResult
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.manifests import NothingJudged
 from kwhatif.model.caveat.scheduling import EvictionsAtOnce, PendingAsleep
 from kwhatif.model.caveat.workloads import TooManyPods
@@ -31,6 +32,7 @@ from kwhatif.whatif.applying.applied import Applied, apply_claims, apply_surroun
 from kwhatif.whatif.applying.candidates import PlannedPod, Planner
 from kwhatif.whatif.applying.daemons import new_nodes, run_daemons
 from kwhatif.whatif.applying.hooks import ends, in_phases, without_earlier_runs
+from kwhatif.whatif.applying.warned import not_asked, warnings_of
 from kwhatif.whatif.deciding.decide import decision_of, refusal
 from kwhatif.whatif.deciding.short import in_full
 from kwhatif.whatif.deciding.workload_rows import room_for_pods, workload_row
@@ -101,7 +103,12 @@ class _Judging:
             self._caveats[NothingJudged()] = None
         decisions = [*(decision for each in judged for decision in each.decisions), *others]
         left_out = self._session.left_out(self._cluster, decisions)
-        self._caveats.update(dict.fromkeys((*left_out, *self._session.remarks(question.max_age))))
+        warned: list[Caveat] = []
+        if question.admission:
+            applied, before = question.applied, self._session.cluster
+            warned += warnings_of(applied, self._cluster)
+            warned += not_asked(applied, before, self._cluster, decisions)
+        self._caveats.update(dict.fromkeys((*left_out, *warned, *self._session.remarks(question.max_age))))
         return Answer(
             alone=is_alone,
             judged=judged,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from kwhatif.report.story import FactRow, RunsRow, Story, What
@@ -14,6 +14,15 @@ class Runs(NamedTuple):
 
     number: int
     seed: int
+    #: Hears how many are done, of how many.
+    progress: Callable[[int, int], None] | None = None
+
+    def watched(self, stories: Iterable[Story]) -> Iterator[Story]:
+        """The stories of the runs as they come."""
+        for done, story in enumerate(stories, 1):
+            yield story
+            if self.progress is not None:
+                self.progress(done, self.number)
 
     @property
     def seeds(self) -> Iterator[str]:
@@ -27,7 +36,7 @@ def compared(runs: Runs, stories: Iterable[Story]) -> RunsRow:
     seconds: list[float] = []
     concerned: set[str] = set()
     ends: list[dict[str, bool]] = []
-    for story in stories:
+    for story in runs.watched(stories):
         seconds.append(story.seconds)
         counts.update(set(_facts(story)))
         moved = {row.workload for row in story.workloads if (row.before != row.after or row.pending) and not row.anyway}

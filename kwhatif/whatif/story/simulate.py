@@ -7,6 +7,7 @@ from itertools import zip_longest
 
 from msgspec.structs import replace
 
+from kwhatif.controllers.contract import Create
 from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.eviction import EvictionApi, EvictionGranted
 from kwhatif.edits import edit as edits
@@ -16,7 +17,7 @@ from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
 from kwhatif.model.caveat import Caveat
-from kwhatif.model.cluster import key_of
+from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.node import Node
 from kwhatif.report import Report
 from kwhatif.report.story import CommandRow, Story
@@ -93,6 +94,8 @@ def _play(
     engine.ask()
     playing = Playing(engine, namespace or session.namespace)
     playing.lenient = lenient
+    if not steps:
+        engine.settle()
     for step, after in zip_longest(steps, steps[1:]):
         playing.perform(step)
         if not _goes_on_at_once(step.edit, None if after is None else after.edit):
@@ -137,7 +140,8 @@ class Playing:
         self.engine = engine
         #: Whether it goes on where the API server refuses an object.
         self.lenient = False
-        self._drains: list[tuple[KubectlDrain, float]] = []
+        #: Drains with the second at which each began; and what was refused.
+        self._commands: list[tuple[KubectlDrain, float] | CommandRow] = []
         self._namespace = namespace
 
     def perform(self, step: Given) -> None:
@@ -190,13 +194,14 @@ class Playing:
         except Wrong as wrong:
             raise _cannot(step, [wrong]) from wrong
         drain = KubectlDrain(tuple(self._nodes(step, edit.nodes)), options, self.engine.world.chance.order)
-        self._drains.append((drain, self.engine.clock.now))
+        self._commands.append((drain, self.engine.clock.now))
         self.engine.evict(drain)
 
     @property
     def commands(self) -> Iterator[CommandRow]:
         """What was run, and how it ended."""
-        return (command_row(drain, self.engine, start) for drain, start in self._drains)
+        for each in self._commands:
+            yield each if isinstance(each, CommandRow) else command_row(each[0], self.engine, each[1])
 
     def _nodes(self, step: Given, words: tuple[str, ...]) -> list[str]:
         lookup = Lookup(self.engine.world.state.cluster, self._namespace)
@@ -206,23 +211,34 @@ class Playing:
         return [node.metadata.name for node in nodes]
 
     def _write(self, step: Given) -> None:
-        """An edit as writes to the API server: what follows from them, everybody else does."""
+        """An edit as writes to the API server: what follows from them, everybody else does.
+
+        Of several objects that are applied, those are taken that the API server does not refuse.
+        """
         world = self.engine.world
         try:
             resolved = resolve(step.edit, world.state, namespace=self._namespace)
         except NotResolved as wrong:
             raise _cannot(step, wrong.mistakes) from wrong
-        refusals: list[str] = []
+        refusals: list[tuple[str, str]] = []
 
         def written(world: World) -> None:
+            for obj, message in resolved.refused:
+                world.note(None, USER, "was refused", obj, detail=message)
+                refusals.append((_named(obj), message))
             for write in writes_of(step.edit, resolved, world):
                 denied = world.write(write, USER, None)
-                if denied is not None:
-                    refusals.append(denied.message)
+                if denied is not None and isinstance(write, Create):
+                    refusals.append((_named(write.obj), denied.message))
 
         self.engine.perform(written)
-        if refusals and not self.lenient:
-            raise InputError([Problem(step.where, refusal) for refusal in refusals])
+        if refusals and not isinstance(step.edit, edits.Apply) and not self.lenient:
+            raise InputError([Problem(step.where, message) for _, message in refusals])
+        self._commands += (CommandRow(f"apply {name}", ok=False, seconds=0.0, why=why) for name, why in refusals)
+
+
+def _named(obj: KubernetesObject) -> str:
+    return f"{type(obj).__name__} {key_of(obj)}"
 
 
 def _cannot(step: Given, mistakes: Sequence[Wrong]) -> InputError:

@@ -1,7 +1,8 @@
 // Command selectors writes down what Kubernetes' CEL says of device selectors.
 //
 // It takes a JSON file with a list of {"expression": ...}, asks the scheduler's own library about one device, and adds
-// to each entry what came out: "refused" where it does not compile, "error" with the message, or "match".
+// to each entry what came out: "refused" where it does not compile, "error" with the message, or "match". And what it
+// cost, with the estimate by which the API server accepts it or not.
 package main
 
 import (
@@ -23,6 +24,8 @@ type Answer struct {
 	Refused    bool    `json:"refused,omitempty"`
 	Error      *string `json:"error,omitempty"`
 	Match      *bool   `json:"match,omitempty"`
+	Cost       *uint64 `json:"cost,omitempty"`
+	Estimate   *uint64 `json:"estimate,omitempty"`
 }
 
 var device = cel.Device{
@@ -41,12 +44,16 @@ var device = cel.Device{
 func ask(expression string) Answer {
 	answer := Answer{Expression: expression}
 	compiled := cel.GetCompiler(cel.Features{EnableConsumableCapacity: true}).CompileCELExpression(
-		expression, cel.Options{DisableCostEstimation: true})
+		expression, cel.Options{})
 	if compiled.Error != nil {
 		answer.Refused = true
 		return answer
 	}
-	match, _, err := compiled.DeviceMatches(context.Background(), device)
+	answer.Estimate = ptr.To(compiled.MaxCost)
+	match, details, err := compiled.DeviceMatches(context.Background(), device)
+	if details != nil {
+		answer.Cost = details.ActualCost()
+	}
 	if err != nil {
 		answer.Error = ptr.To(err.Error())
 		return answer

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kwhatif.cel import CelRuntimeError, DeviceView, Semver, compile_device_selector
+from kwhatif.cel import CelRuntimeError, DeviceView, Semver, compile_device_selector, device
+from kwhatif.cel.cost import COST_LIMIT, bound
 from kwhatif.model.quantity import parse_quantity
 
 ANSWERS = [
@@ -18,6 +19,8 @@ ANSWERS = [
     for entry in json.loads((Path(__file__).parents[3] / "fixtures" / "cel" / "selectors.json").read_text("utf-8"))
     if "refused" not in entry
 ]
+#: What an evaluation cost, and what the API server estimates.
+COSTS = ("cost", "estimate")
 ATTRIBUTES: dict[str, int | str | Semver] = {
     "model": "A100",
     "index": 3,
@@ -41,5 +44,13 @@ def answer(expression: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("start", range(0, len(ANSWERS), 100))
 def test_selectors_say_what_upstream_says(start: int) -> None:
-    asked = ANSWERS[start : start + 100]
+    asked = [{key: value for key, value in entry.items() if key not in COSTS} for entry in ANSWERS[start : start + 100]]
     assert [{"expression": entry["expression"], **answer(entry["expression"])} for entry in asked] == asked
+
+
+@pytest.mark.parametrize("start", range(0, len(ANSWERS), 100))
+def test_no_selector_costs_more_than_its_bound(start: int) -> None:
+    for entry in ANSWERS[start : start + 100]:
+        most = bound(device._check(entry["expression"]), DEVICE.size())
+        assert most >= entry["cost"], entry
+        assert (most > COST_LIMIT) is (entry["cost"] > COST_LIMIT), entry

@@ -288,6 +288,7 @@ ELSEWHERE = (
     "DeviceTaintRule.spec.deviceSelector.deviceClassName",
     "DeviceTaintRule.spec.deviceSelector.selectors",
     "template.kwhatif.dev/",  # what is kept of a template beside its fields
+    "metadata.kwhatif.dev/",  # and of what was applied before
 )
 
 

@@ -26,6 +26,7 @@ from kwhatif.sources.manifests.applied import read_applied
 from kwhatif.whatif.judging.judge import judge
 from kwhatif.whatif.judging.question import Question
 from kwhatif.whatif.loaded.session import Session
+from kwhatif.workloads.applied_object import noted
 from tests.builders import NodeBuilder, PodBuilder, cluster, namespace, node, pod
 from tests.unit.whatif.test_gate import bare, workload
 
@@ -80,9 +81,11 @@ def fates(report: Report) -> str:
 
 
 def stored(text: str) -> list[Any]:
-    """The objects of manifests as a cluster has them."""
+    """The objects of manifests as a cluster has them in which they were applied."""
     read = read_applied(["-"], Cluster(), stdin=io.BytesIO(text.encode()), default_namespace="default").applied
-    return [complete_pod(each.object, Cluster()) if isinstance(each.object, Pod) else each.object for each in read]
+    return [
+        complete_pod(each.object, Cluster()) if isinstance(each.object, Pod) else noted(each.object) for each in read
+    ]
 
 
 def caveat(report: Report, kind: type[T]) -> T:
@@ -273,7 +276,7 @@ def test_what_comes_with_the_pods_may_wake_sleepers(text: str, *, plain: bool, w
 def test_a_change_of_a_node_wakes_whom_it_may_help() -> None:
     tainted = node("n1").allocatable(cpu="4", memory="8Gi", pods="10").taint("a", "b")
     session = Session(cluster(tainted, waiting("asleep").tried()))
-    untainted = "---\napiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: {kubernetes.io/hostname: n1}}\n"
+    untainted = "---\napiVersion: v1\nkind: Node\nmetadata: {name: n1}\nspec: {taints: []}\n"
     report = ask(session, untainted + bare("new", cpu="3"))
     assert (fates(report), [each.node for each in report.queued_before]) == ("new:U", ["n1"])
 

@@ -111,16 +111,23 @@ def test_what_cannot_be_done_is_an_error(options: dict[str, Any], message: str) 
     assert message in str(wrong.value)
 
 
-def test_what_the_api_server_refuses_is_an_error() -> None:
+def test_what_the_api_server_refuses_of_a_manifest_is_a_command_that_failed() -> None:
     bad = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": "p", "namespace": "shop"},
         "spec": {"priorityClassName": "no-such-class", "containers": [{"name": "c", "image": "i"}]},
     }
-    with pytest.raises(kwhatif.InputError) as wrong:
-        kwhatif.simulate(demo(), bad)
-    assert "no PriorityClass with name no-such-class was found" in str(wrong.value)
+    good = {
+        **bad,
+        "metadata": {"name": "q", "namespace": "shop"},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    found = story(demo(), [bad, good])
+    (command,) = found.commands
+    assert (command.command, command.ok) == ("apply Pod shop/p", False)
+    assert "no PriorityClass with name no-such-class was found" in command.why
+    assert [event.object for event in found.events if event.actor == "user"] == ["Pod shop/p", "Pod shop/q"]
 
 
 def test_the_session_stays_as_it_is() -> None:

@@ -1,0 +1,128 @@
+"""An object once a manifest is applied: the manifest merged with what is there (`workloads.merge`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.admission.defaults import default_object
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.meta import LastApplied
+from kwhatif.model.pod import Pod
+from kwhatif.model.workload import SCALABLE, WORKLOADS
+from kwhatif.workloads.applied_template import TemplateDifference, merge_template, template_of, with_template
+from kwhatif.workloads.merge import UNKNOWN, Json, Owned, three_way
+from kwhatif.workloads.template_fields import managed_paths, places_of
+
+T = TypeVar("T")
+_DECODERS: dict[type, msgspec.json.Decoder[Any]] = {}
+
+#: What an apply changes of the metadata.
+_METADATA = ("labels", "annotations")
+#: What it does not touch: the API server and controllers write it.
+_NOT_APPLIED = ("apiVersion", "kind", "metadata", "status")
+
+
+class Merged(NamedTuple):
+    """An object once a manifest is applied."""
+
+    object: Any
+    #: What becomes of its template; None: it has none, or that cannot be said.
+    difference: TemplateDifference | None = None
+    #: Whether it keeps a number of pods that the manifest leaves out, and that may have been applied before.
+    keeps_number: bool = False
+
+
+def applied_object(new: T, cluster: Cluster) -> T:
+    """The object of a manifest as the API server has it afterwards; a pod, and what is new, stay as they are given."""
+    obj: Any = new
+    known = cluster.get(type(obj), key_of(obj)) if obj.metadata.name and not isinstance(obj, Pod) else None
+    if known is None:
+        return noted(new)
+    made: T = merged(new, known).object
+    return made
+
+
+def merged(new: Any, known: Any) -> Merged:
+    """The object of a manifest, merged with the known one of its name."""
+    difference, obj = None, new
+    if isinstance(new, WORKLOADS):
+        obj, difference = merge_template(new, known)
+    is_kept = isinstance(new, SCALABLE) and new.spec.replicas is None and known.metadata.applied is None
+    return Merged(_merged_rest(obj, known), difference, is_kept)
+
+
+def noted(new: T) -> T:
+    """The object of a manifest as it is created: it is known what was applied."""
+    obj: Any = new
+    applied = obj.metadata.applied
+    if applied is None or not applied.given:
+        return new
+    obj = replace(obj, metadata=replace(obj.metadata, applied=LastApplied(configuration=applied.given)))
+    template = template_of(obj) if isinstance(obj, WORKLOADS) else None
+    if template is not None and template.text is not None:
+        obj = with_template(obj, replace(template, text=replace(template.text, applied=template.text.json)))
+    made: T = obj
+    return made
+
+
+def _merged_rest(new: Any, known: Any) -> Any:
+    """Everything but the template, which is the new one's already."""
+    owned, applied = _owned(known.metadata.applied), new.metadata.applied
+    if applied is None or not applied.given:
+        return _with_number(new, known, owned)  # what it gives and what it leaves out cannot be told apart
+    live, given = _data_of(known), msgspec.json.decode(applied.given)
+    tree = three_way(_applicable(live), _applicable(given), owned, kind=type(new).__name__)
+    metadata = {**live.get("metadata", {}), **tree.pop("metadata", {})}
+    data = {"kind": type(new).__name__, "apiVersion": new.api_version, **tree, "metadata": metadata}
+    decoder = _DECODERS.setdefault(type(new), msgspec.json.Decoder(type(new)))
+    try:
+        made: Any = decoder.decode(msgspec.json.encode(data))
+    except msgspec.ValidationError:
+        return new  # the live object has something of another type than the API has: it was read leniently
+    made = replace(made, metadata=replace(made.metadata, applied=noted(new).metadata.applied))
+    if hasattr(known, "status"):
+        made = replace(made, status=known.status)
+    return default_object(with_template(made, template_of(new)) if isinstance(new, WORKLOADS) else made)
+
+
+def _with_number(new: Any, known: Any, owned: Owned) -> Any:
+    """It with the number of pods that there are to be, where it names none."""
+    if not isinstance(new, SCALABLE) or new.spec.replicas is not None or owned.has(".spec.replicas"):
+        return new
+    return replace(new, spec=replace(new.spec, replicas=known.spec.replicas))
+
+
+def _data_of(obj: Any) -> Json:
+    """What the model has of the object, its template aside."""
+    data: Json = msgspec.to_builtins(with_template(obj, None) if isinstance(obj, WORKLOADS) else obj)
+    data.get("metadata", {}).pop("kwhatif.dev/applied", None)
+    return data
+
+
+def _applicable(data: Json) -> Json:
+    """What of it an apply changes."""
+    metadata: Mapping[str, Any] = data.get("metadata") or {}
+    kept = {key: metadata[key] for key in _METADATA if isinstance(metadata.get(key), Mapping)}
+    return {**{key: value for key, value in data.items() if key not in _NOT_APPLIED}, "metadata": kept}
+
+
+def _owned(applied: LastApplied | None) -> Owned:
+    if applied is None:
+        return UNKNOWN
+    if applied.configuration:
+        return Owned(places_of(applied.configuration).__contains__)
+    if applied.managed:
+        return Owned(managed_paths(applied.managed).__contains__, is_whole=False)
+    return Owned(frozenset(applied.paths).__contains__)
+
+
+def without_secrets(applied: LastApplied | None) -> LastApplied | None:
+    """What a snapshot may hold of it: names that the API gives, none that somebody has chosen."""
+    if applied is None:
+        return None
+    places = places_of(applied.configuration) | managed_paths(applied.managed) | frozenset(applied.paths)
+    return LastApplied(paths=tuple(sorted(path for path in places if path.startswith(".spec.") and "[" not in path)))
