@@ -13,6 +13,7 @@ from kwhatif.render.capacity_words import headline as capacity_headline
 from kwhatif.render.data import to_json, to_yaml
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.markdown_text import cell, limited, prose, rows_of
+from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.outcomes import SIGNS, verb
 from kwhatif.render.text import FAINT, GOOD, STRONG, WARN, indented, lines, signed, table, text
 from kwhatif.report.capacity import CapacityRow
@@ -35,19 +36,22 @@ def comparison_tables(comparison: Comparison, *, quiet: bool = False) -> Iterato
     """The edits, one line that says it all, then what is different."""
     for line in () if quiet else edit_lines(comparison.after):
         yield text(line, FAINT)
+    names = NodeNames((*nodes_in(comparison.before), *nodes_in(comparison.after)))
     rows, ends = comparison.difference.pods, comparison.difference.ends
     yield text(headline(comparison), WARN if rows or ends or verdicts(comparison) else GOOD)
     if quiet:
         return
+    if names.note and (rows or ends):
+        yield text(names.note, FAINT)
     if rows:
         made = table("POD", "WITHOUT", "WITH")
         for row in rows[:MOST_ROWS]:
-            made.add_row(text(row.pod, STRONG), _cell(row.before), _cell(row.after))
+            made.add_row(text(row.pod, STRONG), _cell(row.before, names), _cell(row.after, names))
         yield made
     if ends:
         made = table("WHAT", "WITHOUT", "WITH")
         for end in ends[:MOST_ROWS]:
-            made.add_row(text(end.subject, STRONG), text(end.before or "-"), text(end.after or "-"))
+            made.add_row(*(text(names.cut(each or "-")) for each in (end.subject, end.before, end.after)))
         yield made
     hidden = max(len(rows) - MOST_ROWS, 0) + max(len(ends) - MOST_ROWS, 0)
     if hidden:
@@ -154,8 +158,8 @@ def fate(row: FateRow | None) -> str:
     return said
 
 
-def _cell(row: FateRow | None) -> Text:
-    return text("-", FAINT) if row is None else signed(SIGNS[row.outcome], fate(row), "")
+def _cell(row: FateRow | None, names: NodeNames) -> Text:
+    return text("-", FAINT) if row is None else signed(SIGNS[row.outcome], names.cut(fate(row)), "")
 
 
 def to_markdown(comparison: Comparison) -> str:

@@ -11,14 +11,10 @@ from kwhatif.report.deschedule import Course, DescheduleRow, ReplacementRow
 
 
 def ends(report: Report) -> Iterator[tuple[str, str]]:
-    """What a story, a descheduling cycle, or a count of pods comes to."""
+    """What a story, a descheduling cycle, or a count of pods comes to; but for where pods are."""
     story = report.story
     if story is not None:
-        yield "the end", story.settled
-        for row in story.workloads:
-            nodes = [f"{node} ({count})" for node, count in sorted(row.after.items()) if count]
-            yield row.workload, ", ".join([*nodes, *([f"{row.pending} pending"] if row.pending else [])])
-        yield from ((row.workload, f"refused: {row.message}") for row in story.refused)
+        yield from ((f"{row.workload}, new pods", f"refused: {row.message}") for row in story.refused)
         yield from ((row.workload, f"failed: {row.message}") for row in story.failed)
         for budget in story.budgets:
             yield f"PodDisruptionBudget {budget.budget}", f"{budget.lowest} allowed at the least"

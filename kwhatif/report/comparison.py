@@ -36,7 +36,8 @@ class PodDifferenceRow(Row):
 class EndDifferenceRow(Row):
     """Something that ends in another way: how the story ends, a workload, a budget, a command, how many more pods fit.
 
-    A workload: how many pods are on which node at the end, and how many are pending. Null where only one answer has it.
+    A workload: how many pods are on those nodes at the end where it is another number, and how many are pending. Null
+    where only one answer has any.
     """
 
     subject: str

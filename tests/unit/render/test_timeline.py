@@ -131,3 +131,24 @@ def test_refused_pods_are_not_green() -> None:
 def test_a_failed_job_is_not_green() -> None:
     quality, said = first_line(story(failed=(FailedRow(workload="Job a/etl", message="too many"),)))
     assert (quality, said) == ("bad", "settled after 0 s: 1 Job failed")
+
+
+def test_equal_events_of_one_moment_are_one_line_and_what_decides_nothing_is_no_news() -> None:
+    kinds = ["Service"] * 15 + ["PersistentVolumeClaim"] * 3 + ["Deployment"] * 2
+    events = [event(number, "user", "created", f"{kind} shop/{number}") for number, kind in enumerate(kinds)]
+    assert shown(story(*events)) == [
+        "0 s user created 3 PersistentVolumeClaims (shop/15, shop/16, shop/17)",
+        "0 s user created 2 Deployments (shop/18, shop/19)",
+    ]
+
+
+def test_times_count_from_the_question_and_what_was_before_is_one_line() -> None:
+    before = event(0, "scheduler", "bound", "Pod shop/old", node="n1")
+    since = event(1, "user", "created", "Pod shop/new", at=130.0)
+    console = Console(file=StringIO(), width=300)
+    for part in timeline(story(before, since, asked=130.0, first_event=1), Detail()):
+        console.print(part)
+    assert isinstance(console.file, StringIO)
+    said = [" ".join(line.split()) for line in console.file.getvalue().splitlines()]
+    assert "0 s user created Pod shop/new" in said
+    assert said[-1] == "Before, the cluster settles by itself: 1 event in 130 s (-o wide)"
