@@ -178,7 +178,7 @@ def _is_of(controller: PodController, pod: Pod) -> bool:
 def _compare(controller: PodController, pods: Sequence[Pod], cluster: Cluster) -> _Shown | None:
     """What these pods have beyond the controller's template; None where none of them is of that."""
     template = controller.spec.template or PodTemplateSpec()
-    current = _of_newest(controller, pods)
+    current = [pod for pod in _of_newest(controller, pods) if _has_containers_of(template.spec, pod.spec)]
     if not current:
         return None
     expected = _expected(controller, template, cluster)
@@ -211,6 +211,12 @@ def _of_newest(controller: PodController, pods: Sequence[Pod]) -> Sequence[Pod]:
     found = [pod for pod in pods if pod.metadata.labels.get(REVISION_LABEL, "") == newest]
     template = (controller.spec.template or PodTemplateSpec()).spec
     return [pod for pod in found if isinstance(controller, StatefulSet) or _has_images(pod.spec, template)]
+
+
+def _has_containers_of(template: PodSpec, spec: PodSpec) -> bool:
+    """Whether all containers of the template are there: webhooks add some, and take none away."""
+    names = {each.name for each in (*spec.containers, *spec.init_containers)}
+    return names.issuperset(each.name for each in (*template.containers, *template.init_containers))
 
 
 def _has_images(spec: PodSpec, template: PodSpec) -> bool:

@@ -420,3 +420,8 @@ def test_the_order_of_containers_stays() -> None:
     edited = kwhatif.edited(session, "scale deploy/shop/web=2")
     made = next(iter(edited.snapshot.pending.values())).pod
     assert [each.name for each in made.spec.init_containers] == ["proxy", "own", "log"]
+
+
+def test_a_pod_without_a_container_of_the_template_is_not_made_of_it() -> None:
+    other = pod(RS, "web-1", "web-1-a", template(), containers=[container("other", cpu="1")])
+    assert asked(deployment(other)) == []
