@@ -76,6 +76,8 @@ def merge_template(new: T, known: T) -> tuple[T, TemplateDifference | None]:
     if difference is None or applied.text is None:
         return with_template(new, merged), None
     looks_same = same_template(_model_of(old), _model_of(merged))
+    if ":null" in applied.text.json and not (looks_same if merged.text is None else same_template(old, merged)):
+        difference = TemplateDifference("changed")  # null takes a field away
     if difference.kind == "same" or (difference.kind == "unsure" and looks_same):
         kept = old if has_images(old.spec) else replace(old, spec=with_images(old.spec, applied.spec))
         if kept.text is not None and kept.text.applied != applied.text.json and _is_manifest(new):
@@ -116,7 +118,7 @@ def _tree(template: PodTemplateSpec) -> Json:
     if template.text is not None and template.text.json:
         data: Json = msgspec.json.decode(template.text.json)
         return data
-    plain: Json = msgspec.to_builtins(replace(template, text=None, digest=None, mark=""))
+    plain: Json = msgspec.json.decode(msgspec.json.encode(replace(template, text=None, digest=None, mark="")))
     return plain
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.model.admission_hooks import ADMISSION_HOOKS
 from kwhatif.model.bystanders import HorizontalPodAutoscaler, ServiceAccount
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.meta import ApiObject, Model
@@ -28,7 +29,11 @@ class _Lease(Model):
 
 
 #: Those that are kept, and their group. Every version of them is read: the fields of the type are the same in all.
-BYSTANDERS: dict[type[ApiObject], str] = {ServiceAccount: "", HorizontalPodAutoscaler: "autoscaling"}
+BYSTANDERS: dict[type[ApiObject], str] = {
+    ServiceAccount: "",
+    HorizontalPodAutoscaler: "autoscaling",
+    **dict.fromkeys(ADMISSION_HOOKS, "admissionregistration.k8s.io"),
+}
 #: Group and kind -> what reads them.
 _DECODERS: dict[tuple[str, str], msgspec.json.Decoder[Any]] = {
     **{(group, kind.__name__): msgspec.json.Decoder(kind) for kind, group in BYSTANDERS.items()},
