@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.model.admission_hooks import ADMISSION_HOOKS
 from kwhatif.model.bystanders import (
     AUTOSCALER_STATUS,
     ConfigMap,
@@ -41,6 +42,7 @@ BYSTANDERS: dict[type[ApiObject], str] = {
     NodePool: "karpenter.sh",
     NodeClaim: "karpenter.sh",
     ConfigMap: "",
+    **dict.fromkeys(ADMISSION_HOOKS, "admissionregistration.k8s.io"),
 }
 #: Group and kind -> what reads them.
 _DECODERS: dict[tuple[str, str], msgspec.json.Decoder[Any]] = {

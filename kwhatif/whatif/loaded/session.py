@@ -150,6 +150,7 @@ class Session:
             return self
         other = copy(self)
         other.snapshot = snapshot
+        other._with_owners = other if self._with_owners is self else None
         keep_queued(snapshot, self.profiles)
         return other
 
@@ -185,7 +186,8 @@ class Session:
     def left_out(self, cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[Caveat]:
         """What the decisions depend on and this session does not know; `cluster` has what manifests bring."""
         yield from lacking_for(self.cluster, decisions)
-        yield from unmodelled_for(cluster, decisions)
+        pending = self.snapshot.pending  # what is there was admitted when it came
+        yield from unmodelled_for(cluster, [each for each in decisions if each.pod not in pending])
         unschedulable = [each.pod for each in decisions if each.outcome == "Unschedulable"]
         pods = cluster.all(Pod)
         yield from nodes_not_added(cluster, [pods[key] for key in unschedulable if key in pods])

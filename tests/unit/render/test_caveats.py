@@ -42,6 +42,7 @@ from kwhatif.model.caveat.manifests import (
     NotBuilt,
     NothingJudged,
     PodSecurityNotChecked,
+    PodSecurityWarns,
     ServiceAccountsNotChecked,
     UnjudgedKind,
     UnknownQuotaScope,
@@ -259,11 +260,22 @@ SENTENCES: dict[Caveat, str] = {
         " Rollout=.spec.template"
     ),
     PodSecurityNotChecked(namespaces=(("a", "baseline"), ("b", "restricted")), pods=("a/p", "b/p")): (
-        "the Pod Security Standard of namespaces a (baseline), b (restricted) is not checked: the API server may"
-        " refuse pods"
+        "the Pod Security Standard of namespaces a (baseline), b (restricted) is not checked, as OpenShift fills in"
+        " security contexts: the API server may refuse pods"
+    ),
+    PodSecurityWarns(objects=("Job a/b",), standard="baseline:latest", violation="hostPort (…)"): (
+        'the API server warns of Job a/b: would violate PodSecurity "baseline:latest": hostPort (…)'
     ),
     ServiceAccountsNotChecked(names=("a/robot",)): (
         "whether there is ServiceAccount a/robot is not checked: without it the pods are refused"
+    ),
+    AdmissionNotAsked(asked=("MutatingWebhookConfiguration m (w)",), objects=("Deployment shop/web",)): (
+        "MutatingWebhookConfiguration m (w) is not asked about Deployment shop/web: it may change what is created, or"
+        " refuse it"
+    ),
+    AdmissionNotAsked(asked=("M a (b)", "V c"), unsure=("V c",), objects=("Job a", "Job b")): (
+        "M a (b), V c are not asked about Job a, Job b (whether the matchConditions of V c hold is not known): they may"
+        " change what is created, or refuse it"
     ),
     AdmissionNotAsked(kinds=(("MutatingWebhookConfiguration", 1), ("ValidatingAdmissionPolicy", 2))): (
         "the cluster has 1 MutatingWebhookConfiguration and 2 ValidatingAdmissionPolicies, which are not asked: they"
@@ -587,4 +599,6 @@ def test_a_first_line_has_words_for_every_caveat_and_at_most_one_of_them() -> No
     assert [name for name in unsaid if f"{name}(" not in source] == []
     caveats = (NoNodes(), NoPods(), NoBudgets())
     assert qualifiers.qualifier(Report(command="drain", caveat_details=caveats)).count(";") == 1
-    assert qualifiers.qualifier(Report(command="drain", caveat_details=caveats)).endswith("; 2 more caveats")
+    assert qualifiers.qualifier(Report(command="drain", caveat_details=caveats)).endswith(
+        "; 1 more caveat"
+    )  # what is absent is one
