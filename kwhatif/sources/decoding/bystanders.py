@@ -39,10 +39,10 @@ class _Lease(Model):
 BYSTANDERS: dict[type[ApiObject], str] = {
     ServiceAccount: "",
     HorizontalPodAutoscaler: "autoscaling",
-    **dict.fromkeys(ADMISSION_HOOKS, "admissionregistration.k8s.io"),
     NodePool: "karpenter.sh",
     NodeClaim: "karpenter.sh",
     ConfigMap: "",
+    **dict.fromkeys(ADMISSION_HOOKS, "admissionregistration.k8s.io"),
 }
 #: Group and kind -> what reads them.
 _DECODERS: dict[tuple[str, str], msgspec.json.Decoder[Any]] = {
