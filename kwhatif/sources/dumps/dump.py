@@ -81,9 +81,7 @@ def collect_dump(
         cluster.add_all(kind, objects)
     collected.sources = [*(source.name for source in inputs), *(dump.path for dump in foreign)]
     collected.unfinished = unfinished
-    collected.skipped = decoder.skipped + decoder.outdated
-    decoder.bystanders.add_to(cluster)
-    collected.last_seen = decoder.bystanders.newest
+    collected.take_note(decoder)
     collected.caveats += [VersionNotRead(kind=kind, count=count) for kind, count in sorted(decoder.outdated.items())]
     for saved in cluster.all(SavedSnapshot).values():
         _recall(saved, collected)
