@@ -28,7 +28,7 @@ FORBIDDEN = "no permission to list"
 #: Or the server could not: an API whose conversion webhook is down, say.
 FAILED = "the server failed to list"
 #: Or there are more than are read.
-CUT = "too many to read all"
+CUT = "there are too many to read all"
 
 #: The caveat about a subject -> the kinds that are read for it.
 _SUBJECTS: Mapping[Callable[..., Caveat], tuple[str, ...]] = {

@@ -164,9 +164,9 @@ SENTENCES: dict[Caveat, str] = {
         "the server failed to list horizontalpodautoscalers in autoscaling, nodepools in karpenter.sh: no replicas and"
         " no nodes are added or removed by autoscalers"
     ),
-    NoEvents(kinds=("Event",), reason="too many to read all"): (
-        "too many to read all events in the core group: when the scheduler last tried a pending pod, and how often, is"
-        " unknown or incomplete"
+    NoEvents(kinds=("Event",), reason="there are too many to read all"): (
+        "there are too many to read all events in the core group: when the scheduler last tried a pending pod, and how"
+        " often, is unknown or incomplete"
     ),
     NoGroups(kinds=("PodGroup",), reason=FORBIDDEN): (
         "no permission to list podgroups in scheduling.k8s.io: pods are known to be of a group only where they say so"
