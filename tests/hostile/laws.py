@@ -55,6 +55,20 @@ def broken_laws(dice: Dice, case: Case, worker: Worker) -> Iterator[Broken]:
         answer = worker.ask(*ask)
         if answer.code is not None and _essence(answer) != expected:
             yield Broken(f"law: {law}", *ask)
+    yield from _of_snapshot(case, parts, expected, worker)
+
+
+def _of_snapshot(case: Case, parts: Parts, expected: Any, worker: Worker) -> Iterator[Broken]:
+    """A snapshot of the cluster gives the answer that the cluster gives; only what is wrong with an object is not in it."""
+    command, files = _laid_out(case, parts, dict.fromkeys(parts, ".yaml"))
+    saved = worker.ask(["snapshot", "save", "s.json", "--images", "--from", "cluster.yaml"], files)
+    if saved.code != 0:
+        return
+    ask = [word.replace("cluster.yaml", "cluster.json") for word in command]
+    others = {name: data for name, data in files.items() if name != "cluster.yaml"} | {"cluster.json": saved.saved}
+    answer = worker.ask(ask, others)
+    if answer.code is not None and _essence(answer) != expected:
+        yield Broken("law: snapshot", ask, files | others)
 
 
 def _has_whole_float(value: Any) -> bool:

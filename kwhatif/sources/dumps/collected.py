@@ -14,7 +14,7 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
 from kwhatif.sources.decoding.decode import ObjectDecoder
 from kwhatif.sources.dumps.gangs import gangs
-from kwhatif.sources.dumps.left_out import devices_not_modelled, not_read, taken_at
+from kwhatif.sources.dumps.left_out import devices_not_modelled, not_read, taken_at, without_understood
 from kwhatif.sources.dumps.unread import unread_caveats
 
 
@@ -52,8 +52,8 @@ class Collected(msgspec.Struct):
 
     def take_note(self, decoder: ObjectDecoder) -> None:
         """Keep what was noted of the objects that are not read; those that are must be in the cluster already."""
-        self.skipped = decoder.skipped + decoder.outdated
         decoder.bystanders.add_to(self.cluster)
+        self.skipped = without_understood(decoder.skipped + decoder.outdated, self.cluster)
         self.last_seen = decoder.bystanders.newest
 
     def fork(self) -> Collected:

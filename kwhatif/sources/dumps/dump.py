@@ -17,6 +17,7 @@ from kwhatif.model.cluster import key_of
 from kwhatif.model.originals import Originals
 from kwhatif.model.pod import Pod
 from kwhatif.model.saved import SavedSnapshot
+from kwhatif.sources.decoding.bystanders import BYSTANDERS
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.read import open_list
 from kwhatif.sources.decoding.registry import Registry
@@ -80,12 +81,16 @@ def collect_dump(
     for kind, objects in registry.kinds.items():
         cluster.add_all(kind, objects)
     collected.sources = [*(source.name for source in inputs), *(dump.path for dump in foreign)]
+    cluster.listed |= decoder.listed
     collected.unfinished = unfinished
     collected.take_note(decoder)
     collected.caveats += [VersionNotRead(kind=kind, count=count) for kind, count in sorted(decoder.outdated.items())]
     for saved in cluster.all(SavedSnapshot).values():
         _recall(saved, collected)
-    for read in cluster.unread.keys() & {kind.__name__ for kind, objects in registry.kinds.items() if objects}:
+    found = {kind for kind, objects in registry.kinds.items() if objects} | {
+        each for each in BYSTANDERS if cluster.all(each)
+    }
+    for read in cluster.unread.keys() & {kind.__name__ for kind in found}:
         del cluster.unread[read]  # one of the dumps cannot hold it, another one does
     return collected
 

@@ -97,10 +97,8 @@ class Anonymizer:
 
     def rename(self, obj: T) -> T:
         """The object under its new name, and with new names for what it refers to."""
-        renamed: Any = self._walker.rewrite(obj, self._renamed)
-        meta = getattr(renamed, "metadata", None)
-        made: T = renamed if meta is None else replace(renamed, metadata=replace(meta, generate_name=""))
-        return made
+        renamed: T = self._walker.rewrite(obj, self._renamed)
+        return renamed
 
     def name(self, text: str) -> str:
         """The new name of something; a text that no object held stays as it is."""
@@ -227,6 +225,8 @@ class Anonymizer:
             return new(place, normalized_image_name(text)) + _TAG
         if place.field == _KUBELET_VERSION:
             return new(place, words.release_of(text) or text)
+        if place.field == "generate_name" and text.endswith("-"):
+            return f"{new(place, text.removesuffix('-'))}-"
         if place.field in _HANDLES:
             return _handle(place, text, new)
         if place.field == "api_version":
