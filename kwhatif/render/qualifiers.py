@@ -185,6 +185,8 @@ def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per
             return f"{some(objects, 1)} {'is' if len(objects) == 1 else 'are'} not judged"
         case manifests.PodSecurityNotChecked(namespaces=namespaces):
             return f"Pod Security of {some([name for name, _ in namespaces])} is not checked"
+        case manifests.PodSecurityWarns(objects=objects):
+            return f"the API server warns of {some(objects, 1)}"
         case manifests.MissingServiceAccounts(names=names):
             return f"ServiceAccount {some(names, 1)} is missing"
         case NodesNotAdded(objections=objections):
