@@ -40,6 +40,13 @@ class RestartPolicyRule(Model):
     action: str = ""
 
 
+class ContainerResizePolicy(Model):
+    """`resizePolicy[]` of a container: whether it restarts when the resource is resized in place."""
+
+    resource_name: str = ""
+    restart_policy: str = ""
+
+
 class Probe(Model):
     """`readinessProbe` or `startupProbe` of a container: how long it takes at least, in seconds."""
 
@@ -57,6 +64,7 @@ class Container(Model):
     ports: tuple[ContainerPort, ...] = ()
     restart_policy: str = ""
     restart_policy_rules: tuple[RestartPolicyRule, ...] = ()
+    resize_policy: tuple[ContainerResizePolicy, ...] = ()
     readiness_probe: Probe | None = None
     startup_probe: Probe | None = None
 

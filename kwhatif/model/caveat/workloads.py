@@ -190,6 +190,21 @@ class OldRevisionsUnknown(IncompleteCaveat, tag="old-revisions-unknown", kw_only
     workloads: tuple[str, ...]
 
 
+class ResizeAssumed(BaseCaveat, tag="resize-assumed", kw_only=True):
+    """Pods are resized in place, and the input does not show what might keep their kubelets from it.
+
+    A static CPU or memory manager policy, for Guaranteed pods; swap; memory in use above a new limit.
+    """
+
+    pods: tuple[str, ...]
+
+
+class ResizeEvicts(IncompleteCaveat, tag="resize-evicts", kw_only=True):
+    """A critical pod asks for more than its node has free: its kubelet may evict others for it, which is not modelled."""
+
+    pods: tuple[str, ...]
+
+
 class LeftOutOfStory(IncompleteCaveat, tag="left-out-of-story", kw_only=True):
     """Something would happen to objects within the simulated time that is not modelled."""
 
@@ -215,5 +230,7 @@ WorkloadsCaveat = (
     | TolerationUnknown
     | EvictedByTaint
     | OldRevisionsUnknown
+    | ResizeAssumed
+    | ResizeEvicts
     | LeftOutOfStory
 )
