@@ -14,6 +14,9 @@ from kwhatif.simulation.world import World
 
 #: `retryDelay`: after so many seconds at most a resize is tried again, such as one on a node that has grown.
 RETRY = 180.0
+#: Decision -> the verb of the event.
+_VERBS = {"Deferred": "deferred", "Infeasible": "found infeasible"}
+REFUSING_VERBS = frozenset(_VERBS.values())
 
 
 class Resized(NamedTuple):
@@ -31,6 +34,8 @@ class Resizes:
         self._world = world
         #: Node -> key of the pod -> its UID.
         self._waiting: dict[str, dict[str, str]] = {}
+        #: Pods that have been asked to be resized since their kubelets have last said something about it.
+        self._fresh: set[str] = set()
         #: Pods that got what they ask for though their kubelets might have said no, and those for which a kubelet might
         #: have evicted others.
         self.assumed: dict[str, None] = {}
@@ -42,6 +47,7 @@ class Resizes:
         """An independent copy for a fork of the world."""
         other = copy(self)
         other._world, other.assumed, other.critical = world, self.assumed.copy(), self.critical.copy()
+        other._fresh = self._fresh.copy()
         other._waiting = {node: waiting.copy() for node, waiting in self._waiting.items()}
         return other
 
@@ -56,6 +62,7 @@ class Resizes:
             return None
         if after is not None and self._world.state.cluster.resizes.containers and is_resize(after, before):
             self._wait(after)
+            self._fresh.add(key_of(after))
             return after
         waiting = self._waiting.get(before.spec.node_name)
         if not waiting:
@@ -108,9 +115,9 @@ class Resizes:
             if resizing.is_critical(pod):
                 self.critical[key] = None
         known = pod_condition(pod, resizing.PENDING)
-        if known is None or known.reason != verdict.decision:
-            verb = "deferred" if verdict.decision == "Deferred" else "found infeasible"
-            event = world.note(because, actor, verb, pod, node, verdict.message)
+        if key in self._fresh or known is None or known.reason != verdict.decision:
+            self._fresh.discard(key)
+            event = world.note(because, actor, _VERBS[verdict.decision], pod, node, verdict.message)
             world.put(resizing.put_off(pod, verdict, world.stamp(world.now)), event)
         return None
 
@@ -138,5 +145,5 @@ def _may_be(pod: Pod) -> bool:
         row, asked = rows[0], containers[0].resources.requests
         granted, actual = row.allocated_resources, row.resources
         if (not granted or granted == asked) and (actual is None or actual.requests == asked):
-            return any(condition.type == resizing.PENDING for condition in status.conditions)
+            return False  # one of limits alone makes no difference to anybody else
     return True

@@ -200,7 +200,7 @@ class ResizeAssumed(BaseCaveat, tag="resize-assumed", kw_only=True):
 
 
 class ResizeEvicts(IncompleteCaveat, tag="resize-evicts", kw_only=True):
-    """A critical pod asks for more than its node has free: its kubelet may evict others for it, which is not modelled."""
+    """A critical pod asks for more than its node has free: that its kubelet may evict others for it is not modelled."""
 
     pods: tuple[str, ...]
 

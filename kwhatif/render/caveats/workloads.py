@@ -106,8 +106,8 @@ def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - 
             )
         case ResizeEvicts(pods=pods):
             return (
-                f"{some(pods)}: critical, and asks for more than its node has free: its kubelet may evict others for it,"
-                " which is not modelled: here it waits"
+                f"{some(pods)}: critical, and asks for more than its node has free; that its kubelet may evict others"
+                " for it is not modelled: here it waits"
             )
         case OldRevisionsUnknown(workloads=workloads):
             return (

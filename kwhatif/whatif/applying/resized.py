@@ -25,21 +25,23 @@ class EditedResizes:
 
     def settle(self, before: State, state: State) -> Iterator[str]:
         """Have the kubelets decide after an edit, which has changed `before` into `state`; what there is to say."""
+        fresh: set[str] = set()
         if before.cluster.generation(Pod) != state.cluster.generation(Pod):
             was = before.cluster.all(Pod)
             for key, pod in state.cluster.all(Pod).items():
                 old = was.get(key)
                 if old is not None and old is not pod and is_resize(pod, old):
-                    self._waiting.add(key)
+                    fresh.add(key)
+        self._waiting |= fresh
         if not self._waiting:
             return
         pods = state.cluster.all(Pod)
         there = [pods[key] for key in sorted(self._waiting) if key in pods]
         self._waiting.clear()
         for pod in resizing.in_order(there):
-            yield from self._decide(pod, state)
+            yield from self._decide(pod, state, asked=key_of(pod) in fresh)
 
-    def _decide(self, pod: Pod, state: State) -> Iterator[str]:
+    def _decide(self, pod: Pod, state: State, *, asked: bool) -> Iterator[str]:
         name, key, info = f"Pod {key_of(pod)}", key_of(pod), state.node(pod.spec.node_name)
         if info is None:
             yield f"{name}: node {pod.spec.node_name} is not in the input: whether it has room for that is not known"
@@ -62,10 +64,10 @@ class EditedResizes:
             if resizing.is_critical(pod):
                 self._critical[key] = None
         known = pod_condition(pod, resizing.PENDING)
-        if known is not None and known.reason == verdict.decision:
+        if not asked and known is not None and known.reason == verdict.decision:
             return
         state.apply(Upsert(resizing.put_off(pod, verdict, None)))
-        yield f"kubelet {info.name} {_SAYS[verdict.decision].format(name)}: {verdict.message}"
+        yield f"kubelet {info.name} {_SAYS[verdict.decision].format(name, verdict.message)}"
 
     @property
     def caveats(self) -> Iterator[Caveat]:
@@ -75,8 +77,8 @@ class EditedResizes:
 
 #: The scheduler does not count what is infeasible; what is deferred it counts as if it were granted.
 _SAYS = {
-    "Deferred": "defers the resize of {}, which keeps what it has until there is room; the scheduler counts all of it",
-    "Infeasible": "finds the resize of {} infeasible, which keeps what it has",
+    "Deferred": "defers the resize of {} ({}): it keeps what it has, though the scheduler counts what it asks for",
+    "Infeasible": "finds the resize of {} infeasible ({}): it keeps what it has",
 }
 
 
