@@ -22,6 +22,7 @@ from kwhatif.admission.limit_ranger import check_limits, fill_in_limits
 from kwhatif.admission.namespaces import check_namespace
 from kwhatif.admission.outcome import AdmissionStep, Admitted, Denied, forbidden, run_steps
 from kwhatif.admission.pod_level import complete_pod_level, default_before_plugins
+from kwhatif.admission.pod_security.policy import check_pod_security
 from kwhatif.admission.priority import PriorityClasses, admit_priority, resolve_priority
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.admission.runtime_class import apply_runtime_class, check_overhead
@@ -143,7 +144,12 @@ _STEPS = (*_FIRST, AdmissionStep("MutatingAdmissionWebhook", inject), *_BUILT_IN
 
 def _refusal(pod: Pod, cluster: Cluster) -> Denied | None:
     """What follows when the pod is complete; quotas come last."""
-    return validate_pod(with_pod_images(pod)) or check_limits(pod, cluster) or check_overhead(pod, cluster)
+    return (
+        validate_pod(with_pod_images(pod))
+        or check_limits(pod, cluster)
+        or check_pod_security(pod, cluster)
+        or check_overhead(pod, cluster)
+    )
 
 
 def _named(pod: Pod, name: str) -> Pod:

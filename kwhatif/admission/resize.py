@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 
 from msgspec.structs import replace
@@ -21,6 +22,9 @@ from kwhatif.model.pod import Pod, PodSpec, is_terminal
 RESIZABLE = (CPU, MEMORY)
 #: Since when the API server knows what a node can hold; before, its kubelet said that a resize is infeasible.
 API_SERVER_LOOKS_AT_NODES = 36
+#: The first kubelets that resize pods unless somebody has turned it off.
+FIRST_TO_RESIZE = 33
+_MINOR = re.compile(r"v1\.(\d{1,3})\.")
 OS_LABEL = "kubernetes.io/os"
 _RESTART = "RestartContainer"
 _NOTHING = ResourceRequirements()
@@ -58,7 +62,7 @@ def _check(new: Pod, old: Pod, cluster: Cluster, errors: FieldErrors) -> None:
         return
     if qos_class(old) != computed_qos_class(new.spec):
         errors.invalid("spec", old.status.qos_class, "Pod QOS Class may not change as a result of resizing")
-    if not _is_supported(old):
+    if not _is_supported(old, cluster):
         errors.forbidden("spec", "Pod running on node without support for resize")
     if has_level:
         if "InPlacePodLevelResourcesVerticalScaling" not in cluster.gates:
@@ -87,12 +91,21 @@ def _names(spec: PodSpec) -> tuple[list[str], list[str]]:
     return [each.name for each in spec.init_containers], [each.name for each in spec.containers]
 
 
-def _is_supported(pod: Pod) -> bool:
-    """Whether the kubelet says what it has granted, as those do that can resize (`isPodResizeRequestSupported`)."""
+def _is_supported(pod: Pod, cluster: Cluster) -> bool:
+    """Whether the kubelet says what it has granted, as those do that can resize (`isPodResizeRequestSupported`).
+
+    All do since 1.33: where a newer kubelet seems not to, the dump has lost it.
+    """
     for row in pod.status.container_statuses:
         if row.state is not None and row.state.waiting is None and row.state.terminated is None:
-            return row.resources is not None
+            return row.resources is not None or not _has_old_kubelet(pod, cluster)
     return True
+
+
+def _has_old_kubelet(pod: Pod, cluster: Cluster) -> bool:
+    node = cluster.get(Node, pod.spec.node_name)
+    minor = None if node is None else _MINOR.match(node.status.node_info.kubelet_version)
+    return minor is not None and int(minor[1]) < FIRST_TO_RESIZE
 
 
 def _check_pod_level(new: ResourceRequirements | None, old: ResourceRequirements, errors: FieldErrors) -> None:

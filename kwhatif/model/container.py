@@ -6,6 +6,7 @@ from msgspec import field
 
 from kwhatif.model.meta import Int32, Model
 from kwhatif.model.quantity import QuantityText
+from kwhatif.model.security import HostAction, Lifecycle, SecurityContext
 
 ResourceList = dict[str, QuantityText]
 
@@ -48,11 +49,13 @@ class ContainerResizePolicy(Model):
 
 
 class Probe(Model):
-    """`readinessProbe` or `startupProbe` of a container: how long it takes at least, in seconds."""
+    """A probe of a container: how long it takes at least, in seconds, and whom it asks."""
 
     initial_delay_seconds: Int32 = 0
     period_seconds: Int32 = 10
     success_threshold: Int32 = 1
+    http_get: HostAction | None = None
+    tcp_socket: HostAction | None = None
 
 
 class Container(Model):
@@ -67,6 +70,9 @@ class Container(Model):
     resize_policy: tuple[ContainerResizePolicy, ...] = ()
     readiness_probe: Probe | None = None
     startup_probe: Probe | None = None
+    liveness_probe: Probe | None = None
+    lifecycle: Lifecycle | None = None
+    security_context: SecurityContext = SecurityContext()
 
 
 def is_sidecar(container: Container) -> bool:

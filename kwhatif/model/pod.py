@@ -17,6 +17,7 @@ from kwhatif.model.affinity import (
 from kwhatif.model.container import Container, ResourceList, ResourceRequirements
 from kwhatif.model.meta import ApiObject, Int32, Int64, Model, ObjectMeta, controller_of
 from kwhatif.model.pod_status import PodCondition, PodStatus
+from kwhatif.model.security import PodOS, PodSecurityContext
 from kwhatif.model.volume import Volume
 
 
@@ -78,6 +79,10 @@ class PodSpec(Model):
     subdomain: str = ""
     host_network: bool = False
     host_users: bool | None = None
+    host_pid: bool = field(name="hostPID", default=False)
+    host_ipc: bool = field(name="hostIPC", default=False)
+    os: PodOS | None = None
+    security_context: PodSecurityContext = PodSecurityContext()
     volumes: tuple[Volume, ...] = ()
     resource_claims: tuple[PodResourceClaim, ...] = ()
     #: Groups of pods are not modelled: who is of one is judged alone, and that is said.
@@ -107,6 +112,8 @@ class PodAnnotations(Model):
     evict: str | None = field(name="descheduler.alpha.kubernetes.io/evict", default=None)
     prefer_no_eviction: str | None = field(name="descheduler.alpha.kubernetes.io/prefer-no-eviction", default=None)
     restarted_at: str = field(name="kubectl.kubernetes.io/restartedAt", default="")
+    #: AppArmor and seccomp profiles, by annotation: their names end with those of containers.
+    profiles: dict[str, str] = field(name="kwhatif.dev/profiles", default={})
     #: What the pod says to webhooks that put sidecars into pods.
     consul_inject: str = field(name="consul.hashicorp.com/connect-inject", default="")
     dapr_enabled: str = field(name="dapr.io/enabled", default="")

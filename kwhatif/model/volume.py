@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import field
+
 from kwhatif.model.disks import InTreeDisks
 from kwhatif.model.meta import AnnotatedMeta, Model
 from kwhatif.model.storage import PersistentVolumeClaimSpec
@@ -39,8 +41,8 @@ class ImageVolume(Model):
     reference: str = ""
 
 
-class LocalVolume(Model):
-    """`emptyDir` or `hostPath`: that it is there is all that counts."""
+class SomeVolume(Model):
+    """A source of which nothing counts but that it is there."""
 
 
 class Volume(InTreeDisks):
@@ -51,5 +53,16 @@ class Volume(InTreeDisks):
     ephemeral: EphemeralVolumeSource | None = None
     csi: CSIVolume | None = None
     image: ImageVolume | None = None
-    empty_dir: LocalVolume | None = None
-    host_path: LocalVolume | None = None
+    empty_dir: SomeVolume | None = None
+    host_path: SomeVolume | None = None
+    git_repo: SomeVolume | None = None
+    nfs: SomeVolume | None = None
+    glusterfs: SomeVolume | None = None
+    flex_volume: SomeVolume | None = None
+    cephfs: SomeVolume | None = None
+    flocker: SomeVolume | None = None
+    fc: SomeVolume | None = None
+    quobyte: SomeVolume | None = None
+    photon_persistent_disk: SomeVolume | None = None
+    scale_io: SomeVolume | None = field(name="scaleIO", default=None)
+    storageos: SomeVolume | None = None

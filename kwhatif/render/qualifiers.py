@@ -46,6 +46,7 @@ from kwhatif.model.caveat.workloads import (
     ImagesNotCompared,
     Injected,
     LeftOutOfStory,
+    NodesNotAdded,
     OldRevisionsUnknown,
     OneOfEqualPods,
     OrderedPodPending,
@@ -188,6 +189,8 @@ def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per
             return f"Pod Security of {some([name for name, _ in namespaces])} is not checked"
         case manifests.MissingServiceAccounts(names=names):
             return f"ServiceAccount {some(names, 1)} is missing"
+        case NodesNotAdded(objections=objections):
+            return "no NodePool would add a node" if objections else "an autoscaler may add nodes"
         case AutoscalerNotModelled(target=target):
             return f"the metrics of the autoscaler of {target} are not modelled"
         case manifests.UnknownQuotaScope(quota=quota):
@@ -208,7 +211,6 @@ _LEFT_OUT: Mapping[Unmodelled, str] = {
     "job-ttl": "the removal of finished Jobs is not modelled",
     "volume-reclaim": "what becomes of released volumes is not modelled",
     "cron-jobs": "the Jobs of CronJobs are not modelled",
-    "node-autoscaler": "the node autoscaler is not modelled",
     "namespaces": "the removal of namespaces is not modelled",
     "budgets": "some budgets cannot be counted",
     "not-started": "pods that do not run yet count as starting",

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from kwhatif.admission.pod_defaults import default_pod
 from kwhatif.matching.label_syntax import dns_subdomain_errors
 from kwhatif.matching.requests import resource_nanos
-from kwhatif.model.container import Container
+from kwhatif.model.container import Container, Probe
 from kwhatif.model.meta import Model, OwnerReference
 from kwhatif.model.pod import NO_ANNOTATIONS, Pod, PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.model.security import HostAction, PodSecurityContext, SecurityContext
 from kwhatif.workloads.template_digest import equal_digests
 from kwhatif.workloads.template_fields import ADDED_LABELS, filled_fields_of
 
@@ -27,6 +28,14 @@ _LATER = {
     "termination_grace_period_seconds": 30,
     "workload_ref": None,
 }
+#: Left out where they say nothing: absent, or an object without a single field.
+_SECURITY = frozenset(
+    {
+        *("host_pid", "host_ipc", "os", "security_context", "lifecycle", "liveness_probe", "http_get", "tcp_socket"),
+        *("git_repo", "nfs", "glusterfs", "flex_volume", "cephfs", "flocker", "fc", "quobyte"),
+        *("photon_persistent_disk", "scale_io", "storageos", "profiles"),
+    }
+)
 
 
 def pod_of(
@@ -174,13 +183,19 @@ def _plain(value: Any) -> object:
         return tuple(
             (name, _quantities(field) if name in _QUANTITIES else _plain(field))
             for name, field in fields
-            if name not in _LATER or field != _LATER[name]
+            if (name not in _LATER or field != _LATER[name]) and not (name in _SECURITY and _says_nothing(name, field))
         )
     if isinstance(value, tuple):
         return tuple(map(_plain, value)) or None
     if isinstance(value, dict):
         return tuple(sorted(value.items())) or None
     return value
+
+
+def _says_nothing(name: str, value: Any) -> bool:
+    if isinstance(value, PodSecurityContext | SecurityContext | HostAction):
+        return value == type(value)()
+    return not value or (name == "liveness_probe" and value == Probe())
 
 
 def _quantities(resources: Any) -> object:

@@ -225,13 +225,9 @@ class TestWhatIsNotModelled:
             .replace("spec: {", "spec: {serviceAccountName: robot, ")
         )
         ran = asked("gate locked.yaml")
-        assert (ran.code, first(ran)) == (
-            0,
-            "! The gate passes, but Pod Security of locked is not checked: 1 workload, 1 pod; 1 warning",
-        )
-        assert " !   Pod locked/small" in ran.stdout
+        assert (ran.code, first(ran)) == (1, "✘ The gate fails: 1 workload, 1 pod; 1 failure")
+        assert "PodSecurity" in flat(ran.stdout)
         assert "whether there is ServiceAccount locked/robot is not checked" in flat(ran.stdout)
-        assert asked(f"gate locked.yaml {policy(caveats={'pod-security': 'fail'})}").code == 1
         assert asked(f"gate locked.yaml {policy(caveats={'service-accounts': 'fail'})}").code == 1
 
     def test_service_accounts_that_come_along_are_there(self) -> None:
@@ -264,6 +260,7 @@ class TestWhatIsNotModelled:
         write(small=SMALL.replace("100m", "0"))
         webhook = (
             "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: a}\n"
+            'webhooks: [{name: w, rules: [{operations: [CREATE], apiGroups: [""], apiVersions: [v1], resources: [pods]}]}]\n'
         )
         ran = asked("gate small.yaml", NODE, OLD, webhook)
         assert first(ran).startswith("! The gate passes, but admission webhooks are not asked: ")

@@ -54,10 +54,21 @@ class FieldIgnored(BaseCaveat, tag="field-ignored", kw_only=True):
 
 
 class PodSecurityNotChecked(IncompleteCaveat, tag="pod-security", kw_only=True):
-    """Pods land in namespaces whose labels enforce a Pod Security Standard, which is not checked."""
+    """Pods land in namespaces that enforce a Pod Security Standard, in a cluster that fills in security contexts."""
 
     #: Namespace -> level, such as `restricted`.
     namespaces: tuple[tuple[str, str], ...]
+
+
+class PodSecurityWarns(BaseCaveat, tag="pod-security-warning", kw_only=True):
+    """Objects of the manifests violate the Pod Security Standard that their namespace warns of."""
+
+    #: Such as `Deployment shop/web`.
+    objects: tuple[str, ...]
+    #: Such as `restricted:latest`.
+    standard: str
+    #: In the API server's words.
+    violation: str
 
 
 class ServiceAccountsNotChecked(BaseCaveat, tag="service-accounts", kw_only=True):
@@ -73,10 +84,16 @@ class MissingServiceAccounts(IncompleteCaveat, tag="missing-service-account", kw
 
 
 class AdmissionNotAsked(IncompleteCaveat, tag="admission-webhooks", kw_only=True):
-    """The cluster has admission webhooks or policies, which may change or refuse pods and are not asked."""
+    """Admission webhooks or policies would be asked about objects, and are not: they may change or refuse them."""
 
-    #: Kind -> how many.
-    kinds: tuple[tuple[str, int], ...]
+    #: Such as `MutatingWebhookConfiguration istio (sidecar.istio.io)`.
+    asked: tuple[str, ...] = ()
+    #: Those of which it is not known whether all their conditions hold.
+    unsure: tuple[str, ...] = ()
+    #: About what: workloads, such as `Deployment shop/web`.
+    objects: tuple[str, ...] = ()
+    #: Kind -> how many that could not be read: whom they would be asked about is not known.
+    kinds: tuple[tuple[str, int], ...] = ()
 
 
 class UnknownQuotaScope(IncompleteCaveat, tag="unknown-quota-scope", kw_only=True):
@@ -94,6 +111,7 @@ ManifestsCaveat = (
     | HelmHooks
     | FieldIgnored
     | PodSecurityNotChecked
+    | PodSecurityWarns
     | ServiceAccountsNotChecked
     | MissingServiceAccounts
     | AdmissionNotAsked

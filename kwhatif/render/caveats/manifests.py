@@ -27,7 +27,9 @@ def sentence(caveat: manifests.ManifestsCaveat) -> str:  # noqa: C901, PLR0911 -
         case manifests.PodSecurityNotChecked(namespaces=namespaces):
             levels = some([f"{name} ({level})" for name, level in namespaces])
             standard = f"the Pod Security Standard of namespace{'s' if len(namespaces) > 1 else ''} {levels}"
-            return f"{standard} is not checked: the API server may refuse pods"
+            return f"{standard} is not checked, as OpenShift fills in security contexts: the API server may refuse pods"
+        case manifests.PodSecurityWarns(objects=objects, standard=standard, violation=violation):
+            return f'the API server warns of {some(objects)}: would violate PodSecurity "{standard}": {violation}'
         case manifests.ServiceAccountsNotChecked(names=names):
             accounts = "ServiceAccount" if len(names) == 1 else f"{len(names)} ServiceAccounts"
             return f"whether there is {accounts} {some(names)} is not checked: without it the pods are refused"
@@ -36,9 +38,8 @@ def sentence(caveat: manifests.ManifestsCaveat) -> str:  # noqa: C901, PLR0911 -
             return (
                 f"the dump has no {which} {some(names)}, but others of that namespace: the API server refuses the pods"
             )
-        case manifests.AdmissionNotAsked(kinds=kinds):
-            have = [plural(count, kind, f"{kind[:-1]}ies" if kind[-1] == "y" else "") for kind, count in kinds]
-            return f"the cluster has {listed(have)}, which are not asked: they may change pods, or refuse them"
+        case manifests.AdmissionNotAsked():
+            return _not_asked(caveat)
         case manifests.UnknownQuotaScope(quota=quota, scope=scope):
             return f"ResourceQuota {quota} has scope {scope}, which is not known: the quota counts for no pod"
         case manifests.FieldIgnored(where=where, problem=problem, hint=hint):
@@ -48,6 +49,20 @@ def sentence(caveat: manifests.ManifestsCaveat) -> str:  # noqa: C901, PLR0911 -
         case manifests.HelmHooks():
             return _helm_hooks(caveat)
     assert_never(caveat)
+
+
+def _not_asked(caveat: manifests.AdmissionNotAsked) -> str:
+    if caveat.kinds:
+        have = [plural(count, kind, f"{kind[:-1]}ies" if kind[-1] == "y" else "") for kind, count in caveat.kinds]
+        return f"the cluster has {listed(have)}, which are not asked: they may change pods, or refuse them"
+    are, they = ("is", "it") if len(caveat.asked) == 1 else ("are", "they")
+    unsure = ""
+    if caveat.unsure:
+        unsure = f" (whether the matchConditions of {some(caveat.unsure)} hold is not known)"
+    return (
+        f"{some(caveat.asked)} {are} not asked about {some(caveat.objects)}{unsure}: {they} may change what is created,"
+        " or refuse it"
+    )
 
 
 def _custom_kinds(kinds: Sequence[tuple[str, int]]) -> str:

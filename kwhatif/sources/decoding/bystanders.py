@@ -7,7 +7,15 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.model.bystanders import HorizontalPodAutoscaler, ServiceAccount
+from kwhatif.model.admission_hooks import ADMISSION_HOOKS
+from kwhatif.model.bystanders import (
+    AUTOSCALER_STATUS,
+    ConfigMap,
+    HorizontalPodAutoscaler,
+    NodeClaim,
+    NodePool,
+    ServiceAccount,
+)
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.meta import ApiObject, Model
 from kwhatif.sources.decoding.examine import FAILURES
@@ -28,7 +36,14 @@ class _Lease(Model):
 
 
 #: Those that are kept, and their group. Every version of them is read: the fields of the type are the same in all.
-BYSTANDERS: dict[type[ApiObject], str] = {ServiceAccount: "", HorizontalPodAutoscaler: "autoscaling"}
+BYSTANDERS: dict[type[ApiObject], str] = {
+    ServiceAccount: "",
+    HorizontalPodAutoscaler: "autoscaling",
+    NodePool: "karpenter.sh",
+    NodeClaim: "karpenter.sh",
+    ConfigMap: "",
+    **dict.fromkeys(ADMISSION_HOOKS, "admissionregistration.k8s.io"),
+}
 #: Group and kind -> what reads them.
 _DECODERS: dict[tuple[str, str], msgspec.json.Decoder[Any]] = {
     **{(group, kind.__name__): msgspec.json.Decoder(kind) for kind, group in BYSTANDERS.items()},
@@ -62,7 +77,7 @@ class Bystanders:
         if isinstance(found, _Lease | ApiEvent):
             for time in filter(None, found.times):
                 self.newest = max(self.newest, f"{time[:_SECONDS]}Z")
-        else:
+        elif not isinstance(found, ConfigMap) or key_of(found) == AUTOSCALER_STATUS:
             self._objects[type(found)][key_of(found)] = replace(found, api_version=api_version)
 
     def add_to(self, cluster: Cluster) -> None:

@@ -110,6 +110,8 @@ class ObjectDecoder:
         self.skipped: Counter[str] = Counter()
         #: `apiVersion/kind` of objects that it would read in another version -> how many.
         self.outdated: Counter[str] = Counter()
+        #: Kinds of which a list was read, though it may have been empty.
+        self.listed: set[str] = set()
         #: What some of those that are skipped say.
         self.bystanders = Bystanders()
 
@@ -200,6 +202,8 @@ class ObjectDecoder:
 
     def _list(self, head: Head, place: Place) -> Iterator[DecodedBatch]:
         entry = _entry_of(head.api_version, head.kind)
+        if entry.kind is not None and entry.is_read():
+            self.listed.add(entry.kind)
         entries = _decode_entries(memoryview(head.items), entry) if head.has_items() else ()
         yield from self._entries(entries, entry, place, 0)
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 from msgspec import field
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
+from kwhatif.admission.pod_security.checks import PROFILES
 from kwhatif.model.job import CronJob, Job
 from kwhatif.model.meta import LastApplied, controller_of
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, TemplateText
+from kwhatif.model.pod import Pod, PodMeta, TemplateText
 from kwhatif.model.workload import WORKLOADS
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.text.documents import Buffer
@@ -106,6 +107,7 @@ def _keep(obj: Any, read: _Workload | _Noted) -> None:
     if template is not None and isinstance(read, _Workload):
         spec = read.spec
         json = _text(spec.job_template.spec.template if isinstance(obj, CronJob) else spec.template)
+        keep_profiles(template.metadata, json)
         force_setattr(template, "text", TemplateText(json=json, applied=template_applied, managed=template_managed))
 
 
@@ -131,6 +133,20 @@ def _taken_out(json: str | bytes | msgspec.Raw, steps: Sequence[str]) -> tuple[b
         without, taken = _taken_out(taken, rest)
         level[first] = msgspec.Raw(without)
     return msgspec.json.encode(level), taken
+
+
+def keep_profiles(meta: PodMeta, json: str) -> None:
+    """Keep the annotations that name AppArmor and seccomp profiles; `json` is the pod, or the template, that has them.
+
+    Their names end with those of containers: no field of the model can have them.
+    """
+    if not any(prefix in json for prefix in PROFILES):
+        return
+    with suppress(*FAILURES):
+        notes = _NOTED.decode(json).metadata.annotations or {}
+        profiles = {key: value for key, value in notes.items() if key.startswith(PROFILES)}
+        if profiles:
+            force_setattr(meta, "annotations", replace(meta.annotations, profiles=profiles))
 
 
 def forget_templates(objects: Sequence[Any]) -> None:

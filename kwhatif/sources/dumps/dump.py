@@ -24,6 +24,7 @@ from kwhatif.sources.decoding.templates import forget_templates
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster
 from kwhatif.sources.dumps.foreign import ForeignDump, find_foreign, find_piped
 from kwhatif.sources.dumps.foreign.exports import read_file
+from kwhatif.sources.dumps.left_out import without_understood
 from kwhatif.sources.dumps.progress import Progress, ProgressReporter
 from kwhatif.sources.text.files import READ_ONCE, STDIN, GivenText, Input, find_inputs, matches, read_inputs
 from kwhatif.sources.text.inflate import MAX_TEXT, Unreadable
@@ -80,9 +81,10 @@ def collect_dump(
     for kind, objects in registry.kinds.items():
         cluster.add_all(kind, objects)
     collected.sources = [*(source.name for source in inputs), *(dump.path for dump in foreign)]
+    cluster.listed |= decoder.listed
     collected.unfinished = unfinished
-    collected.skipped = decoder.skipped + decoder.outdated
     decoder.bystanders.add_to(cluster)
+    collected.skipped = without_understood(decoder.skipped + decoder.outdated, cluster)
     collected.last_seen = decoder.bystanders.newest
     collected.caveats += [VersionNotRead(kind=kind, count=count) for kind, count in sorted(decoder.outdated.items())]
     for saved in cluster.all(SavedSnapshot).values():

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 
 from kwhatif.dra.taints import gate_of_rules, rules_count
+from kwhatif.model.admission_hooks import ADMISSION_HOOKS
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.manifests import AdmissionNotAsked
 from kwhatif.model.caveat.reading import NoDates
@@ -75,6 +76,15 @@ def not_read(skipped: Counter[str]) -> Iterator[Caveat]:
     admission = tuple((kind, kinds[kind]) for kind in _ADMISSION if kinds[kind])
     if admission:
         yield AdmissionNotAsked(kinds=admission)
+
+
+def without_understood(skipped: Counter[str], cluster: Cluster) -> Counter[str]:
+    """Without webhooks and policies that could be read: of these, it is known what they are asked about."""
+    left = skipped.copy()
+    for kind in ADMISSION_HOOKS:
+        for name in [name for name in left if kind_of(name) == kind.__name__]:
+            left[name] -= len(cluster.all(kind))
+    return +left
 
 
 def asked_about(skipped: Counter[str]) -> dict[str, int]:

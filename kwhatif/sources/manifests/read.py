@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
@@ -23,7 +24,7 @@ from kwhatif.sources.decoding.examine import FAILURES, report_failure
 from kwhatif.sources.decoding.kinds import KINDS
 from kwhatif.sources.decoding.registry import Registry
 from kwhatif.sources.decoding.strict import Validation
-from kwhatif.sources.decoding.templates import as_given, forget_templates
+from kwhatif.sources.decoding.templates import as_given, forget_templates, keep_profiles
 from kwhatif.sources.manifests.autoscalers import is_autoscaler, read_autoscaler
 from kwhatif.sources.manifests.outline import Outline, outlines
 from kwhatif.sources.manifests.served import ServerCheck, repeats_by_object
@@ -182,6 +183,8 @@ class _Reader:
         if is_first and len(self._problems) == before and pointer not in self._refused:
             outline = outlined.get(pointer)
             annotations = outline.annotations if outline else {}
+            if isinstance(obj, Pod) and annotations:
+                keep_profiles(obj.metadata, msgspec.json.encode({"metadata": {"annotations": annotations}}).decode())
             hook = hook_of(annotations)
             self._hooks.see(obj, hook)
             made = _as_given(_with_empty_labels(obj, outline), outline)

@@ -16,6 +16,7 @@ from kwhatif.report.capacity import AddedNodesRow, CapacityRow, FitRow, Preempti
 from kwhatif.report.decision import Decision
 from kwhatif.whatif.applying.applied import Applied
 from kwhatif.whatif.applying.edited import Given, edit_session
+from kwhatif.whatif.applying.warned import not_asked
 from kwhatif.whatif.capacity.filling import Filling, Fit, Part
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.rows import queued_row
@@ -57,7 +58,9 @@ def ask_capacity(session: Session, question: CapacityQuestion) -> Report:
     )
     if question.target is not None and row.best is not None:
         row = replace(row, target=_target(question.target, row.best))
-    caveats = (*session.caveats, *question.caveats, *filled.filling.left_out(decisions), *session.remarks())
+    parts = [part.applied for part in question.parts]
+    asked = not_asked(parts, session.cluster, session.cluster, decisions)
+    caveats = (*session.caveats, *question.caveats, *filled.filling.left_out(decisions), *asked, *session.remarks())
     report = session.report("capacity", decisions, dict.fromkeys(caveats))
     return replace(
         report,

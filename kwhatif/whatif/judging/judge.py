@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.outcome import already_exists
 from kwhatif.batch import ScheduleResult
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.manifests import NothingJudged
 from kwhatif.model.caveat.scheduling import EvictionsAtOnce, PendingAsleep
 from kwhatif.model.caveat.workloads import TooManyPods
@@ -31,10 +32,12 @@ from kwhatif.whatif.applying.applied import Applied, apply_claims, apply_surroun
 from kwhatif.whatif.applying.candidates import PlannedPod, Planner
 from kwhatif.whatif.applying.daemons import new_nodes, run_daemons
 from kwhatif.whatif.applying.hooks import ends, in_phases, without_earlier_runs
+from kwhatif.whatif.applying.warned import not_asked, warnings_of
 from kwhatif.whatif.deciding.decide import decision_of, refusal
 from kwhatif.whatif.deciding.short import in_full
 from kwhatif.whatif.deciding.workload_rows import room_for_pods, workload_row
 from kwhatif.whatif.judging.alone import Alone
+from kwhatif.whatif.judging.named_classes import with_named_classes
 from kwhatif.whatif.judging.question import Answer, Question
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.placing.placer import Describe, Placer
@@ -57,6 +60,7 @@ def judge(session: Session, question: Question) -> Answer:
 
     Helm hooks that end are judged one after another, before and after the rest, each as if those before it were gone.
     """
+    session = with_named_classes(session, question.applied)
     session = session.at(without_earlier_runs(session.snapshot, question.applied))
     phases = in_phases(question.applied)
     if question.alone or not question.admission or not (phases.before or phases.after):
@@ -99,7 +103,12 @@ class _Judging:
             self._caveats[NothingJudged()] = None
         decisions = [*(decision for each in judged for decision in each.decisions), *others]
         left_out = self._session.left_out(self._cluster, decisions)
-        self._caveats.update(dict.fromkeys((*left_out, *self._session.remarks(question.max_age))))
+        warned: list[Caveat] = []
+        if question.admission:
+            applied, before = question.applied, self._session.cluster
+            warned += warnings_of(applied, self._cluster)
+            warned += not_asked(applied, before, self._cluster, decisions)
+        self._caveats.update(dict.fromkeys((*left_out, *warned, *self._session.remarks(question.max_age))))
         return Answer(
             alone=is_alone,
             judged=judged,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from kwhatif.admission.pod_security.policy import enforced, fills_in_contexts
 from kwhatif.admission.quota.scopes import KNOWN_SCOPES
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.manifests import PodSecurityNotChecked, UnknownQuotaScope
@@ -14,10 +15,6 @@ from kwhatif.model.quantity import LARGEST_EXACT
 from kwhatif.report.decision import Decision
 from kwhatif.state.node_info import NodeInfo
 
-#: A namespace's label (`k8s.io/pod-security-admission/api/constants.go`); `privileged` lets everything pass.
-_ENFORCE = "pod-security.kubernetes.io/enforce"
-_PRIVILEGED = "privileged"
-
 
 def unmodelled_for(cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[Caveat]:
     """Caveats about where the pods of these decisions are made; `cluster` has what the manifests bring."""
@@ -25,9 +22,9 @@ def unmodelled_for(cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[
     for decision in decisions:
         if decision.outcome != "Denied":
             pods.setdefault(decision.pod.partition("/")[0], []).append(decision.pod)
-    levels = {name: cluster.namespace_labels(name).get(_ENFORCE, _PRIVILEGED) for name in sorted(pods)}
-    checked = tuple((name, level) for name, level in levels.items() if level != _PRIVILEGED)
-    if checked:
+    levels = {name: enforced(name, cluster).level for name in sorted(pods)}
+    checked = tuple((name, level) for name, level in levels.items() if level != "privileged")
+    if checked and fills_in_contexts(cluster):
         about = tuple(pod for name, _ in checked for pod in pods[name])
         yield PodSecurityNotChecked(namespaces=checked, pods=about)
     for quota in cluster.all(ResourceQuota).values():

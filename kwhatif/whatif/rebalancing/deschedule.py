@@ -34,6 +34,7 @@ from kwhatif.report.deschedule import (
     StrategyRow,
 )
 from kwhatif.state.state import State
+from kwhatif.whatif.loaded.asked import admission_not_asked, new_pods
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.rebalancing.replacements import fingerprint
 from kwhatif.whatif.rebalancing.rounds import Round, Rounds
@@ -192,6 +193,7 @@ def _is_measured(policy: RunnablePolicy) -> bool:
 
 def _caveats(session: Session, question: DescheduleQuestion, first: Round) -> Iterator[Caveat]:
     yield from first.caveats
+    yield from admission_not_asked(new_pods(session.cluster.all(Pod).values()), session.cluster)
     policy, cluster = question.policy, session.cluster
     for metrics in (args.metrics_utilization for args in _low(policy)):
         if metrics is None:

@@ -16,6 +16,7 @@ from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_static
 from kwhatif.simulation.engine import Engine
 from kwhatif.whatif.applying.resized import caveats_of_resizes
+from kwhatif.whatif.loaded.asked import admission_not_asked, new_pods
 from kwhatif.whatif.loaded.completeness import lacking_for_story
 from kwhatif.whatif.story.gaps import gaps_of, gaps_of_verdict
 from kwhatif.workloads.many import wanted
@@ -33,6 +34,9 @@ def caveats_of_story(engine: Engine, before: Cluster) -> Iterator[Caveat]:
     """
     yield from caveats_of_end(engine)
     yield from gaps_of(engine, before)
+    was, now = before.all(Pod), engine.world.state.cluster
+    made = (pod for key, pod in now.all(Pod).items() if key not in was or was[key].metadata.uid != pod.metadata.uid)
+    yield from admission_not_asked(new_pods(made), now)
     evicts = any(gone.how in ("Preempted", "Evicted") for gone in engine.world.history.gone.values())
     yield from lacking_for_story(before, evicts=evicts, uses_volumes=_uses_volumes(engine))
 

@@ -50,6 +50,7 @@ from kwhatif.model.workload import (
     ReplicationControllerSpec,
     StatefulSet,
 )
+from kwhatif.sources.decoding.bystanders import BYSTANDERS
 from tests.builders import NodeBuilder, PodBuilder, node, pod
 
 
@@ -307,7 +308,7 @@ def test_every_kind_is_known_to_live_in_a_namespace_or_in_none() -> None:
     for info in pkgutil.iter_modules(kwhatif.model.__path__):
         importlib.import_module(f"kwhatif.model.{info.name}")
     kinds = set(ApiObject.__subclasses__())
-    assert kinds == {*RESOURCES, SavedSnapshot, NodeMetrics, PodMetrics}
+    assert kinds == {*RESOURCES, *BYSTANDERS, SavedSnapshot, NodeMetrics, PodMetrics}
 
 
 def test_objects_are_copied_not_changed() -> None:

@@ -15,7 +15,7 @@ from kwhatif.matching.labels import compile_selector
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, PodAnnotations, PodMeta
-from kwhatif.model.volume import LocalVolume
+from kwhatif.model.volume import SomeVolume
 from kwhatif.model.workload import DaemonSet
 from tests.builders import PodBuilder, node, pod, selector
 from tests.fake_world import World
@@ -74,7 +74,7 @@ def test_all_kinds_of_pods() -> None:
         mine("a"),
         mine("agent-x", "DaemonSet", "agent"),
         mirror("static"),
-        pod("bare", "shop").on("n1").volume("tmp", empty_dir=LocalVolume()),
+        pod("bare", "shop").on("n1").volume("tmp", empty_dir=SomeVolume()),
         mine("other").on("n2"),
     ).run()
     assert (done.drain.ok, done.world.now) == (True, 30)
@@ -103,7 +103,7 @@ REFUSALS: dict[str, tuple[list[Any], DrainOptions, list[str]]] = {
         ['cannot delete daemonsets.apps "agent" not found: shop/agent-x'],
     ),
     "local storage": (
-        [mine("a").volume("tmp", empty_dir=LocalVolume()), mine("b").volume("x", host_path=LocalVolume())],
+        [mine("a").volume("tmp", empty_dir=SomeVolume()), mine("b").volume("x", host_path=SomeVolume())],
         DrainOptions(),
         ["cannot delete Pods with local storage (use --delete-emptydir-data to override): shop/a"],
     ),
@@ -113,7 +113,7 @@ REFUSALS: dict[str, tuple[list[Any], DrainOptions, list[str]]] = {
         ["cannot delete Pods that declare no controller (use --force to override): shop/a, shop/b"],
     ),
     "several objections to one pod: the first counts": (
-        [pod("a", "shop").on("n1").volume("tmp", empty_dir=LocalVolume())],
+        [pod("a", "shop").on("n1").volume("tmp", empty_dir=SomeVolume())],
         DrainOptions(),
         ["cannot delete Pods with local storage (use --delete-emptydir-data to override): shop/a"],
     ),
@@ -145,7 +145,7 @@ def test_nobody_goes_where_one_may_not(objects: list[Any], options: DrainOptions
 
 FREE: dict[str, tuple[list[Any], DrainOptions]] = {
     "finished pods may be anything": (
-        [pod("a", "shop").on("n1").volume("tmp", empty_dir=LocalVolume()).status(phase="Succeeded")],
+        [pod("a", "shop").on("n1").volume("tmp", empty_dir=SomeVolume()).status(phase="Succeeded")],
         DrainOptions(),
     ),
     "a lost DaemonSet's pod with force": ([mine("a", "DaemonSet", "agent")], DrainOptions(force=True)),

@@ -42,6 +42,7 @@ from kwhatif.model.caveat.manifests import (
     NotBuilt,
     NothingJudged,
     PodSecurityNotChecked,
+    PodSecurityWarns,
     ServiceAccountsNotChecked,
     UnjudgedKind,
     UnknownQuotaScope,
@@ -96,10 +97,12 @@ from kwhatif.model.caveat.workloads import (
     ImagesNotCompared,
     Injected,
     LeftOutOfStory,
+    NodesNotAdded,
     OldRevisionsUnknown,
     OneOfEqualPods,
     OrderedPodPending,
     OwnersSilent,
+    PoolObjection,
     ReplicaSetsInferred,
     ReplicasKept,
     ResizeAssumed,
@@ -259,11 +262,22 @@ SENTENCES: dict[Caveat, str] = {
         " Rollout=.spec.template"
     ),
     PodSecurityNotChecked(namespaces=(("a", "baseline"), ("b", "restricted")), pods=("a/p", "b/p")): (
-        "the Pod Security Standard of namespaces a (baseline), b (restricted) is not checked: the API server may"
-        " refuse pods"
+        "the Pod Security Standard of namespaces a (baseline), b (restricted) is not checked, as OpenShift fills in"
+        " security contexts: the API server may refuse pods"
+    ),
+    PodSecurityWarns(objects=("Job a/b",), standard="baseline:latest", violation="hostPort (…)"): (
+        'the API server warns of Job a/b: would violate PodSecurity "baseline:latest": hostPort (…)'
     ),
     ServiceAccountsNotChecked(names=("a/robot",)): (
         "whether there is ServiceAccount a/robot is not checked: without it the pods are refused"
+    ),
+    AdmissionNotAsked(asked=("MutatingWebhookConfiguration m (w)",), objects=("Deployment shop/web",)): (
+        "MutatingWebhookConfiguration m (w) is not asked about Deployment shop/web: it may change what is created, or"
+        " refuse it"
+    ),
+    AdmissionNotAsked(asked=("M a (b)", "V c"), unsure=("V c",), objects=("Job a", "Job b")): (
+        "M a (b), V c are not asked about Job a, Job b (whether the matchConditions of V c hold is not known): they may"
+        " change what is created, or refuse it"
     ),
     AdmissionNotAsked(kinds=(("MutatingWebhookConfiguration", 1), ("ValidatingAdmissionPolicy", 2))): (
         "the cluster has 1 MutatingWebhookConfiguration and 2 ValidatingAdmissionPolicies, which are not asked: they"
@@ -402,6 +416,19 @@ SENTENCES: dict[Caveat, str] = {
     ),
     LeftOutOfStory(what="not-ready", objects=("Pod a/b",)): (
         "Pod a/b: goes, and was not ready; why is not known: here the pod that is made in its place gets ready"
+    ),
+    NodesNotAdded(sign="Node a", pods=("a/b",)): (
+        "Node a shows that a node autoscaler runs, which is not modelled: no nodes are added for pending pods"
+    ),
+    NodesNotAdded(sign="NodePool x", pools=("x", "y"), pods=("a/b",)): (
+        "NodePool x shows that a node autoscaler runs, which is not modelled: no nodes are added for pending pods; by"
+        " requirements, taints and limits NodePools x and y would allow one for a/b (instance types are not looked at)"
+    ),
+    NodesNotAdded(
+        sign="NodePool x", objections=(PoolObjection(pool="x", why="taint dedicated:NoSchedule"),), pods=("a/b",)
+    ): (
+        "NodePool x shows that a node autoscaler runs, which is not modelled: no nodes are added for pending pods; no"
+        " NodePool would allow one for a/b (x: taint dedicated:NoSchedule)"
     ),
     LeftOutOfStory(what="readiness-gates", objects=("Pod a/b",)): (
         "Pod a/b: has readiness gates; who opens them is not modelled: here they are open as soon as it runs"
@@ -583,4 +610,6 @@ def test_a_first_line_has_words_for_every_caveat_and_at_most_one_of_them() -> No
     assert [name for name in unsaid if f"{name}(" not in source] == []
     caveats = (NoNodes(), NoPods(), NoBudgets())
     assert qualifiers.qualifier(Report(command="drain", caveat_details=caveats)).count(";") == 1
-    assert qualifiers.qualifier(Report(command="drain", caveat_details=caveats)).endswith("; 2 more caveats")
+    assert qualifiers.qualifier(Report(command="drain", caveat_details=caveats)).endswith(
+        "; 1 more caveat"
+    )  # what is absent is one

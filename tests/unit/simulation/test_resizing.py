@@ -195,11 +195,12 @@ def test_containers_restart_as_their_policy_says() -> None:
 # --- stories -----------------------------------------------------------------------------------------------------
 
 
-def raw_node(cpu: str = "8", **labels: str) -> Json:
+def raw_node(cpu: str = "8", kubelet: str = "", **labels: str) -> Json:
     amounts = {"cpu": cpu, "memory": "16Gi", "pods": "20"}
     status = {"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]}
     meta = {"name": "n", "labels": {"kubernetes.io/hostname": "n", **labels}}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": meta, "status": status}
+    info = {"nodeInfo": {"kubeletVersion": kubelet}}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": meta, "status": {**status, **info}}
 
 
 def raw_pod(name: str, cpu: str = "1", got: str | None = None, *, status: Json | None = None, **more: Any) -> Json:
@@ -349,7 +350,6 @@ def test_an_edit_that_makes_room_helps_who_waits() -> None:
 
 
 GUARANTEED = {"resources": {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "1", "memory": "1Gi"}}}
-OLD_KUBELET = {"containerStatuses": [{"name": "c", "state": {"running": {}}}]}
 PATH = "spec.containers[0].resources"
 
 
@@ -376,13 +376,6 @@ PATH = "spec.containers[0].resources"
             36,
             'Pod "a" is invalid: spec.containers[0].resources.limits: Forbidden: resource limits cannot be removed',
             id="removed",
-        ),
-        pytest.param(
-            raw_pod("a", status=OLD_KUBELET),
-            f"{PATH}.requests.cpu=2",
-            36,
-            'Pod "a" is invalid: spec: Forbidden: Pod running on node without support for resize',
-            id="an old kubelet",
         ),
         pytest.param(
             raw_pod("a", metadata={"annotations": {"kubernetes.io/config.mirror": "x"}}),
@@ -434,3 +427,21 @@ def test_nodes_of_another_system() -> None:
     assert 'pod resize is only supported on linux nodes, node "n" is "windows"' in str(refused.value)
     session = kwhatif.edited(kwhatif.load([windows, raw_pod("a")], kubernetes_version="1.35"), cpu("a", "2"))
     assert "In-place pod resize is not supported on Windows" in session.changes[0].notes[0]
+
+
+def with_kubelet(version: str) -> kwhatif.Session:
+    """Its dump does not say what the running container has been granted."""
+    silent = raw_pod("a", status={"containerStatuses": [{"name": "c", "state": {"running": {}}}]})
+    return kwhatif.load([raw_node(kubelet=version), silent], kubernetes_version="1.35")
+
+
+def test_kubelets_that_cannot_resize() -> None:
+    with pytest.raises(kwhatif.InputError) as refused:
+        kwhatif.edited(with_kubelet("v1.32.9"), cpu("a", "2"))
+    assert "spec: Forbidden: Pod running on node without support for resize" in str(refused.value)
+
+
+@pytest.mark.parametrize("version", ["v1.33.0", ""])
+def test_a_dump_may_have_lost_what_newer_kubelets_say(version: str) -> None:
+    row = kwhatif.edited(with_kubelet(version), cpu("a", "2")).changes[0]
+    assert row.notes == ("kubelet n has room for that and resizes Pod d/a in place",)

@@ -20,7 +20,7 @@ from kwhatif.model.policy import (
     ResourceQuota,
     ResourceQuotaSpec,
 )
-from kwhatif.model.volume import LocalVolume
+from kwhatif.model.volume import SomeVolume
 from kwhatif.model.workload import DaemonSet, Deployment, DeploymentSpec, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.render.story_words import worded_story
 from kwhatif.report.story import Story
@@ -170,7 +170,7 @@ BLOCKED: dict[str, tuple[list[Any], dict[str, Any], list[tuple[str, str, str]]]]
         [("shop/a", "refused", "--ignore-daemonsets")],
     ),
     "local storage": (
-        [*THREE, bare("a").owner("ReplicaSet", "x").volume("v", empty_dir=LocalVolume())],
+        [*THREE, bare("a").owner("ReplicaSet", "x").volume("v", empty_dir=SomeVolume())],
         {},
         [("shop/a", "refused", "--delete-emptydir-data")],
     ),

@@ -97,7 +97,7 @@ def test_a_release_that_is_not_modelled_is_refused(to: str) -> None:
         upgraded(before="1.36", to=to)
 
 
-def test_what_is_said_of_pods_that_wait_and_of_workloads_is_said_once() -> None:
+def test_what_is_said_of_several_workloads_is_said_once() -> None:
     names = ("shop", "other")
     label = {"pod-security.kubernetes.io/enforce": "restricted"}
     spaces = [
@@ -106,7 +106,10 @@ def test_what_is_said_of_pods_that_wait_and_of_workloads_is_said_once() -> None:
     ]
     other = pod("mine", "even", owner="ReplicaSet/mine")
     other["metadata"] = {**other["metadata"], "namespace": "other"}
-    session = kwhatif.load([*NODES, *spaces, pod("waits"), other], kubernetes_version="1.35")
+    labelled = {"node.openshift.io/os_id": "rhcos"}
+    nodes = [{**each, "metadata": {**each["metadata"], "labels": labelled}} for each in NODES]
+    mine = pod("mine", "even", owner="ReplicaSet/mine")
+    session = kwhatif.load([*nodes, *spaces, mine, other], kubernetes_version="1.35")
     report = kwhatif.upgrade(session, to="1.36")
     said = [text for text in report.caveats if "Pod Security" in text]
     assert len(said) == 1

@@ -17,7 +17,8 @@ from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta
 from kwhatif.model.node import Node, NodeSpec
-from kwhatif.model.pod import Pod
+from kwhatif.model.pod import Pod, PodSpec
+from kwhatif.model.security import PodSecurityContext
 from kwhatif.model.workload import PodSource
 from kwhatif.workloads.expand import expand
 
@@ -57,6 +58,8 @@ def masked(value: Any) -> Any:
 def comparable(pod: Pod) -> Any:
     """Metadata and spec; where the pod ran, and its namespace, are recorded in another way."""
     meta, spec = replace(pod.metadata, namespace=""), replace(pod.spec, node_name="")
+    if spec.security_context == PodSecurityContext():  # the API server stores an empty one
+        spec = replace(spec, security_context=PodSpec().security_context)
     return masked([json.loads(msgspec.json.encode(part)) for part in (meta, spec)])
 
 

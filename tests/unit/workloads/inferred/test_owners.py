@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -454,3 +456,27 @@ def test_a_volume_that_only_its_claim_shows_can_be_reached_from_everywhere() -> 
     assert report.story.verdict.ok
     said = {caveat.code: caveat for caveat in report.caveat_details}
     assert getattr(said["no-storage"], "kinds", None) == ("PersistentVolume", "StorageClass")
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_an_empty_list_of_a_kind_says_that_there_is_none(*, saved: bool, tmp_path: Path) -> None:
+    empty = {"apiVersion": "apps/v1", "kind": "ReplicaSetList", "items": []}
+    items = [node("a"), node("b"), pod("web-6d4-1", "ReplicaSet web-6d4", labels=HASHED), pod("db-0", "StatefulSet db")]
+    for number, each in enumerate([empty, {"apiVersion": "v1", "kind": "List", "items": items}]):
+        (tmp_path / f"{number}.json").write_text(json.dumps(each))
+    session = kwhatif.load(tmp_path)
+    if saved:
+        kwhatif.save_snapshot(tmp_path / "saved.json.gz", tmp_path / "0.json", tmp_path / "1.json")
+        session = kwhatif.load(tmp_path / "saved.json.gz")
+    assert sizes(session.with_owners().cluster) == {"StatefulSet shop/db": 1}
+
+
+def test_a_class_that_pods_show_is_known_to_new_ones() -> None:
+    there = pod("web-1", "ReplicaSet web", priorityClassName="high", priority=7, preemptionPolicy="Never")
+    session = kwhatif.load([node("a"), there])
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    new = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "new", "namespace": "shop"}, "spec": spec}
+    (decision,) = kwhatif.schedule(session, {**new, "spec": {**spec, "priorityClassName": "high"}}).decisions
+    assert (decision.outcome, decision.priority) == ("Placed", 7)
+    (decision,) = kwhatif.schedule(session, {**new, "spec": {**spec, "priorityClassName": "unheard-of"}}).decisions
+    assert decision.outcome == "Denied"

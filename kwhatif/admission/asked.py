@@ -1,0 +1,208 @@
+"""Which webhooks and admission policies the API server would ask about a new object; what they answer is not known.
+
+Follows `k8s.io/apiserver/pkg/admission/plugin/webhook` (predicates: rules, namespace, object, matchconditions) and
+`plugin/policy/matching`. What cannot be evaluated here counts as matching.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from kwhatif.cel import CelError, Program, compile_expression
+from kwhatif.matching.labels import SelectorError, compile_selector
+from kwhatif.model.admission_hooks import (
+    MatchCondition,
+    MatchResources,
+    MatchRule,
+    MutatingAdmissionPolicy,
+    MutatingAdmissionPolicyBinding,
+    MutatingWebhookConfiguration,
+    ValidatingAdmissionPolicy,
+    ValidatingAdmissionPolicyBinding,
+    ValidatingWebhookConfiguration,
+)
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.meta import LabelSelector
+
+#: What an expression may read: everything else of an object is not all there, or is about who asks.
+_KNOWN = frozenset(
+    {
+        ("object", "kind"),
+        ("object", "apiVersion"),
+        ("object", "metadata", "labels"),
+        ("object", "metadata", "namespace"),
+        ("request", "namespace"),
+        ("request", "operation"),
+        ("request", "kind", "group"),
+        ("request", "kind", "kind"),
+        ("request", "kind", "version"),
+        ("request", "resource", "group"),
+        ("request", "resource", "resource"),
+        ("request", "resource", "version"),
+        ("request", "subResource"),
+    }
+)
+_VARIABLES = dict.fromkeys(("object", "oldObject", "request", "params", "authorizer", "namespaceObject"), "dyn")
+_EVERYTHING = "*"
+
+
+class NewObject(NamedTuple):
+    """An object about to be created, or changed, in a namespace."""
+
+    kind: str
+    group: str
+    resource: str
+    namespace: str
+    name: str
+    labels: Mapping[str, str]
+    operation: str = "CREATE"
+    version: str = "v1"
+
+
+class Asked(NamedTuple):
+    """Somebody who would be asked: `MutatingWebhookConfiguration istio (sidecar.istio.io)`."""
+
+    name: str
+    #: Whether a condition of theirs could not be evaluated.
+    is_unsure: bool = False
+
+
+def asked_about(obj: NewObject, cluster: Cluster) -> Iterator[Asked]:
+    """Everybody who would be asked about it."""
+    for kind in (MutatingWebhookConfiguration, ValidatingWebhookConfiguration):
+        configurations: Mapping[str, Any] = cluster.all(kind)
+        for name, configuration in configurations.items():
+            for webhook in configuration.webhooks:
+                matches = any(_applies(rule, obj) for rule in webhook.rules) and _selected(
+                    webhook.namespace_selector, webhook.object_selector, obj, cluster
+                )
+                holds = _hold(webhook.match_conditions, obj) if matches else False
+                if holds is not False:
+                    yield Asked(f"{kind.__name__} {name} ({webhook.name})", holds is None)
+    for policies, bindings in (
+        (MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding),
+        (ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding),
+    ):
+        yield from _policies(cluster.all(policies), cluster.all(bindings), policies.__name__, obj, cluster)
+
+
+def _policies(
+    policies: Mapping[str, Any], bindings: Mapping[str, Any], kind: str, obj: NewObject, cluster: Cluster
+) -> Iterator[Asked]:
+    """A policy without a binding that matches, too, has no say."""
+    for name, policy in policies.items():
+        if not _constrained(policy.spec.match_constraints, obj, cluster):
+            continue
+        bound = (each.spec for each in bindings.values() if each.spec.policy_name == name)
+        if not any(_constrained(each.match_resources, obj, cluster) for each in bound):
+            continue
+        holds = _hold(policy.spec.match_conditions, obj)
+        if holds is not False:
+            yield Asked(f"{kind} {name}", holds is None)
+
+
+def _constrained(match: MatchResources | None, obj: NewObject, cluster: Cluster) -> bool:
+    if match is None:
+        return True
+    if any(_applies(rule, obj) for rule in match.exclude_resource_rules):
+        return False
+    if match.resource_rules and not any(_applies(rule, obj) for rule in match.resource_rules):
+        return False
+    return _selected(match.namespace_selector, match.object_selector, obj, cluster)
+
+
+def _applies(rule: MatchRule, obj: NewObject) -> bool:
+    """Whether a rule names such a request (`rules.Matcher`)."""
+    return (
+        rule.scope in ("", _EVERYTHING, "Namespaced" if obj.namespace else "Cluster")
+        and _names(rule.operations, obj.operation)
+        and _names(rule.api_groups, obj.group)
+        and _names(rule.api_versions, obj.version)
+        and any(_is_resource(each, obj.resource) for each in rule.resources)
+        and (not rule.resource_names or obj.name in rule.resource_names)
+    )
+
+
+def _names(texts: Sequence[str], text: str) -> bool:
+    return _EVERYTHING in texts or text in texts
+
+
+def _is_resource(text: str, resource: str) -> bool:
+    """`pods`, `pods/*` and `*` name pods themselves; `pods/exec` does not."""
+    name, _, sub = text.partition("/")
+    return name in (_EVERYTHING, resource) and sub in ("", _EVERYTHING)
+
+
+def _selected(
+    namespaces: LabelSelector | None, objects: LabelSelector | None, obj: NewObject, cluster: Cluster
+) -> bool:
+    """Selectors that are absent select everything."""
+    if obj.namespace and not _matches(namespaces, cluster.namespace_labels(obj.namespace)):
+        return False
+    return _matches(objects, obj.labels)
+
+
+def _matches(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
+    if selector is None:
+        return True
+    try:
+        return compile_selector(selector).matches(labels)
+    except SelectorError:
+        return True
+
+
+def _hold(conditions: Sequence[MatchCondition], obj: NewObject) -> bool | None:
+    """Whether all conditions are true; None: one of them cannot be evaluated, and no other is false."""
+    found: list[bool | None] = [_holds(each.expression, obj) for each in conditions]
+    return False if False in found else None if None in found else True
+
+
+def _holds(expression: str, obj: NewObject) -> bool | None:
+    program = _compiled(expression)
+    if program is None:
+        return None
+    metadata: dict[str, Any] = {"namespace": obj.namespace} if obj.namespace else {}
+    if obj.labels:
+        metadata["labels"] = dict(obj.labels)
+    version = f"{obj.group}/{obj.version}".lstrip("/")
+    data = {
+        "object": {"apiVersion": version, "kind": obj.kind, "metadata": metadata},
+        "oldObject": None,
+        "request": {
+            "kind": {"group": obj.group, "version": obj.version, "kind": obj.kind},
+            "resource": {"group": obj.group, "version": obj.version, "resource": obj.resource},
+            "subResource": "",
+            "operation": obj.operation,
+            "namespace": obj.namespace,
+        },
+        "params": None,
+        "authorizer": None,
+        "namespaceObject": None,
+    }
+    try:
+        found = program.evaluate(data)
+    except CelError:
+        return None
+    return found if isinstance(found, bool) else None
+
+
+@lru_cache(maxsize=256)
+def _compiled(expression: str) -> Program | None:
+    """The program, if it reads nothing but what is known."""
+    try:
+        program = compile_expression(expression, _VARIABLES, result="bool")
+    except CelError:
+        return None
+    is_known = all(_is_known(path, program.paths) for path in program.paths)
+    return program if is_known else None
+
+
+def _is_known(path: tuple[str, ...], paths: frozenset[tuple[str, ...]]) -> bool:
+    if any(path[: len(known)] == known for known in _KNOWN):
+        return True
+    # The way to something known, unless it is also asked about by itself.
+    return any(known[: len(path)] == path for known in _KNOWN) and any(
+        longer != path and longer[: len(path)] == path for longer in paths
+    )

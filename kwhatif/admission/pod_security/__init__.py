@@ -1,0 +1,1 @@
+"""Pod Security: what a namespace asks of its pods."""

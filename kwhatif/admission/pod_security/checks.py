@@ -1,0 +1,398 @@
+"""The checks of the Pod Security Standards (`k8s.io/pod-security-admission/policy/check_*.go`), in its words.
+
+A check returns "" for a pod that it allows, and else what is forbidden, with the details in brackets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+from kwhatif.matching.labels import quoted
+from kwhatif.model.container import Container, Probe
+from kwhatif.model.pod import Pod
+from kwhatif.model.security import LifecycleHandler, PodSecurityContext, SecurityContext, SecurityProfile
+from kwhatif.model.volume import Volume
+
+#: The parts of the words that say who has set something: the pod, or containers.
+_POD = "pod"
+
+
+def containers_of(pod: Pod) -> tuple[Container, ...]:
+    """Init containers first (`visitContainers`). Ephemeral ones come later, by a request of their own."""
+    return (*pod.spec.init_containers, *pod.spec.containers)
+
+
+def _of_pod(pod: Pod) -> PodSecurityContext:
+    return pod.spec.security_context
+
+
+def _context(container: Container) -> SecurityContext:
+    return container.security_context
+
+
+def _names(pod: Pod, is_bad: Callable[[Container], bool]) -> list[str]:
+    return [each.name for each in containers_of(pod) if is_bad(each)]
+
+
+def _quoted(texts: Iterable[str]) -> str:
+    return ", ".join(f'"{text}"' for text in texts)
+
+
+def _listed(noun: str, names: Collection[str]) -> str:
+    """`container "a"`, `containers "a", "b"`."""
+    return f"{noun if len(names) == 1 else noun + 's'} {_quoted(names)}"
+
+
+def _setters(*, pod: bool, containers: Sequence[str]) -> str:
+    """`pod and containers "a", "b"`."""
+    said = [_POD] if pod else []
+    return " and ".join([*said, _listed("container", containers)] if containers else said)
+
+
+# --- baseline ----------------------------------------------------------------------------------------
+
+
+def app_armor(pod: Pod) -> str:
+    """Profiles other than the runtime's own, or one on the node; also in the annotations of old."""
+
+    def is_bad(profile: SecurityProfile | None) -> bool:
+        return profile is not None and profile.type not in ("RuntimeDefault", "Localhost")
+
+    own = _of_pod(pod).app_armor_profile
+    bad = [each for each in containers_of(pod) if is_bad(_context(each).app_armor_profile)]
+    values = {own.type} if own is not None and is_bad(own) else set[str]()
+    values |= {profile.type for each in bad if (profile := _context(each).app_armor_profile) is not None}
+    noted = sorted(
+        f"{key}={quoted(value)}"
+        for key, value in pod.metadata.annotations.profiles.items()
+        if key.startswith(APP_ARMOR) and not _is_allowed_note(value)
+    )
+    setters = _setters(pod=is_bad(own), containers=[each.name for each in bad])
+    if noted:
+        setters = " and ".join(filter(None, (setters, "annotation" if len(noted) == 1 else "annotations")))
+    if not setters:
+        return ""
+    listed = [*sorted(values), *noted]
+    profiles = "forbidden AppArmor profile" if len(listed) == 1 else "forbidden AppArmor profiles"
+    return f"{profiles} ({setters} must not set AppArmor profile type to {_quoted(listed)})"
+
+
+APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
+SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
+#: The annotations that name profiles begin so.
+PROFILES = (APP_ARMOR, SECCOMP_POD, SECCOMP_CONTAINER)
+
+
+def _is_allowed_note(profile: str) -> bool:
+    return profile in ("", "runtime/default") or profile.startswith("localhost/")
+
+
+_DEFAULT_CAPABILITIES = frozenset(
+    (
+        "AUDIT_WRITE",
+        "CHOWN",
+        "DAC_OVERRIDE",
+        "FOWNER",
+        "FSETID",
+        "KILL",
+        "MKNOD",
+        "NET_BIND_SERVICE",
+        "SETFCAP",
+        "SETGID",
+        "SETPCAP",
+        "SETUID",
+        "SYS_CHROOT",
+    )
+)
+
+
+def _added(container: Container) -> tuple[str, ...]:
+    capabilities = _context(container).capabilities
+    return () if capabilities is None else capabilities.add
+
+
+def _adding(pod: Pod, allowed: Collection[str]) -> str:
+    """Who adds capabilities beside these, and which."""
+    bad = _names(pod, lambda each: any(name not in allowed for name in _added(each)))
+    others = sorted({name for each in containers_of(pod) for name in _added(each) if name not in allowed})
+    if not bad:
+        return ""
+    return f"{_listed('container', bad)} must not include {_quoted(others)} in securityContext.capabilities.add"
+
+
+def default_capabilities(pod: Pod) -> str:
+    """Capabilities beyond those that a container has anyway."""
+    found = _adding(pod, _DEFAULT_CAPABILITIES)
+    return f"non-default capabilities ({found})" if found else ""
+
+
+def host_namespaces(pod: Pod) -> str:
+    """The node's network, processes, and memory."""
+    spec = pod.spec
+    named = (("hostNetwork", spec.host_network), ("hostPID", spec.host_pid), ("hostIPC", spec.host_ipc))
+    found = [f"{name}=true" for name, is_set in named if is_set]
+    return f"host namespaces ({', '.join(found)})" if found else ""
+
+
+def host_path_volumes(pod: Pod) -> str:
+    """Folders of the node."""
+    found = [volume.name for volume in pod.spec.volumes if volume.host_path is not None]
+    return f"hostPath volumes ({_listed('volume', found)})" if found else ""
+
+
+def host_ports(pod: Pod) -> str:
+    """Ports of the node."""
+    bad = _names(pod, lambda each: any(port.host_port for port in each.ports))
+    ports = sorted({str(port.host_port) for each in containers_of(pod) for port in each.ports if port.host_port})
+    if not bad:
+        return ""
+    uses = f"{'uses' if len(bad) == 1 else 'use'} {'hostPort' if len(ports) == 1 else 'hostPorts'}"
+    return f"hostPort ({_listed('container', bad)} {uses} {', '.join(ports)})"
+
+
+def hosts_of_probes(pod: Pod) -> str:
+    """Probes and lifecycle handlers that name a host."""
+    hosts = {each.name: set(_hosts(each)) for each in containers_of(pod)}
+    bad = sorted(name for name, found in hosts.items() if found)
+    named = sorted({host for found in hosts.values() for host in found})
+    if not bad:
+        return ""
+    uses = f"{'uses' if len(bad) == 1 else 'use'} probe or lifecycle host{'s' if len(named) > 1 else ''}"
+    return f"probe or lifecycle host ({_listed('container', bad)} {uses} {_quoted(named)})"
+
+
+def _hosts(container: Container) -> Iterator[str]:
+    lifecycle = container.lifecycle
+    handlers: tuple[Probe | LifecycleHandler | None, ...] = (
+        container.liveness_probe,
+        container.readiness_probe,
+        container.startup_probe,
+        *((lifecycle.post_start, lifecycle.pre_stop) if lifecycle else ()),
+    )
+    for handler in handlers:
+        for action in (handler.http_get, handler.tcp_socket) if handler else ():
+            if action is not None and action.host:
+                yield action.host
+
+
+def privileged(pod: Pod) -> str:
+    """Containers that may do everything."""
+    bad = _names(pod, lambda each: _context(each).privileged is True)
+    return f"privileged ({_listed('container', bad)} must not set securityContext.privileged=true)" if bad else ""
+
+
+def proc_mount(pod: Pod) -> str:
+    """An unmasked /proc."""
+    found = {each.name: _context(each).proc_mount for each in containers_of(pod)}
+    bad = _names(pod, lambda each: _context(each).proc_mount not in ("", "Default"))
+    if not bad:
+        return ""
+    types = _quoted(sorted({found[name] for name in bad}))
+    return f"procMount ({_listed('container', bad)} must not set securityContext.procMount to {types})"
+
+
+def se_linux_options(*types: str) -> Callable[[Pod], str]:
+    """A user or a role; a type other than these."""
+    allowed = ("", *types)
+
+    def check(pod: Pod) -> str:
+        own = _of_pod(pod).se_linux_options
+        found = [(_POD, own), *((each.name, _context(each).se_linux_options) for each in containers_of(pod))]
+        bad = [
+            (place, options)
+            for place, (_, options) in enumerate(found)
+            if options is not None and (options.type not in allowed or options.user or options.role)
+        ]
+        if not bad:
+            return ""
+        wrong = sorted({options.type for _, options in bad if options.type not in allowed})
+        said = [_listed("type", wrong)] if wrong else []
+        said += ["user may not be set"] if any(options.user for _, options in bad) else []
+        said += ["role may not be set"] if any(options.role for _, options in bad) else []
+        names = [found[place][0] for place, _ in bad if place]
+        setters = _setters(pod=bad[0][0] == 0, containers=names)
+        return f"seLinuxOptions ({setters} set forbidden securityContext.seLinuxOptions: {'; '.join(said)})"
+
+    return check
+
+
+def seccomp_annotations(pod: Pod) -> str:
+    """Before seccomp had fields."""
+    notes = pod.metadata.annotations.profiles
+    keys = [SECCOMP_POD, *(f"{SECCOMP_CONTAINER}{each.name}" for each in containers_of(pod))]
+    found = sorted({f"{key}={quoted(notes[key])}" for key in keys if key in notes and not _is_seccomp_note(notes[key])})
+    if not found:
+        return ""
+    return f"seccompProfile (forbidden {'annotation' if len(found) == 1 else 'annotations'} {', '.join(found)})"
+
+
+def _is_seccomp_note(profile: str) -> bool:
+    return profile in ("runtime/default", "docker/default") or profile.startswith("localhost/")
+
+
+def _is_seccomp(profile: SecurityProfile) -> bool:
+    return profile.type in ("Localhost", "RuntimeDefault")
+
+
+def seccomp(pod: Pod) -> str:
+    """Profiles other than the runtime's own, or one on the node."""
+    own = _of_pod(pod).seccomp_profile
+    profiles = {each.name: _context(each).seccomp_profile for each in containers_of(pod)}
+    bad = {name: profile for name, profile in profiles.items() if profile is not None and not _is_seccomp(profile)}
+    is_own_bad = own is not None and not _is_seccomp(own)
+    if not (bad or is_own_bad):
+        return ""
+    values = {profile.type for profile in bad.values()} | ({own.type} if own is not None and is_own_bad else set())
+    setters = _setters(pod=is_own_bad, containers=list(bad))
+    return f"seccompProfile ({setters} must not set securityContext.seccompProfile.type to {_quoted(sorted(values))})"
+
+
+_SYSCTLS_1_0 = (
+    "kernel.shm_rmid_forced",
+    "net.ipv4.ip_local_port_range",
+    "net.ipv4.tcp_syncookies",
+    "net.ipv4.ping_group_range",
+    "net.ipv4.ip_unprivileged_port_start",
+)
+_SYSCTLS_1_27 = (*_SYSCTLS_1_0, "net.ipv4.ip_local_reserved_ports")
+_SYSCTLS_1_29 = (
+    *_SYSCTLS_1_27,
+    "net.ipv4.tcp_keepalive_time",
+    "net.ipv4.tcp_fin_timeout",
+    "net.ipv4.tcp_keepalive_intvl",
+    "net.ipv4.tcp_keepalive_probes",
+)
+_SYSCTLS_1_32 = (*_SYSCTLS_1_29, "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
+#: Minor version -> what may be set from then on.
+SYSCTLS = {0: _SYSCTLS_1_0, 27: _SYSCTLS_1_27, 29: _SYSCTLS_1_29, 32: _SYSCTLS_1_32}
+
+
+def sysctls(allowed: Collection[str]) -> Callable[[Pod], str]:
+    """Settings of the kernel beside these."""
+
+    def check(pod: Pod) -> str:
+        found = [each.name for each in _of_pod(pod).sysctls if each.name not in allowed]
+        return f"forbidden sysctls ({', '.join(found)})" if found else ""
+
+    return check
+
+
+def host_process(pod: Pod) -> str:
+    """Processes of a Windows node."""
+
+    def is_bad(context: PodSecurityContext | SecurityContext) -> bool:
+        return context.windows_options is not None and context.windows_options.host_process is True
+
+    setters = _setters(pod=is_bad(_of_pod(pod)), containers=_names(pod, lambda each: is_bad(_context(each))))
+    return f"hostProcess ({setters} must not set securityContext.windowsOptions.hostProcess=true)" if setters else ""
+
+
+# --- restricted --------------------------------------------------------------------------------------
+
+
+def privilege_escalation(pod: Pod) -> str:
+    """Containers that do not rule out more rights."""
+    bad = _names(pod, lambda each: _context(each).allow_privilege_escalation is not False)
+    if not bad:
+        return ""
+    detail = f"{_listed('container', bad)} must set securityContext.allowPrivilegeEscalation=false"
+    return f"allowPrivilegeEscalation != false ({detail})"
+
+
+def few_capabilities(pod: Pod) -> str:
+    """Containers that keep capabilities, or add any but NET_BIND_SERVICE."""
+
+    def keeps(container: Container) -> bool:
+        capabilities = _context(container).capabilities
+        return capabilities is None or "ALL" not in capabilities.drop
+
+    bad = _names(pod, keeps)
+    said = [f'{_listed("container", bad)} must set securityContext.capabilities.drop=["ALL"]'] if bad else []
+    details = "; ".join(filter(None, (*said, _adding(pod, ("NET_BIND_SERVICE",)))))
+    return f"unrestricted capabilities ({details})" if details else ""
+
+
+#: Fields of a volume -> the type, as it is named; in the order in which the first counts.
+_RESTRICTED = {
+    "host_path": "hostPath",
+    "gce_persistent_disk": "gcePersistentDisk",
+    "aws_elastic_block_store": "awsElasticBlockStore",
+    "git_repo": "gitRepo",
+    "nfs": "nfs",
+    "iscsi": "iscsi",
+    "glusterfs": "glusterfs",
+    "rbd": "rbd",
+    "flex_volume": "flexVolume",
+    "cinder": "cinder",
+    "cephfs": "cephfs",
+    "flocker": "flocker",
+    "fc": "fc",
+    "azure_file": "azureFile",
+    "vsphere_volume": "vsphereVolume",
+    "quobyte": "quobyte",
+    "azure_disk": "azureDisk",
+    "photon_persistent_disk": "photonPersistentDisk",
+    "portworx_volume": "portworxVolume",
+    "scale_io": "scaleIO",
+    "storageos": "storageos",
+}
+
+
+def _restricted_type(volume: Volume) -> str:
+    return next((name for field, name in _RESTRICTED.items() if getattr(volume, field) is not None), "")
+
+
+def volume_types(pod: Pod) -> str:
+    """Volumes that are not made for the pod, or claimed."""
+    found = [(volume.name, _restricted_type(volume)) for volume in pod.spec.volumes]
+    bad = [name for name, type_ in found if type_]
+    if not bad:
+        return ""
+    types = sorted({type_ for _, type_ in found if type_})
+    uses = f"{'uses' if len(bad) == 1 else 'use'} restricted volume type{'s' if len(types) > 1 else ''}"
+    return f"restricted volume types ({_listed('volume', bad)} {uses} {_quoted(types)})"
+
+
+def non_root(pod: Pod) -> str:
+    """Containers that may run as root."""
+    own = _of_pod(pod).run_as_non_root
+    explicit = _names(pod, lambda each: _context(each).run_as_non_root is False)
+    if setters := _setters(pod=own is False, containers=explicit):
+        return f"runAsNonRoot != true ({setters} must not set securityContext.runAsNonRoot=false)"
+    implicit = _names(pod, lambda each: _context(each).run_as_non_root is None) if own is not True else []
+    if not implicit:
+        return ""
+    return f"runAsNonRoot != true (pod or {_listed('container', implicit)} must set securityContext.runAsNonRoot=true)"
+
+
+def root_user(pod: Pod) -> str:
+    """Containers that say that they run as root."""
+    explicit = _names(pod, lambda each: _context(each).run_as_user == 0)
+    setters = _setters(pod=_of_pod(pod).run_as_user == 0, containers=explicit)
+    return f"runAsUser=0 ({setters} must not set runAsUser=0)" if setters else ""
+
+
+def seccomp_is_set(pod: Pod) -> str:
+    """Pods and containers without such a profile."""
+    forbidden = seccomp(pod)
+    if forbidden or _of_pod(pod).seccomp_profile is not None:
+        return forbidden
+    implicit = _names(pod, lambda each: _context(each).seccomp_profile is None)
+    if not implicit:
+        return ""
+    must = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
+    return f"seccompProfile (pod or {_listed('container', implicit)} {must})"
+
+
+# --- who is let off ----------------------------------------------------------------------------------
+
+
+def unless_windows(check: Callable[[Pod], str]) -> Callable[[Pod], str]:
+    """Not of pods for Windows, for which validation allows no such field."""
+    return lambda pod: "" if pod.spec.os is not None and pod.spec.os.name == "windows" else check(pod)
+
+
+def unless_user_namespace(check: Callable[[Pod], str]) -> Callable[[Pod], str]:
+    """Not of pods in a user namespace of their own (`hostUsers: false`)."""
+    return lambda pod: "" if pod.spec.host_users is False else check(pod)
