@@ -228,6 +228,10 @@ _ABSENT: Mapping[type, str] = {
     lacking.NoLimits: "limits and quotas",
     lacking.NoStorage: "volumes",
     lacking.NoDevices: "devices",
+    lacking.NoAdmission: "webhooks, policies and service accounts",
+    lacking.NoAutoscalers: "autoscalers",
+    lacking.NoEvents: "events",
+    lacking.NoGroups: "groups of pods",
 }
 _CONSTANT: Mapping[type, str] = {
     lacking.NoNodes: "no node is known",
@@ -242,6 +246,10 @@ _CONSTANT: Mapping[type, str] = {
     lacking.NoLimits: "limits and quotas are not known",
     lacking.NoStorage: "volumes are not known",
     lacking.NoDevices: "devices are not known",
+    lacking.NoAdmission: "who refuses new objects is not known",
+    lacking.NoAutoscalers: "autoscalers are not known",
+    lacking.NoEvents: "events are not known",
+    lacking.NoGroups: "groups of pods are not known",
     lacking.NoImages: "images are not known",
     ImagesNotCompared: "images are not compared",
     FieldsNotCompared: "only what scheduling reads is compared",

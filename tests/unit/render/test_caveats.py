@@ -18,9 +18,13 @@ from kwhatif.model.caveat.descheduling import (
 )
 from kwhatif.model.caveat.lacking import (
     DanglingReference,
+    NoAdmission,
+    NoAutoscalers,
     NoBudgets,
     NodesNotInInput,
     NoDevices,
+    NoEvents,
+    NoGroups,
     NoImages,
     NoLimits,
     NoNamespaces,
@@ -156,6 +160,22 @@ SENTENCES: dict[Caveat, str] = {
     NoDevices(kinds=("DeviceClass",), reason=FORBIDDEN): (
         "no permission to list deviceclasses in resource.k8s.io: answers about pods that claim devices cannot be"
         " trusted"
+    ),
+    NoAdmission(kinds=("ValidatingAdmissionPolicy", "ServiceAccount"), reason=FORBIDDEN): (
+        "no permission to list validatingadmissionpolicies in admissionregistration.k8s.io, serviceaccounts in the core"
+        " group: whether the cluster would change or refuse new objects is unknown"
+    ),
+    NoAutoscalers(kinds=("HorizontalPodAutoscaler", "NodePool"), reason="the server failed to list"): (
+        "the server failed to list horizontalpodautoscalers in autoscaling, nodepools in karpenter.sh: no replicas and"
+        " no nodes are added or removed by autoscalers"
+    ),
+    NoEvents(kinds=("Event",), reason="there are too many to read all"): (
+        "there are too many to read all events in the core group: when the scheduler last tried a pending pod, and how"
+        " often, is unknown or incomplete"
+    ),
+    NoGroups(kinds=("PodGroup",), reason=FORBIDDEN): (
+        "no permission to list podgroups in scheduling.k8s.io: pods are known to be of a group only where they say so"
+        " themselves"
     ),
     DanglingReference(kind="Node", example="n1", count=1, user="Pod shop/web"): (
         "missing: Node n1 (used by Pod shop/web): its pods count nowhere"
