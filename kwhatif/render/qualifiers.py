@@ -212,6 +212,7 @@ _LEFT_OUT: Mapping[Unmodelled, str] = {
     "not-started": "pods that do not run yet count as starting",
     "not-ready": "pods that were not ready count as ready once they are made again",
     "readiness-gates": "readiness gates count as open",
+    "deadlines": "the end of Jobs at their deadlines is not waited for",
 }
 _ABSENT: Mapping[type, str] = {
     lacking.NoPods: "pods",

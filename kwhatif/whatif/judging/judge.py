@@ -21,6 +21,7 @@ from kwhatif.model.caveat.manifests import NothingJudged
 from kwhatif.model.caveat.scheduling import EvictionsAtOnce, PendingAsleep
 from kwhatif.model.caveat.workloads import TooManyPods
 from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.job import CronJob
 from kwhatif.model.meta import controller_of
 from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.report.decision import Decision, Outcome
@@ -59,18 +60,22 @@ def judge(session: Session, question: Question) -> Answer:
     """Apply everything, and decide about every pod; the session stays as it is.
 
     Helm hooks that end are judged one after another, before and after the rest, each as if those before it were gone.
+    A run of a CronJob starts at its time, when everything else is there: it takes no place before others.
     """
     session = with_named_classes(session, question.applied)
     session = session.at(without_earlier_runs(session.snapshot, question.applied))
     phases = in_phases(question.applied)
-    if question.alone or not question.admission or not (phases.before or phases.after):
+    runs = [each for each in phases.staying if isinstance(each.object, CronJob)]
+    if question.alone or not question.admission or not (phases.before or phases.after or runs):
         return _Judging(session, question).answer()
     hook = partial(replace, question, problems=(), caveats=(), pending_in=None, reacts=False)
     before = [_Judging(session, hook(applied=(*phases.around_before, each))).answer() for each in phases.before]
-    rest = _Judging(session, replace(question, applied=phases.staying))
+    now = [each for each in phases.staying if not isinstance(each.object, CronJob)]
+    rest = _Judging(session, replace(question, applied=now))
     answer = rest.answer()
     then = session.at(rest.end)
     after = [_Judging(then, hook(applied=(*phases.around_after, each))).answer() for each in phases.after]
+    after += [_Judging(then, hook(applied=(each,))).answer() for each in runs]
     return answer.between(before, after)
 
 
