@@ -39,6 +39,7 @@ from kwhatif.whatif.deciding.short import in_full
 from kwhatif.whatif.deciding.workload_rows import room_for_pods, workload_row
 from kwhatif.whatif.judging.alone import Alone
 from kwhatif.whatif.judging.named_classes import with_named_classes
+from kwhatif.whatif.judging.order import fits_later, rivals
 from kwhatif.whatif.judging.question import Answer, Question
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.placing.placer import Describe, Placer
@@ -163,7 +164,12 @@ class _Judging:
         if any(each.rolls for each in planned):
             return self._simulated(planned, before)
         plan = [each.copy() for each in planned]
+        caveats = dict(self._caveats)
         found, evicting = self._placed(planned)
+        if self._goes_on and fits_later(planned, self._snapshot, self._session.profiles):
+            self._caveats = dict(caveats)
+            return self._simulated(plan, before)
+        self._note_rivals(planned)
         if evicting >= _BURST and self._reacts:
             if evicting * len(before.nodes) > _MOST_EVICTING:
                 self._caveats[EvictionsAtOnce(count=evicting)] = None
@@ -172,10 +178,18 @@ class _Judging:
         return found
 
     @property
-    def _reacts(self) -> bool:
-        """Not where only a moment is asked for, or how pods would start anew."""
+    def _goes_on(self) -> bool:
+        """Whether pods are tried again; not where only a moment is asked for, or how pods would start anew."""
         question = self._question
-        return question.reacts and question.rollout == "end" and not any(each.anew for each in question.applied)
+        return question.rollout == "end" and not any(each.anew for each in question.applied)
+
+    @property
+    def _reacts(self) -> bool:
+        return self._question.reacts and self._goes_on
+
+    def _note_rivals(self, planned: Sequence[Planned]) -> None:
+        if self._goes_on:
+            self._caveats.update(dict.fromkeys(rivals(planned, self.end, self._session.profiles)))
 
     def _simulated(self, planned: Sequence[Planned], state: State) -> _Found:
         """By a simulation: rollouts go on to their end, and everybody reacts."""
@@ -188,6 +202,7 @@ class _Judging:
         earlier = simulated.play(waiting.counting)
         self._caveats.update(dict.fromkeys(simulated.caveats))
         self.end = simulated.state
+        self._note_rivals(planned)
         return list(map(self._judged, planned)), [], earlier
 
     @property
