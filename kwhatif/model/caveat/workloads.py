@@ -189,6 +189,21 @@ class OldRevisionsUnknown(IncompleteCaveat, tag="old-revisions-unknown", kw_only
     workloads: tuple[str, ...]
 
 
+class ResizeAssumed(BaseCaveat, tag="resize-assumed", kw_only=True):
+    """Pods are resized in place, and the input does not show what might keep their kubelets from it.
+
+    A static CPU or memory manager policy, for Guaranteed pods; swap; memory in use above a new limit.
+    """
+
+    pods: tuple[str, ...]
+
+
+class ResizeEvicts(IncompleteCaveat, tag="resize-evicts", kw_only=True):
+    """A critical pod asks for more than its node has free: that its kubelet may evict others for it is not modelled."""
+
+    pods: tuple[str, ...]
+
+
 class PoolObjection(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True):
     """Why a NodePool would not make a node."""
 
@@ -235,6 +250,8 @@ WorkloadsCaveat = (
     | TolerationUnknown
     | EvictedByTaint
     | OldRevisionsUnknown
+    | ResizeAssumed
+    | ResizeEvicts
     | NodesNotAdded
     | LeftOutOfStory
 )

@@ -21,6 +21,8 @@ from kwhatif.model.caveat.workloads import (
     OwnersSilent,
     ReplicaSetsInferred,
     ReplicasKept,
+    ResizeAssumed,
+    ResizeEvicts,
     TolerationUnknown,
     TooManyPods,
     UnknownController,
@@ -95,6 +97,17 @@ def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - 
             return (
                 f"{some(pods)}: a NoExecute taint of the node is tolerated for {seconds} s only, so a pod is"
                 f" evicted again {gone}"
+            )
+        case ResizeAssumed(pods=pods):
+            return (
+                f"{some(pods)}: resized in place as if nothing else stood against it; the input does not show whether"
+                " the kubelet has a static CPU or memory manager policy (then a Guaranteed pod is not resized), whether"
+                " containers may swap, and whether a lower memory limit is below what is in use"
+            )
+        case ResizeEvicts(pods=pods):
+            return (
+                f"{some(pods)}: critical, and asks for more than its node has free; that its kubelet may evict others"
+                " for it is not modelled: here it waits"
             )
         case OldRevisionsUnknown(workloads=workloads):
             return (

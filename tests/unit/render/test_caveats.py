@@ -109,6 +109,8 @@ from kwhatif.model.caveat.workloads import (
     PoolObjection,
     ReplicaSetsInferred,
     ReplicasKept,
+    ResizeAssumed,
+    ResizeEvicts,
     TolerationUnknown,
     TooManyPods,
     UnknownController,
@@ -411,6 +413,15 @@ SENTENCES: dict[Caveat, str] = {
     ),
     EvictedByTaint(seconds=0, pods=("a/b",)): (
         "a/b: a NoExecute taint of the node is tolerated for 0 s only, so a pod is evicted again at once"
+    ),
+    ResizeAssumed(pods=("a/b",)): (
+        "a/b: resized in place as if nothing else stood against it; the input does not show whether the kubelet has a"
+        " static CPU or memory manager policy (then a Guaranteed pod is not resized), whether containers may swap, and"
+        " whether a lower memory limit is below what is in use"
+    ),
+    ResizeEvicts(pods=("a/b",)): (
+        "a/b: critical, and asks for more than its node has free; that its kubelet may evict others for it is not"
+        " modelled: here it waits"
     ),
     OldRevisionsUnknown(workloads=("StatefulSet a/db",)): (
         "StatefulSet a/db: the templates of older revisions are not in the input, so new pods are made of the newest"
