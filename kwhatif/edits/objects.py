@@ -13,6 +13,7 @@ from kwhatif.admission.left_out import with_pod_images
 from kwhatif.admission.new_pod import stored_pod
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.admission.outcome import Denied
+from kwhatif.admission.resize import is_resize, refuse_resize
 from kwhatif.admission.updated import updated
 from kwhatif.admission.validation.pod import validate_pod
 from kwhatif.edits.edit import Apply, Assignment, Label, Patch, Reference, Resolved, SetFields, Wrong
@@ -24,6 +25,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import SCALABLE, Workload
+from kwhatif.simulation.resizing import asks_as_before
 from kwhatif.state.change import Upsert
 from kwhatif.workloads.applied_object import applied_object
 from kwhatif.workloads.applied_template import without_text
@@ -91,6 +93,8 @@ def _changed(reference: Reference, change: Callable[[dict[str, Any]], None], loo
     stored = _stored(new, known, lookup.cluster)
     if stored == known:
         return Resolved((), notes=("nothing changes: it is so already",))
+    if isinstance(stored, Pod) and is_resize(stored, known):
+        stored = _asking(stored, known, lookup.cluster)
     if isinstance(stored, PodDisruptionBudget) and stored.spec != known.spec and stored.status == known.status:
         return counted(stored, lookup.cluster)
     return Resolved((Upsert(stored),), notes=tuple(_notes(stored, known)))
@@ -113,6 +117,18 @@ def _stored(new: Any, known: Any, cluster: Cluster) -> Any:
     if denied is not None:
         raise Wrong(denied.message)
     return stored
+
+
+def _asking(new: Pod, known: Pod, cluster: Cluster) -> Pod:
+    """The pod as it asks to be resized: its kubelet decides.
+
+    Raises:
+        Wrong: the API server refuses it.
+    """
+    denied = refuse_resize(new, known, cluster)
+    if denied is not None:
+        raise Wrong(denied.message)
+    return asks_as_before(new, known)
 
 
 def _notes(new: Any, known: Any) -> Iterator[str]:

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from kwhatif.model.container import ResourceList
-from kwhatif.model.meta import ApiObject, Int32, Model, ObjectMeta
+from kwhatif.model.meta import ApiObject, Int32, Int64, Model, ObjectMeta, Requirement
+from kwhatif.model.node import Taint
 
 #: metrics-server measures (`k8s.io/metrics/pkg/apis/metrics/v1beta1`).
 METRICS_API_VERSION = "metrics.k8s.io/v1beta1"
@@ -42,6 +43,55 @@ class HorizontalPodAutoscaler(ApiObject):
         """What it scales, such as `Deployment shop/web`."""
         target = self.spec.scale_target_ref
         return f"{target.kind} {self.metadata.namespace}/{target.name}"
+
+
+class NodePoolTemplateSpec(Model):
+    """`spec.template.spec` of a NodePool; taints that only new nodes have for a while (startupTaints) do not count."""
+
+    requirements: tuple[Requirement, ...] = ()
+    taints: tuple[Taint, ...] = ()
+
+
+class NodePoolTemplate(Model):
+    """`spec.template` of a NodePool: what all its nodes have."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: NodePoolTemplateSpec = NodePoolTemplateSpec()
+
+
+class NodePoolSpec(Model):
+    """`spec` of a NodePool."""
+
+    template: NodePoolTemplate = NodePoolTemplate()
+    limits: ResourceList = {}
+    weight: Int32 | None = None
+    #: Given where the pool has a fixed number of nodes.
+    replicas: Int64 | None = None
+
+
+class NodePoolStatus(Model):
+    """`status` of a NodePool: what its nodes have together."""
+
+    resources: ResourceList = {}
+
+
+class NodePool(ApiObject):
+    """`karpenter.sh NodePool`."""
+
+    spec: NodePoolSpec = NodePoolSpec()
+    status: NodePoolStatus = NodePoolStatus()
+
+
+class NodeClaim(ApiObject):
+    """`karpenter.sh NodeClaim`: that it is there is all that counts."""
+
+
+class ConfigMap(ApiObject):
+    """`v1 ConfigMap`, of which only the one that tells of the cluster autoscaler is kept, without its data."""
+
+
+#: The key of that ConfigMap.
+AUTOSCALER_STATUS = "kube-system/cluster-autoscaler-status"
 
 
 class NodeMetrics(ApiObject):

@@ -41,6 +41,13 @@ class RestartPolicyRule(Model):
     action: str = ""
 
 
+class ContainerResizePolicy(Model):
+    """`resizePolicy[]` of a container: whether it restarts when the resource is resized in place."""
+
+    resource_name: str = ""
+    restart_policy: str = ""
+
+
 class Probe(Model):
     """A probe of a container: how long it takes at least, in seconds, and whom it asks."""
 
@@ -60,6 +67,7 @@ class Container(Model):
     ports: tuple[ContainerPort, ...] = ()
     restart_policy: str = ""
     restart_policy_rules: tuple[RestartPolicyRule, ...] = ()
+    resize_policy: tuple[ContainerResizePolicy, ...] = ()
     readiness_probe: Probe | None = None
     startup_probe: Probe | None = None
     liveness_probe: Probe | None = None

@@ -47,12 +47,15 @@ from kwhatif.model.caveat.workloads import (
     ImagesNotCompared,
     Injected,
     LeftOutOfStory,
+    NodesNotAdded,
     OldRevisionsUnknown,
     OneOfEqualPods,
     OrderedPodPending,
     OwnersSilent,
     ReplicaSetsInferred,
     ReplicasKept,
+    ResizeAssumed,
+    ResizeEvicts,
     TolerationUnknown,
     TooManyPods,
     UnknownController,
@@ -187,6 +190,8 @@ def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per
             return f"Pod Security of {some([name for name, _ in namespaces])} is not checked"
         case manifests.MissingServiceAccounts(names=names):
             return f"ServiceAccount {some(names, 1)} is missing"
+        case NodesNotAdded(objections=objections):
+            return "no NodePool would add a node" if objections else "an autoscaler may add nodes"
         case AutoscalerNotModelled(target=target):
             return f"the metrics of the autoscaler of {target} are not modelled"
         case manifests.UnknownQuotaScope(quota=quota):
@@ -207,7 +212,6 @@ _LEFT_OUT: Mapping[Unmodelled, str] = {
     "job-ttl": "the removal of finished Jobs is not modelled",
     "volume-reclaim": "what becomes of released volumes is not modelled",
     "cron-jobs": "the Jobs of CronJobs are not modelled",
-    "node-autoscaler": "the node autoscaler is not modelled",
     "namespaces": "the removal of namespaces is not modelled",
     "budgets": "some budgets cannot be counted",
     "not-started": "pods that do not run yet count as starting",
@@ -226,6 +230,10 @@ _ABSENT: Mapping[type, str] = {
     lacking.NoLimits: "limits and quotas",
     lacking.NoStorage: "volumes",
     lacking.NoDevices: "devices",
+    lacking.NoAdmission: "webhooks, policies and service accounts",
+    lacking.NoAutoscalers: "autoscalers",
+    lacking.NoEvents: "events",
+    lacking.NoGroups: "groups of pods",
 }
 _CONSTANT: Mapping[type, str] = {
     lacking.NoNodes: "no node is known",
@@ -240,6 +248,10 @@ _CONSTANT: Mapping[type, str] = {
     lacking.NoLimits: "limits and quotas are not known",
     lacking.NoStorage: "volumes are not known",
     lacking.NoDevices: "devices are not known",
+    lacking.NoAdmission: "who refuses new objects is not known",
+    lacking.NoAutoscalers: "autoscalers are not known",
+    lacking.NoEvents: "events are not known",
+    lacking.NoGroups: "groups of pods are not known",
     lacking.NoImages: "images are not known",
     ImagesNotCompared: "images are not compared",
     FieldsNotCompared: "only what scheduling reads is compared",
@@ -270,6 +282,8 @@ _CONSTANT: Mapping[type, str] = {
     reading.TwoMoments: "the dump was taken at two moments",
     reading.ScheduledMeanwhile: "pods were scheduled while the dump was taken",
     reading.Remembered: "some answers of the API server are remembered ones",
+    ResizeAssumed: "what keeps kubelets from resizing pods is not known",
+    ResizeEvicts: "a kubelet may evict pods for a resize",
     ReplicasKept: "replicas that are left out stay as they are",
     TooManyPods: "not all pods of a workload were judged",
     OneOfEqualPods: "one of equal pods was judged",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from kwhatif.sources.decoding.kinds import RESOURCES
+from kwhatif.sources.decoding.asked import ASKED
 
 
 def cluster_role() -> str:
     """The role as YAML: list what is read and ask for the version, nothing else."""
-    groups: dict[str, list[str]] = {}
-    for resource in RESOURCES:
-        groups.setdefault(resource.group, []).append(resource.plural)
+    groups: dict[str, dict[str, None]] = {}
+    for asked in ASKED:
+        groups.setdefault(asked.group, {})[asked.plural] = None
     lines = [
         "apiVersion: rbac.authorization.k8s.io/v1",
         "kind: ClusterRole",

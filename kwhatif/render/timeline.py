@@ -23,6 +23,8 @@ _PHRASES = {
     "ready": "reported {} ready",
     "not ready": "reported {} not ready",
     "running": "started {}",
+    "deferred": "deferred the resize of {}",
+    "found infeasible": "found the resize of {} infeasible",
 }
 #: Kinds that decide nothing by themselves: that they came, or went, is left out unless all is asked for.
 _NO_NEWS = frozenset({"Namespace", "Service", "RuntimeClass", "StorageClass", "CSIDriver", "DeviceClass"})

@@ -18,7 +18,8 @@ from kwhatif.model.pod import Pod, is_ready, is_terminal
 from kwhatif.model.unknown import lacks_node
 from kwhatif.simulation.clock import Agenda
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.simulation.pods import ended, running
+from kwhatif.simulation.pods import ended, restarting, running
+from kwhatif.simulation.resizes import RETRY, Resizes
 from kwhatif.simulation.world import World, held
 from kwhatif.workloads.survey import survey_of
 
@@ -29,8 +30,10 @@ class _What(IntEnum):
     END = 0
     RUN = 1
     READY = 2
+    #: The resizes that wait on the pod's node are tried.
+    RESIZE = 3
     #: After everybody has seen that the containers have ended: in reality that is a tenth of a second later.
-    GO = 3
+    GO = 4
 
 
 class _Due(NamedTuple):
@@ -53,18 +56,22 @@ class Kubelets:
         self._last: Agenda[_Due] = Agenda()
         #: What does not happen while the kubelet is silent, and when it was due, by node.
         self._missed: dict[str, list[tuple[float, _Due]]] = {}
+        self.resizes = Resizes(world)
         world.watchers.append(self._observe)
         for node in silent_before(world):
             self.silence(node)
         for pod in survey_of(world.state.cluster).restless:
             if pod.spec.node_name:
                 self._take_over(pod)
+        for pod in self.resizes.at_start():
+            self._put(0, _What.RESIZE, pod, None)
 
     def fork(self, world: World) -> Kubelets:
         """An independent copy that works in a fork of the world."""
         other = copy(self)
         other._world, other._agenda, other._last = world, self._agenda.fork(), self._last.fork()
         other._missed = {node: missed.copy() for node, missed in self._missed.items()}
+        other.resizes = self.resizes.fork(world)
         world.watchers.append(other._observe)
         return other
 
@@ -136,6 +143,14 @@ class Kubelets:
             self._observe_pod(before if isinstance(before, Pod) else None, after, event)
         elif isinstance(after, Node) and before is None:
             self.wake(after.metadata.name)
+        if isinstance(before, Pod):
+            waiting = self.resizes.seen(before, after if isinstance(after, Pod) else None)
+            if waiting is not None:
+                self._put(0, _What.RESIZE, waiting, event)
+        elif isinstance(before, Node) and isinstance(after, Node) and before.status != after.status:
+            waiting = self.resizes.any_on(after.metadata.name)
+            if waiting is not None:
+                self._put(RETRY, _What.RESIZE, waiting, event)
 
     def _observe_pod(self, before: Pod | None, after: Pod, event: int | None) -> None:
         world, parameters = self._world, self._parameters
@@ -196,6 +211,8 @@ class Kubelets:
                 self._run(pod, due)
             case _What.READY:
                 self._ready(pod, due)
+            case _What.RESIZE:
+                self._resize(pod, due)
             case _What.GO:
                 self._go(pod, due)
 
@@ -228,6 +245,24 @@ class Kubelets:
         world = self._world
         event = world.note(due.because, _name(pod), "ready", pod, pod.spec.node_name)
         world.put(running(pod, world.stamp(world.now), ready=True), event)
+
+    def _resize(self, pod: Pod, due: _Due) -> None:
+        """All resizes that wait on the node; a container that restarts for one takes its time to end and get ready."""
+        for made in self.resizes.retry(pod.spec.node_name, due.because):
+            if made.restarts and is_ready(made.pod):
+                self._restart(made.pod, made.restarts, made.event)
+
+    def _restart(self, pod: Pod, containers: tuple[str, ...], because: int) -> None:
+        world = self._world
+        event = world.note(
+            because, _name(pod), "restarted", pod, pod.spec.node_name, f"containers {', '.join(containers)}"
+        )
+        after = restarting(pod, world.stamp(world.now))
+        world.put(after, event)
+        delay = self._parameters.readiness_of(pod)
+        if delay is not None:
+            ending = self._termination(pod, float(pod.spec.termination_grace_period_seconds))
+            self._put(ending + delay, _What.READY, after, event)
 
     def _go(self, pod: Pod, due: _Due) -> None:
         if pod.metadata.deletion_timestamp is not None and is_terminal(pod) and not held(pod):

@@ -53,3 +53,10 @@ def ended(pod: Pod, phase: str, time: str) -> Pod:
         condition = PodCondition(type=name, status="False", reason=reason, last_transition_time=time)
         pod = with_condition(pod, condition)
     return pod
+
+
+def restarting(pod: Pod, time: str) -> Pod:
+    """Containers of the pod restart: it is not ready until they run again."""
+    for name in ("ContainersReady", "Ready"):
+        pod = with_condition(pod, PodCondition(type=name, status="False", last_transition_time=time))
+    return pod

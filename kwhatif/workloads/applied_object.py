@@ -98,7 +98,9 @@ def _with_number(new: Any, known: Any, owned: Owned) -> Any:
 
 def _data_of(obj: Any) -> Json:
     """What the model has of the object, its template aside."""
-    data: Json = msgspec.to_builtins(with_template(obj, None) if isinstance(obj, WORKLOADS) else obj)
+    data: Json = msgspec.json.decode(
+        msgspec.json.encode(with_template(obj, None) if isinstance(obj, WORKLOADS) else obj)
+    )
     data.get("metadata", {}).pop("kwhatif.dev/applied", None)
     return data
 

@@ -16,7 +16,7 @@ from kwhatif.model.job import CronJob
 from kwhatif.model.pod import PodTemplateSpec, TemplateText
 from kwhatif.workloads.merge import UNKNOWN, Json, Owned, three_way
 from kwhatif.workloads.template import content_of, has_images, same_template, with_images
-from kwhatif.workloads.template_digest import KnownTemplate, keyed_digest, known_template, merged_digest
+from kwhatif.workloads.template_digest import KnownTemplate, equal_digests, keyed_digest, known_template, merged_digest
 from kwhatif.workloads.template_fields import Fields, fields_of, filled_fields_of
 
 T = TypeVar("T")
@@ -70,10 +70,14 @@ def merge_template(new: T, known: T) -> tuple[T, TemplateDifference | None]:
     old, applied = template_of(known), template_of(new)
     if old is None or applied is None:
         return new, None
+    if applied.text is None and (applied is old or equal_digests(old, applied)):
+        return new, TemplateDifference("same")  # an edit of something else in what a snapshot holds
     merged, difference = _merged(applied, old), compare(old, applied)
     if difference is None or applied.text is None:
         return with_template(new, merged), None
     looks_same = same_template(_model_of(old), _model_of(merged))
+    if ":null" in applied.text.json and not (looks_same if merged.text is None else same_template(old, merged)):
+        difference = TemplateDifference("changed")  # null takes a field away
     if difference.kind == "same" or (difference.kind == "unsure" and looks_same):
         kept = old if has_images(old.spec) else replace(old, spec=with_images(old.spec, applied.spec))
         if kept.text is not None and kept.text.applied != applied.text.json and _is_manifest(new):
@@ -114,7 +118,7 @@ def _tree(template: PodTemplateSpec) -> Json:
     if template.text is not None and template.text.json:
         data: Json = msgspec.json.decode(template.text.json)
         return data
-    plain: Json = msgspec.to_builtins(replace(template, text=None, digest=None, mark=""))
+    plain: Json = msgspec.json.decode(msgspec.json.encode(replace(template, text=None, digest=None, mark="")))
     return plain
 
 

@@ -99,12 +99,13 @@ class _Merging(NamedTuple):
 
     def _left(self, live: Any, path: str, name: str) -> Any:
         """What stays of a part that the manifest does not have; None: nothing."""
-        if not self.owned.is_whole and live:
+        is_owned = self.owned.has(path)
+        if live and not (is_owned and self.owned.is_whole):
             if isinstance(live, dict):
                 return self.maps(live, {}, path, name) or None
             if isinstance(live, list) and _known_by(name, live, live) is not None:
                 return self._lists(live, [], path, name) or None
-        return None if self.owned.has(path) else live
+        return None if is_owned else live
 
     def _lists(self, live: list[Any], given: list[Any], path: str, name: str) -> list[Any]:
         if name in _SETS:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from kwhatif.sources.decoding.kinds import RESOURCES
+from kwhatif.sources.decoding.asked import ASKED
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "fixtures" / "live"
@@ -45,8 +45,10 @@ class FakeAPI:
         self.token = TOKEN
         self.requests: list[tuple[str, str, dict[str, list[str]]]] = []
         self.released = threading.Event()
-        for resource in RESOURCES:
-            self.pages[resource.path] = {"": empty_list(resource.api_version, resource.kind)}
+        for asked in ASKED:
+            if asked.is_everywhere:
+                version = asked.versions[0]
+                self.pages[asked.path(version)] = {"": empty_list(asked.api_version(version), asked.kind)}
         for path in sorted(RECORDED.glob("*.json")):
             exchange = json.loads(path.read_text())
             if exchange["status"] == 200:
@@ -86,6 +88,14 @@ class FakeAPI:
 def empty_list(api_version: str, kind: str) -> dict[str, Any]:
     """What the API answers where there is nothing."""
     return {"kind": f"{kind}List", "apiVersion": api_version, "metadata": {"resourceVersion": "956"}, "items": []}
+
+
+def _selected(page: Any, selector: str) -> Any:
+    """The entries of a page that a field selector wants, such as `reason=Scheduled`."""
+    if not selector:
+        return page
+    field, _, value = selector.partition("=")
+    return page | {"items": [item for item in page["items"] if item.get(field) == value]}
 
 
 class _Server(ThreadingHTTPServer):
@@ -147,7 +157,7 @@ class Handler(BaseHTTPRequestHandler):
         elif token not in pages:
             answer(410, recorded("continue-expired")["body"])(self)
         else:
-            answer(200, pages[token])(self)
+            answer(200, _selected(pages[token], query.get("fieldSelector", [""])[0]))(self)
 
     def log_message(self, format: str, *args: Any) -> None:
         pass

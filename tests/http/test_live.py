@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 import kwhatif
-from kwhatif.sources.decoding.kinds import RESOURCES
+from kwhatif.sources.decoding.asked import ASKED
 from kwhatif.sources.dumps.progress import ReadingStep
 from tests.http.conftest import WriteKubeconfig
 from tests.http.fake_api import CERTS, ROOT, TOKEN, FakeAPI, recorded
@@ -43,7 +43,12 @@ def test_nothing_but_get_is_sent_and_every_list_is_asked_for_in_pages(
     kwhatif.load_live(kubeconfig=kubeconfig())
     assert {method for method, _, _ in api.requests} == {"GET"}
     paths = {urlsplit(path).path for _, path, _ in api.requests}
-    assert paths == {"/version"} | {resource.path for resource in RESOURCES}
+    assert paths == {"/version"} | {
+        asked.path(version)
+        for asked in ASKED
+        for version in asked.versions
+        if version == asked.versions[0] or not asked.is_everywhere
+    }
     assert all(parse_qs(urlsplit(path).query)["limit"] == ["500"] for _, path, _ in api.requests if path != "/version")
     assert api.asked("/api/v1/pods") == 3
 
@@ -66,7 +71,7 @@ def test_progress_is_reported_per_list(kubeconfig: WriteKubeconfig) -> None:
     pods = [(step.objects, step.total, step.done) for step in steps if step.name == "Pod"]
     assert pods == [(20, 49, False), (40, 49, False), (49, None, False), (49, None, True)]
     assert {step.name for step in steps if step.done} == {
-        *(resource.kind for resource in RESOURCES),
+        *(asked.name for asked in ASKED),
         "admission",
         "snapshot",
     }

@@ -79,6 +79,30 @@ class NoDevices(Lacking, tag="no-devices", kw_only=True):
     warns = False
 
 
+class NoAdmission(Lacking, tag="no-admission", kw_only=True):
+    """Webhook configurations, admission policies or ServiceAccounts could not be read: who refuses pods is unknown."""
+
+    warns = False
+
+
+class NoAutoscalers(Lacking, tag="no-autoscalers", kw_only=True):
+    """HorizontalPodAutoscalers, NodePools or NodeClaims could not be read: they count as if there were none."""
+
+    warns = False
+
+
+class NoEvents(Lacking, tag="no-events", kw_only=True):
+    """Events could not be read, or not all of them: when pending pods were last tried is unknown or incomplete."""
+
+    warns = False
+
+
+class NoGroups(Lacking, tag="no-groups", kw_only=True):
+    """Groups of pods could not be read: pods are known to be of one only where they say so."""
+
+    warns = False
+
+
 class NoImages(IncompleteCaveat, tag="no-images", kw_only=True):
     """A snapshot was saved without images: nodes are not scored by them, and other images are not seen."""
 
@@ -113,6 +137,10 @@ LackingCaveat = (
     | NoLimits
     | NoStorage
     | NoDevices
+    | NoAdmission
+    | NoAutoscalers
+    | NoEvents
+    | NoGroups
     | NoImages
     | DanglingReference
     | UnknownPriorityClass

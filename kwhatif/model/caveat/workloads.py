@@ -10,7 +10,7 @@ from kwhatif.model.caveat.base import BaseCaveat, IncompleteCaveat
 from kwhatif.model.meta import FrozenMeta
 
 #: What a simulation leaves out: adoption of pods without a controller; Jobs deleted some time after their end; what
-#: becomes of volumes whose claims go; Jobs that CronJobs start; nodes that are added for pending pods; what goes with
+#: becomes of volumes whose claims go; Jobs that CronJobs start; what goes with
 #: its namespace; budgets whose controllers are of custom kinds, or not in the input; what keeps pods from starting, or
 #: from getting ready, and who opens their readiness gates; deadlines of Jobs that are far off while pods are pending.
 Unmodelled = Literal[
@@ -18,7 +18,6 @@ Unmodelled = Literal[
     "job-ttl",
     "volume-reclaim",
     "cron-jobs",
-    "node-autoscaler",
     "namespaces",
     "budgets",
     "not-started",
@@ -191,6 +190,42 @@ class OldRevisionsUnknown(IncompleteCaveat, tag="old-revisions-unknown", kw_only
     workloads: tuple[str, ...]
 
 
+class ResizeAssumed(BaseCaveat, tag="resize-assumed", kw_only=True):
+    """Pods are resized in place, and the input does not show what might keep their kubelets from it.
+
+    A static CPU or memory manager policy, for Guaranteed pods; swap; memory in use above a new limit.
+    """
+
+    pods: tuple[str, ...]
+
+
+class ResizeEvicts(IncompleteCaveat, tag="resize-evicts", kw_only=True):
+    """A critical pod asks for more than its node has free: that its kubelet may evict others for it is not modelled."""
+
+    pods: tuple[str, ...]
+
+
+class PoolObjection(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True):
+    """Why a NodePool would not make a node."""
+
+    pool: str
+    why: str
+
+
+class NodesNotAdded(IncompleteCaveat, tag="node-autoscaler", kw_only=True):
+    """An autoscaler may add nodes for pods that find no room: that is not modelled, and none are added here.
+
+    Of Karpenter's NodePools requirements, taints and limits are looked at, not instance types.
+    """
+
+    #: What shows that one runs, such as `NodePool general`.
+    sign: str
+    #: The NodePools that would make a node for the pods, the first to be tried first.
+    pools: tuple[str, ...] = ()
+    #: Why the others would not, where none would.
+    objections: tuple[PoolObjection, ...] = ()
+
+
 class LeftOutOfStory(IncompleteCaveat, tag="left-out-of-story", kw_only=True):
     """Something would happen to objects within the simulated time that is not modelled."""
 
@@ -216,5 +251,8 @@ WorkloadsCaveat = (
     | TolerationUnknown
     | EvictedByTaint
     | OldRevisionsUnknown
+    | ResizeAssumed
+    | ResizeEvicts
+    | NodesNotAdded
     | LeftOutOfStory
 )

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from kwhatif.model.caveat import lacking
-from kwhatif.sources.decoding.kinds import BY_KIND, by_group
+from kwhatif.sources.decoding.asked import by_group
+from kwhatif.sources.decoding.kinds import BY_KIND
 from kwhatif.words.amounts import listed, plural, some
 
 _DANGLING = {
@@ -37,6 +38,10 @@ _CONSEQUENCES: Mapping[type[lacking.Lacking], str] = {
     lacking.NoLimits: "these count as if there were none",
     lacking.NoStorage: "answers about pods with volumes cannot be trusted",
     lacking.NoDevices: "answers about pods that claim devices cannot be trusted",
+    lacking.NoAdmission: "whether the cluster would change or refuse new objects is unknown",
+    lacking.NoAutoscalers: "no replicas and no nodes are added or removed by autoscalers",
+    lacking.NoEvents: "when the scheduler last tried a pending pod, and how often, is unknown or incomplete",
+    lacking.NoGroups: "pods are known to be of a group only where they say so themselves",
 }
 
 
@@ -54,6 +59,10 @@ def sentence(caveat: lacking.LackingCaveat) -> str:
             | lacking.NoLimits()
             | lacking.NoStorage()
             | lacking.NoDevices()
+            | lacking.NoAdmission()
+            | lacking.NoAutoscalers()
+            | lacking.NoEvents()
+            | lacking.NoGroups()
         ):
             if not caveat.reason:
                 return absent([caveat])

@@ -14,12 +14,15 @@ from kwhatif.model.caveat.workloads import (
     ImagesNotCompared,
     Injected,
     LeftOutOfStory,
+    NodesNotAdded,
     OldRevisionsUnknown,
     OneOfEqualPods,
     OrderedPodPending,
     OwnersSilent,
     ReplicaSetsInferred,
     ReplicasKept,
+    ResizeAssumed,
+    ResizeEvicts,
     TolerationUnknown,
     TooManyPods,
     UnknownController,
@@ -35,7 +38,6 @@ _LEFT_OUT: Mapping[Unmodelled, str] = {
     "job-ttl": "deleted some time after its end (ttlSecondsAfterFinished), which is not modelled: it stays",
     "volume-reclaim": "its claim goes; that the volume is then deleted or kept (its reclaim policy) is not modelled",
     "cron-jobs": "would start Jobs within the simulated time, which are not modelled",
-    "node-autoscaler": "shows that a node autoscaler runs, which is not modelled: no nodes are added for pending pods",
     "namespaces": "being deleted, which is not modelled: what is in it stays",
     "budgets": (
         "how many pods it expects cannot be counted, because their controllers are of custom kinds or not in the"
@@ -100,6 +102,17 @@ def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - 
                 f"{some(pods)}: a NoExecute taint of the node is tolerated for {seconds} s only, so a pod is"
                 f" evicted again {gone}"
             )
+        case ResizeAssumed(pods=pods):
+            return (
+                f"{some(pods)}: resized in place as if nothing else stood against it; the input does not show whether"
+                " the kubelet has a static CPU or memory manager policy (then a Guaranteed pod is not resized), whether"
+                " containers may swap, and whether a lower memory limit is below what is in use"
+            )
+        case ResizeEvicts(pods=pods):
+            return (
+                f"{some(pods)}: critical, and asks for more than its node has free; that its kubelet may evict others"
+                " for it is not modelled: here it waits"
+            )
         case OldRevisionsUnknown(workloads=workloads):
             return (
                 f"{some(workloads)}: the templates of older revisions are not in the input, so new pods are made"
@@ -107,6 +120,8 @@ def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - 
             )
         case Injected():
             return _injected(caveat)
+        case NodesNotAdded():
+            return _not_added(caveat)
         case LeftOutOfStory(what=what, objects=objects):
             return f"{some(objects)}: {_LEFT_OUT[what]}"
         case UnknownController(workload=workload):
@@ -119,6 +134,20 @@ def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - 
         case OneOfEqualPods(workload=workload, count=count):
             return f"{workload} makes {count} equal pods, of which one is judged alone"
     assert_never(caveat)
+
+
+def _not_added(caveat: NodesNotAdded) -> str:
+    """Who would add nodes, and for whom."""
+    runs = "a node autoscaler runs, which is not modelled"
+    said = f"{caveat.sign} shows that {runs}: no nodes are added for pending pods"
+    pods = some(caveat.pods)
+    if caveat.pools:
+        pools = f"NodePool{'s' * (len(caveat.pools) > 1)} {listed(caveat.pools)} would allow one for {pods}"
+        return f"{said}; by requirements, taints and limits {pools} (instance types are not looked at)"
+    if caveat.objections:
+        why = "; ".join(f"{each.pool}: {each.why}" for each in caveat.objections)
+        return f"{said}; no NodePool would allow one for {pods} ({why})"
+    return said
 
 
 def _injected(caveat: Injected) -> str:

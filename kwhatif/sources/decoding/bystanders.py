@@ -8,7 +8,14 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.model.admission_hooks import ADMISSION_HOOKS
-from kwhatif.model.bystanders import HorizontalPodAutoscaler, ServiceAccount
+from kwhatif.model.bystanders import (
+    AUTOSCALER_STATUS,
+    ConfigMap,
+    HorizontalPodAutoscaler,
+    NodeClaim,
+    NodePool,
+    ServiceAccount,
+)
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.meta import ApiObject, Model
 from kwhatif.sources.decoding.examine import FAILURES
@@ -32,6 +39,9 @@ class _Lease(Model):
 BYSTANDERS: dict[type[ApiObject], str] = {
     ServiceAccount: "",
     HorizontalPodAutoscaler: "autoscaling",
+    NodePool: "karpenter.sh",
+    NodeClaim: "karpenter.sh",
+    ConfigMap: "",
     **dict.fromkeys(ADMISSION_HOOKS, "admissionregistration.k8s.io"),
 }
 #: Group and kind -> what reads them.
@@ -67,7 +77,7 @@ class Bystanders:
         if isinstance(found, _Lease | ApiEvent):
             for time in filter(None, found.times):
                 self.newest = max(self.newest, f"{time[:_SECONDS]}Z")
-        else:
+        elif not isinstance(found, ConfigMap) or key_of(found) == AUTOSCALER_STATUS:
             self._objects[type(found)][key_of(found)] = replace(found, api_version=api_version)
 
     def add_to(self, cluster: Cluster) -> None:

@@ -6,7 +6,7 @@ where the fields that scheduling reads have the same shape and meaning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
@@ -87,17 +87,3 @@ BY_PLURAL = {resource.plural: resource for resource in RESOURCES}
 
 #: Without these there is no answer at all.
 ESSENTIAL = frozenset({"Node", "Pod"})
-
-_CORE = "the core group"
-
-
-def by_group(kinds: Iterable[str]) -> str:
-    """The resources of these kinds in words, group by group: `limitranges in the core group, jobs in batch`."""
-    groups: dict[str, list[str]] = {}
-    for kind in kinds:
-        groups.setdefault(BY_KIND[kind].group, []).append(BY_KIND[kind].plural)
-    return ", ".join(f"{' and '.join(_pairs(plurals))} in {group or _CORE}" for group, plurals in groups.items())
-
-
-def _pairs(words: list[str]) -> list[str]:
-    return [", ".join(words[:-1]), words[-1]] if len(words) > 1 else words

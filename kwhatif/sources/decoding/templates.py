@@ -70,13 +70,13 @@ _LEVEL = msgspec.json.Decoder(dict[str, msgspec.Raw])
 #: Where the template stands in a workload; in a CronJob; and in their `managedFields`.
 _TEMPLATE, _NESTED = ("spec", "template"), ("spec", "jobTemplate", "spec", "template")
 #: Kinds of which there are many, and which hardly anybody applies.
-_NOT_APPLIED = (Node, Pod)
+NOT_APPLIED = (Node, Pod)
 
 
 def keep_templates(objects: Sequence[Any], json: Buffer) -> None:
     """Keep what was applied of the objects of a JSON list, and the text of the templates of workloads among them."""
     kinds = set(map(type, objects))
-    if kinds.issubset(_NOT_APPLIED):
+    if kinds.issubset(NOT_APPLIED):
         return
     decoder = _ALL_NOTED if kinds.isdisjoint(WORKLOADS) else _WORKLOADS
     try:
@@ -89,14 +89,14 @@ def keep_templates(objects: Sequence[Any], json: Buffer) -> None:
 
 def keep_template(obj: Any, json: Buffer) -> None:
     """Keep what was applied of an object, and the text of its template, where it is a workload."""
-    if not isinstance(obj, _NOT_APPLIED):
+    if not isinstance(obj, NOT_APPLIED):
         with suppress(*FAILURES):
             _keep(obj, (_WORKLOAD if isinstance(obj, WORKLOADS) else _NOTED).decode(json))
 
 
 def _keep(obj: Any, read: _Workload | _Noted) -> None:
     """Keep them; Jobs that a CronJob makes are not for anybody to apply."""
-    if isinstance(obj, _NOT_APPLIED) or (isinstance(obj, Job) and controller_of(obj.metadata)):
+    if isinstance(obj, NOT_APPLIED) or (isinstance(obj, Job) and controller_of(obj.metadata)):
         return
     steps = _NESTED if isinstance(obj, CronJob) else _TEMPLATE
     applied, template_applied = _without_template((read.metadata.annotations or {}).get(_LAST_APPLIED, ""), steps)

@@ -12,8 +12,9 @@ from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.lacking import NoNodes
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
+from kwhatif.sources.decoding.decode import ObjectDecoder
 from kwhatif.sources.dumps.gangs import gangs
-from kwhatif.sources.dumps.left_out import devices_not_modelled, not_read, taken_at
+from kwhatif.sources.dumps.left_out import devices_not_modelled, not_read, taken_at, without_understood
 from kwhatif.sources.dumps.unread import unread_caveats
 
 
@@ -48,6 +49,12 @@ class Collected(msgspec.Struct):
     live: bool = False
     #: The keys of the pods in which something may have to be filled in; None: nobody has looked yet.
     unfinished: list[str] | None = None
+
+    def take_note(self, decoder: ObjectDecoder) -> None:
+        """Keep what was noted of the objects that are not read; those that are must be in the cluster already."""
+        decoder.bystanders.add_to(self.cluster)
+        self.skipped = without_understood(decoder.skipped + decoder.outdated, self.cluster)
+        self.last_seen = decoder.bystanders.newest
 
     def fork(self) -> Collected:
         """A copy with a fork of the cluster: admitting that leaves no trace here."""

@@ -17,6 +17,7 @@ from kwhatif.model.cluster import key_of
 from kwhatif.model.originals import Originals
 from kwhatif.model.pod import Pod
 from kwhatif.model.saved import SavedSnapshot
+from kwhatif.sources.decoding.bystanders import BYSTANDERS
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.read import open_list
 from kwhatif.sources.decoding.registry import Registry
@@ -24,7 +25,6 @@ from kwhatif.sources.decoding.templates import forget_templates
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster
 from kwhatif.sources.dumps.foreign import ForeignDump, find_foreign, find_piped
 from kwhatif.sources.dumps.foreign.exports import read_file
-from kwhatif.sources.dumps.left_out import without_understood
 from kwhatif.sources.dumps.progress import Progress, ProgressReporter
 from kwhatif.sources.text.files import READ_ONCE, STDIN, GivenText, Input, find_inputs, matches, read_inputs
 from kwhatif.sources.text.inflate import MAX_TEXT, Unreadable
@@ -83,13 +83,14 @@ def collect_dump(
     collected.sources = [*(source.name for source in inputs), *(dump.path for dump in foreign)]
     cluster.listed |= decoder.listed
     collected.unfinished = unfinished
-    decoder.bystanders.add_to(cluster)
-    collected.skipped = without_understood(decoder.skipped + decoder.outdated, cluster)
-    collected.last_seen = decoder.bystanders.newest
+    collected.take_note(decoder)
     collected.caveats += [VersionNotRead(kind=kind, count=count) for kind, count in sorted(decoder.outdated.items())]
     for saved in cluster.all(SavedSnapshot).values():
         _recall(saved, collected)
-    for read in cluster.unread.keys() & {kind.__name__ for kind, objects in registry.kinds.items() if objects}:
+    found = {kind for kind, objects in registry.kinds.items() if objects} | {
+        each for each in BYSTANDERS if cluster.all(each)
+    }
+    for read in cluster.unread.keys() & {kind.__name__ for kind in found}:
         del cluster.unread[read]  # one of the dumps cannot hold it, another one does
     return collected
 

@@ -9,8 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.lacking import (
+    NoAdmission,
+    NoAutoscalers,
     NoBudgets,
     NoDevices,
+    NoEvents,
+    NoGroups,
     NoLimits,
     NoNamespaces,
     NoPriorityClasses,
@@ -21,6 +25,10 @@ from kwhatif.model.caveat.lacking import (
 
 #: Why a kind is unread (`Cluster.unread`): the user may not list it.
 FORBIDDEN = "no permission to list"
+#: Or the server could not: an API whose conversion webhook is down, say.
+FAILED = "the server failed to list"
+#: Or there are more than are read.
+CUT = "there are too many to read all"
 
 #: The caveat about a subject -> the kinds that are read for it.
 _SUBJECTS: Mapping[Callable[..., Caveat], tuple[str, ...]] = {
@@ -40,6 +48,18 @@ _SUBJECTS: Mapping[Callable[..., Caveat], tuple[str, ...]] = {
         "VolumeAttachment",
     ),
     NoDevices: ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice", "DeviceTaintRule"),
+    NoAdmission: (
+        "MutatingWebhookConfiguration",
+        "ValidatingWebhookConfiguration",
+        "MutatingAdmissionPolicy",
+        "MutatingAdmissionPolicyBinding",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+        "ServiceAccount",
+    ),
+    NoAutoscalers: ("HorizontalPodAutoscaler", "NodePool", "NodeClaim"),
+    NoEvents: ("Event",),
+    NoGroups: ("Workload", "PodGroup", "CompositePodGroup"),
 }
 
 

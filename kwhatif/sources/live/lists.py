@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cache
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
 
-from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.kinds import Resource
-from kwhatif.model.workload import WORKLOADS
+from kwhatif.errors import ClusterUnreadable
+from kwhatif.sources.decoding.asked import Asked
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.decoding.kinds import ESSENTIAL
-from kwhatif.sources.decoding.templates import keep_templates
+from kwhatif.sources.decoding.templates import NOT_APPLIED, keep_templates
+from kwhatif.sources.dumps.unread import CUT, FAILED, FORBIDDEN
+from kwhatif.sources.live.bounds import Bounds
 from kwhatif.sources.live.failures import refusal, unreadable
 from kwhatif.sources.live.request import Client, RefusedRequest
-from kwhatif.sources.text.inflate import MAX_TEXT
 
 Item = TypeVar("Item")
 
 #: Entries of a page, as many as kubectl asks for.
 PAGE = 500
-#: Pages of a list: four million objects, more than etcd holds.
-MAX_PAGES = 8000
-MAX_EMPTY_PAGES = 100
 #: How often a list is begun again, or goes on with a newer state, before it counts as unreadable.
 MAX_RESTARTS = 5
 
@@ -33,11 +30,13 @@ MAX_RESTARTS = 5
 class Page(NamedTuple):
     """Some entries of a list."""
 
-    resource: Resource
+    asked: Asked
+    #: Of the version that is served.
+    api_version: str
     #: The whole answer.
     body: bytes
-    #: What it holds; None where not every entry can be decoded as it stands.
-    objects: Sequence[KubernetesObject] | None
+    #: What it holds, of bystanders raw; None where not every entry can be decoded as it stands.
+    objects: Sequence[Any] | None
     #: How many the server says are still to come, if it does.
     remaining: int | None = None
 
@@ -45,15 +44,15 @@ class Page(NamedTuple):
 class ListRestarted(NamedTuple):
     """The pages so far are void: the list begins again."""
 
-    resource: Resource
+    asked: Asked
 
 
 class ListEnded(NamedTuple):
     """That was the list."""
 
-    resource: Resource
-    #: The user may not list it.
-    forbidden: bool = False
+    asked: Asked
+    #: Why it could not be read, or not all of it; "" if it was.
+    unread: str = ""
     #: It was continued in a later state of the cluster than it was begun in.
     mixed: bool = False
 
@@ -80,6 +79,16 @@ class _Json(_Head):
     items: msgspec.Raw = msgspec.Raw(b"[]")
 
 
+class _Served(msgspec.Struct):
+    """The part of an `APIResourceList` that says what there is."""
+
+    resources: tuple[_Name, ...] = ()
+
+
+class _Name(msgspec.Struct):
+    name: str = ""
+
+
 class _Answer(NamedTuple):
     head: _Head
     body: bytes
@@ -90,18 +99,18 @@ _JSON = msgspec.json.Decoder(_Json)
 
 
 @cache
-def _decoder(type_: type[KubernetesObject]) -> msgspec.json.Decoder[_Head]:
+def _decoder(type_: type) -> msgspec.json.Decoder[_Head]:
     return msgspec.json.Decoder(_Objects[type_])  # type: ignore[valid-type]
 
 
-def _reader(resource: Resource) -> Callable[[bytes], _Answer]:
+def _reader(asked: Asked) -> Callable[[bytes], _Answer]:
     """Decodes a page in one go, if that can be done."""
-    decode = _decoder(resource.type).decode
+    decode = _decoder(asked.type or msgspec.Raw).decode
 
     def read(body: bytes) -> _Answer:
         try:
             head = decode(body)
-            if resource.type in WORKLOADS:
+            if asked.type not in (None, *NOT_APPLIED):
                 keep_templates(getattr(head, "items", None) or (), entries(body))
             return _Answer(head, body)
         except msgspec.ValidationError:
@@ -116,78 +125,74 @@ def entries(body: bytes) -> bytes:
     return b"[]" if items == b"null" else items
 
 
-def read_list(client: Client, resource: Resource) -> Iterator[ListEvent]:
+def read_list(client: Client, asked: Asked) -> Iterator[ListEvent]:
     """The pages of a list, and how it ended.
 
     Raises:
         ClusterUnreadable: the list cannot be had, or one that nothing goes without may not.
         Cancelled: nobody wants it any more.
     """
-    token, restarts, mixed = "", 0, False
-    bounds = _Bounds(client.describe(resource.path))
-    read = _reader(resource)
+    try:
+        for version in asked.versions:
+            ended = yield from _pages(client, asked, version)
+            if ended is not None:
+                yield ended
+                return
+    except ClusterUnreadable:
+        if asked.type is not None:
+            raise
+        # The scheduler decides nothing by it: the answer need not wait until, say, Karpenter's webhook works again.
+        yield ListEnded(asked, FAILED)
+        return
+    yield ListEnded(asked)  # an API that is not served has no objects
+
+
+def _pages(client: Client, asked: Asked, version: str) -> Generator[ListEvent, None, ListEnded | None]:
+    """The pages of a list in one version; returns how it ended, None if that version is not served."""
+    token, restarts, mixed, pages = "", 0, False, 0
+    path = asked.path(version)
+    bounds = Bounds(client.describe(path))
+    read = _reader(asked)
     while True:
-        answer = client.get(_path(resource, token), read)
+        answer = client.get(_with_query(path, asked, token), read)
         if isinstance(answer, _Answer):
             head = answer.head
-            _check(head, resource, client)
+            _check(head, asked, version, client)
             objects = (head.items or ()) if isinstance(head, _Objects) else None
             bounds.check(head.metadata.continue_, answer.body, is_empty=objects == ())
-            yield Page(resource, answer.body, objects, head.metadata.remaining_item_count)
-            token = head.metadata.continue_
+            remaining = head.metadata.remaining_item_count
+            yield Page(asked, asked.api_version(version), answer.body, objects, remaining)
+            token, pages = head.metadata.continue_, pages + 1
             if not token:
-                yield ListEnded(resource, mixed=mixed)
-                return
+                return ListEnded(asked, mixed=mixed)
+            if pages == asked.max_pages:
+                return ListEnded(asked, CUT, mixed=mixed)
         elif answer.status == 410 and restarts < MAX_RESTARTS:
             restarts += 1
             token = _token_of(answer)
             mixed = bool(token)
             if not token:
-                bounds = _Bounds(client.describe(resource.path))
-                yield ListRestarted(resource)
+                bounds, pages = Bounds(client.describe(path)), 0
+                yield ListRestarted(asked)
         else:
-            yield _refused(answer, resource, client)
-            return
+            return _refused(answer, asked, version, client)
 
 
-def _path(resource: Resource, token: str) -> str:
-    query = {"limit": PAGE} | ({"continue": token} if token else {})
-    return f"{resource.path}?{urlencode(query)}"
+def _with_query(path: str, asked: Asked, token: str) -> str:
+    query = {"limit": str(PAGE)}
+    if asked.reason:
+        query["fieldSelector"] = f"reason={asked.reason}"
+    if token:
+        query["continue"] = token
+    return f"{path}?{urlencode(query)}"
 
 
-class _Bounds:
-    """How far a list may go: a server that never comes to its end must not be followed for ever."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._tokens: set[str] = set()
-        self._bytes = self._empty = 0
-
-    def check(self, token: str, body: bytes, *, is_empty: bool) -> None:
-        """Take note of a page, and the token with which the list goes on.
-
-        Raises:
-            ClusterUnreadable: it has been there before, or the list is too long.
-        """
-        self._bytes += len(body)
-        self._empty += is_empty
-        if token in self._tokens:
-            raise unreadable(self._what, "the server answers the same pages over and over")
-        if token:
-            self._tokens.add(token)
-        if self._empty > MAX_EMPTY_PAGES:
-            raise unreadable(
-                self._what, f"the server answers empty pages, {self._empty} by now, and says that more follow"
-            )
-        if self._bytes > MAX_TEXT or len(self._tokens) > MAX_PAGES:
-            raise unreadable(self._what, f"the list is longer than {MAX_PAGES:,} pages or {MAX_TEXT >> 30} GiB")
-
-
-def _check(page: _Head, resource: Resource, client: Client) -> None:
-    if (page.api_version, page.kind) != (resource.api_version, f"{resource.kind}List"):
+def _check(page: _Head, asked: Asked, version: str, client: Client) -> None:
+    api_version = asked.api_version(version)
+    if (page.api_version, page.kind) != (api_version, f"{asked.kind}List"):
         found = f"{page.api_version}/{page.kind}" if page.kind else "something else"
         raise unreadable(
-            client.describe(resource.path), f"expected a {resource.kind}List of {resource.api_version}, got {found}"
+            client.describe(asked.path(version)), f"expected a {asked.kind}List of {api_version}, got {found}"
         )
 
 
@@ -199,8 +204,22 @@ def _token_of(expired: RefusedRequest) -> str:
         return ""
 
 
-def _refused(answer: RefusedRequest, resource: Resource, client: Client) -> ListEnded:
-    """How a list ends that the server does not give."""
-    if answer.status in (403, 404) and resource.kind not in ESSENTIAL:
-        return ListEnded(resource, forbidden=answer.status == 403)  # an API that is not served has no objects
-    raise unreadable(client.describe(resource.path), refusal(answer.status, answer.body))
+def _refused(answer: RefusedRequest, asked: Asked, version: str, client: Client) -> ListEnded | None:
+    """How a list ends that the server does not give; None if it does not serve it."""
+    if answer.status in (403, 404) and asked.kind not in ESSENTIAL:
+        return ListEnded(asked, FORBIDDEN) if answer.status == 403 and _is_served(asked, version, client) else None
+    raise unreadable(client.describe(asked.path(version)), refusal(answer.status, answer.body))
+
+
+def _is_served(asked: Asked, version: str, client: Client) -> bool:
+    """Whether there is something to be allowed: a permission is asked for before the server looks what it serves.
+
+    Everybody may ask that (ClusterRole `system:discovery`), unless the cluster's administrator has changed it.
+    """
+    if asked.is_everywhere:
+        return True
+    path = asked.path(version).removesuffix(f"/{asked.plural}")
+    served = client.get(path, lambda body: msgspec.json.decode(body, type=_Served))
+    if isinstance(served, RefusedRequest):
+        return served.status != 404
+    return any(each.name == asked.plural for each in served.resources)

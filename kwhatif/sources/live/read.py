@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from queue import Empty, Full, Queue
 from threading import Event, Thread
@@ -15,13 +16,13 @@ from kwhatif.errors import InputError
 from kwhatif.garbage import no_garbage_collection
 from kwhatif.model.caveat.reading import TwoMoments
 from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.kinds import Resource
 from kwhatif.model.originals import Originals
+from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.sources.decoding.asked import ASKED, Asked
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
-from kwhatif.sources.decoding.kinds import RESOURCES
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.progress import Progress, ProgressReporter
-from kwhatif.sources.dumps.unread import FORBIDDEN
+from kwhatif.sources.dumps.unread import CUT
 from kwhatif.sources.live import lists
 from kwhatif.sources.live.connection import PARALLEL, connect
 from kwhatif.sources.live.failures import refusal, unreadable
@@ -75,14 +76,14 @@ def _server_version(client: Client) -> str:
 
 def _events(client: Client, stop: Event) -> Iterator[lists.ListEvent]:
     """What happens to all lists, as it happens; the first failure of any of them is raised."""
-    todo: Queue[Resource] = Queue()
-    for resource in RESOURCES:
-        todo.put(resource)
+    todo: Queue[Asked] = Queue()
+    for asked in ASKED:
+        todo.put(asked)
     happened: Queue[lists.ListEvent | BaseException] = Queue(_WAITING)
     for _ in range(PARALLEL):
         # Daemons: a server that hangs must not keep the process from ending.
         Thread(target=_work, args=(client, todo, happened, stop), daemon=True).start()
-    open_lists = len(RESOURCES)
+    open_lists = len(ASKED)
     while open_lists:
         event = happened.get()
         if isinstance(event, BaseException):
@@ -91,7 +92,7 @@ def _events(client: Client, stop: Event) -> Iterator[lists.ListEvent]:
         yield event
 
 
-def _work(client: Client, todo: Queue[Resource], happened: Queue[lists.ListEvent | BaseException], stop: Event) -> None:
+def _work(client: Client, todo: Queue[Asked], happened: Queue[lists.ListEvent | BaseException], stop: Event) -> None:
     try:
         while True:
             for event in read_list(client, todo.get_nowait()):
@@ -122,7 +123,9 @@ class _Reader:
         self._client = client
         self._collected = collected
         self._reporter = ProgressReporter(progress)
-        self._objects: dict[str, dict[str, KubernetesObject]] = {resource.kind: {} for resource in RESOURCES}
+        self._objects: dict[Asked, dict[str, KubernetesObject]] = {asked: {} for asked in ASKED if asked.type}
+        #: Pages of bystanders wait for the end of their list: what is counted cannot be taken back if it begins again.
+        self._aside: dict[Asked, list[Page]] = {asked: [] for asked in ASKED if not asked.type}
         self._problems = Problems()
         self._keeps_json = originals is not None
         self._decoder = ObjectDecoder(self._problems, DEFAULT_NAMESPACE, originals)
@@ -134,32 +137,45 @@ class _Reader:
                 case Page():
                     self._page(event)
                 case ListRestarted():
-                    self._objects[event.resource.kind].clear()
-                    self._report(event.resource)
+                    self._read_so_far(event.asked).clear()
+                    self._report(event.asked)
                 case ListEnded():
                     self._end(event)
+        self._collected.take_note(self._decoder)
+        unread = self._collected.cluster.unread
+        if unread.get("Event") == CUT and not any(map(_waits, self._collected.cluster.all(Pod).values())):
+            del unread["Event"]  # they are read for pods that wait, and none does
+
+    def _read_so_far(self, asked: Asked) -> dict[str, KubernetesObject] | list[Page]:
+        return self._objects[asked] if asked.type else self._aside[asked]
 
     def _page(self, page: Page) -> None:
-        resource = page.resource
-        objects = self._objects[resource.kind]
+        if page.asked.type is None:
+            self._aside[page.asked].append(page)
+        else:
+            with self._sense(page):
+                for batch in self._batches(page):
+                    self._add(batch, self._objects[page.asked])
+        total = None if page.remaining is None else self._count(page.asked) + page.remaining
+        self._report(page.asked, total)
+
+    @contextmanager
+    def _sense(self, page: Page) -> Iterator[None]:
+        """Says of a page whose objects cannot be read where it is from."""
         try:
-            for batch in self._batches(page):
-                self._add(batch, objects)
+            yield
             self._problems.raise_if_any()
         except (InputError, NotPiecesError) as wrong:
-            raise unreadable(self._client.describe(resource.path), f"the answer makes no sense: {wrong}") from wrong
-        total = None if page.remaining is None else len(objects) + page.remaining
-        self._report(resource, total)
+            raise unreadable(self._client.describe(_path(page)), f"the answer makes no sense: {wrong}") from wrong
 
     def _batches(self, page: Page) -> Iterator[DecodedBatch]:
         """Its objects; what could not be decoded in one go is taken apart, to find out why."""
-        resource = page.resource
-        place = Place(Origin(f"GET {resource.path}"))
-        if page.objects is None or self._keeps_json:
-            listing = one_piece(resource.api_version, f"{resource.kind}List", entries(page.body))
+        place = Place(Origin(f"GET {_path(page)}"))
+        if page.objects is None or page.asked.type is None or self._keeps_json:
+            listing = one_piece(page.api_version, f"{page.asked.kind}List", entries(page.body))
             yield from self._decoder.listing(listing, place)
         else:
-            yield self._decoder.accept(page.objects, resource.api_version, place)
+            yield self._decoder.accept(page.objects, page.api_version, place)
 
     def _add(self, batch: DecodedBatch, objects: dict[str, KubernetesObject]) -> None:
         validate_batch(batch, self._problems, STORED)
@@ -167,13 +183,30 @@ class _Reader:
         objects.update((key_of(obj), obj) for obj in batch.objects if obj is not None)
 
     def _end(self, end: ListEnded) -> None:
-        kind = end.resource.kind
-        self._collected.cluster.add_all(end.resource.type, self._objects[kind])
-        if end.forbidden:
-            self._collected.cluster.unread[kind] = FORBIDDEN
+        asked = end.asked
+        if asked.type is not None:
+            self._collected.cluster.add_all(asked.type, self._objects[asked])
+        if end.unread:
+            self._collected.cluster.unread[asked.kind] = end.unread
         if end.mixed:
-            self._collected.caveats.append(TwoMoments(resources=end.resource.plural))
-        self._report(end.resource, done=True)
+            self._collected.caveats.append(TwoMoments(resources=asked.plural))
+        self._report(asked, done=True)
+        for page in self._aside.pop(asked, ()):
+            with self._sense(page):
+                deque(self._batches(page), maxlen=0)  # they are seen by the decoder, and none is an object to keep
 
-    def _report(self, resource: Resource, total: int | None = None, *, done: bool = False) -> None:
-        self._reporter.report(resource.kind, len(self._objects[resource.kind]), total, done=done)
+    def _count(self, asked: Asked) -> int:
+        if asked.type:
+            return len(self._objects[asked])
+        return sum(len(page.objects or ()) for page in self._aside[asked])
+
+    def _report(self, asked: Asked, total: int | None = None, *, done: bool = False) -> None:
+        self._reporter.report(asked.name, self._count(asked), total, done=done)
+
+
+def _waits(pod: Pod) -> bool:
+    return not pod.spec.node_name and not is_terminal(pod)
+
+
+def _path(page: Page) -> str:
+    return page.asked.path(page.api_version.rpartition("/")[2])

@@ -28,6 +28,7 @@ from kwhatif.workloads.template_digest import digest_of
 #: Annotations that are rules. Everything else may hold anything.
 READ_ANNOTATIONS = frozenset(
     {
+        "cluster-autoscaler.kubernetes.io/scale-down-disabled",
         "pv.kubernetes.io/bind-completed",
         "resource.kubernetes.io/extended-resource-claim",
         "storage.alpha.kubernetes.io/migrated-plugins",

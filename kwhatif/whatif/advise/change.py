@@ -133,11 +133,13 @@ class Advice(NamedTuple):
     changes: tuple[AdvisedChange, ...]
     #: The node that they were made for.
     node: str = ""
+    #: What it costs more to go to that node than to others.
+    extra: int = 0
 
     @property
     def cost(self) -> int:
         """The lower, the better; two changes cost more than both alone."""
-        return sum(change.cost for change in self.changes) + 20 * (len(self.changes) - 1)
+        return sum(change.cost for change in self.changes) + 20 * (len(self.changes) - 1) + self.extra
 
     @property
     def sort(self) -> tuple[str, ...]:

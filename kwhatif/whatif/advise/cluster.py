@@ -18,7 +18,8 @@ from kwhatif.framework.evidence import (
 from kwhatif.matching.tolerations import UNSCHEDULABLE_TAINT
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.whatif.advise.change import AdvisedChange, Amount, in_cluster
-from kwhatif.whatif.advise.manifest import STATE_OF_NODE, precious
+from kwhatif.whatif.advise.manifest import STATE_OF_NODE
+from kwhatif.whatif.advise.reserved import is_reserved
 
 #: Labels that say what a node is: nobody sets those to get a pod there.
 _OWN_LABELS = re.compile(r"(^|\.)(kubernetes|k8s)\.io/")
@@ -31,7 +32,7 @@ def on_node(evidence: Evidence | None, node: NodeInfo) -> Iterator[AdvisedChange
     match evidence:
         case CordonedNode():
             yield in_cluster("uncordon", node.name, Uncordon(text=f"uncordon {node.name}", nodes=(node.name,)))
-        case UntoleratedTaint() if evidence.key != UNSCHEDULABLE_TAINT.key:
+        case UntoleratedTaint() if evidence.key != UNSCHEDULABLE_TAINT.key and not is_reserved(evidence, node):
             yield _untaint(evidence, node.name)
         case UnmatchedSelector():
             yield from _labelled(evidence, node)
@@ -45,7 +46,7 @@ def _untaint(taint: UntoleratedTaint, node: str) -> AdvisedChange:
     edit = TaintNodes(text=text, nodes=(node,), removed=(TaintRemoval(taint.key, None, taint.effect),))
     if taint.key.startswith(STATE_OF_NODE):
         return in_cluster("node-ready", node, edit, about=taint_text(taint))
-    return in_cluster("untaint", node, edit, about=taint_text(taint), extra=precious(taint))
+    return in_cluster("untaint", node, edit, about=taint_text(taint), extra=10 if "/" in taint.key else 0)
 
 
 def _labelled(evidence: UnmatchedSelector, node: NodeInfo) -> Iterator[AdvisedChange]:

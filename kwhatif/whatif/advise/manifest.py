@@ -25,6 +25,7 @@ from kwhatif.whatif.advise.change import AdvisedChange, Revise, Spec, in_spec
 from kwhatif.whatif.advise.node_rules import other_nodes, soften_node_affinity
 from kwhatif.whatif.advise.pod_rules import soft_spread, soft_terms, wider
 from kwhatif.whatif.advise.requests import request_less
+from kwhatif.whatif.advise.reserved import RESERVED, is_for, is_reserved
 
 #: Taints by which the node controller says that a node is in trouble: nobody should tolerate those.
 STATE_OF_NODE = "node.kubernetes.io/"
@@ -37,7 +38,7 @@ def in_manifest(pod: Pod, evidence: Evidence | None, node: NodeInfo | None) -> I
         case InsufficientResource():
             yield from _less(evidence)
         case UntoleratedTaint() if not evidence.key.startswith(STATE_OF_NODE):
-            yield _tolerate(evidence)
+            yield _tolerate(evidence, pod, node)
         case WrongNode():
             yield in_spec("drop-node-name", lambda spec: _drop(spec, "nodeName"), before=evidence.wanted)
         case UnmatchedSelector() if node is not None:
@@ -107,7 +108,7 @@ def _less(evidence: InsufficientResource) -> Iterator[AdvisedChange]:
         yield request_less(evidence.resource, evidence.requested, evidence.requested - free)
 
 
-def _tolerate(taint: UntoleratedTaint) -> AdvisedChange:
+def _tolerate(taint: UntoleratedTaint, pod: Pod, node: NodeInfo | None) -> AdvisedChange:
     entry = {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
     if not taint.value:
         entry = {"key": taint.key, "operator": "Exists", "effect": taint.effect}
@@ -115,13 +116,12 @@ def _tolerate(taint: UntoleratedTaint) -> AdvisedChange:
     def revise(spec: Spec) -> None:
         spec.setdefault("tolerations", []).append(entry)
 
-    return in_spec("tolerate", revise, about=taint_text(taint), extra=precious(taint))
+    extra = RESERVED if is_reserved(taint, node) and not is_for(pod, node) else _own_domain(taint)
+    return in_spec("tolerate", revise, about=taint_text(taint), extra=extra)
 
 
-def precious(taint: UntoleratedTaint) -> int:
-    """What it costs more to go to nodes that are kept for what needs them: control planes, devices."""
-    if taint.key.startswith("node-role.kubernetes.io/"):
-        return 40
+def _own_domain(taint: UntoleratedTaint) -> int:
+    """What it costs more to tolerate a taint that some software has defined."""
     return 10 if "/" in taint.key else 0
 
 

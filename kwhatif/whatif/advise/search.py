@@ -13,6 +13,7 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.whatif.advise.change import Advice, AdvisedChange
 from kwhatif.whatif.advise.cluster import add_nodes
 from kwhatif.whatif.advise.proposals import landing_elsewhere, proposals
+from kwhatif.whatif.advise.reserved import RESERVED, scarce_devices, unused_devices
 from kwhatif.whatif.advise.scene import Obstacle, Scene, Trial
 
 #: So many changes are combined at most, and only if fewer do not help.
@@ -59,6 +60,7 @@ class Search:
         self._prefix = prefix
         self._scene = scene
         self._objections = objections
+        self._scarce = scarce_devices(scene.state)
         self._most = _TRIALS if len(scene.state.nodes) < _LARGE else _TRIALS_LARGE
         self._nearest: tuple[int, int, Advice, tuple[Obstacle, ...]] | None = None
 
@@ -103,7 +105,9 @@ class Search:
         if not changes:
             return  # it fits as it is
         last = landing_elsewhere(self._scene, trial, target.node, changes[-1])
-        yield Advice((*changes[:-1], last), target.node)
+        node = trial.node(target.node)
+        is_wasted = node is not None and unused_devices(self._scene.pod.pod, node, self._scarce)
+        yield Advice((*changes[:-1], last), target.node, RESERVED if is_wasted else 0)
 
     def _grown(
         self, changes: tuple[AdvisedChange, ...], trial: Trial, target: Target, obstacles: Sequence[Obstacle]
@@ -148,7 +152,12 @@ class Search:
             kinds.setdefault((node.shape, node.allocatable, node.allowed_pods), node)
         large = [node for node in kinds.values() if self._is_large_enough(node)]
         for node in nsmallest(
-            _NEW_KINDS, large, key=lambda each: (each.allocatable.cpu, each.allocatable.memory, each.name)
+            _NEW_KINDS,
+            large,
+            key=lambda each: (
+                unused_devices(self._scene.pod.pod, each, self._scarce),
+                *(each.allocatable.cpu, each.allocatable.memory, each.name),
+            ),
         ):
             change = add_nodes(node.name)
             trial = self._scene.trial((change,))

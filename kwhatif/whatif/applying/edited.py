@@ -35,6 +35,7 @@ from kwhatif.state.state import State
 from kwhatif.whatif.applying.applied import Applied
 from kwhatif.whatif.applying.candidates import Planner
 from kwhatif.whatif.applying.daemons import run_daemons
+from kwhatif.whatif.applying.resized import EditedResizes
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.rows import change_rows
 from kwhatif.workloads.autoscaling import out_of_bounds, scalers_of
@@ -69,6 +70,7 @@ def edit_session(
     rows: list[EditRow] = []
     caveats: dict[Caveat, None] = {}
     notes_at_rest: set[str] = set()
+    resizes = EditedResizes()
     for where, edit in edits:
         try:
             resolved = resolve(edit, state, namespace=namespace or session.namespace)
@@ -77,16 +79,18 @@ def edit_session(
             continue
         before = state.fork()
         made = _Made(state, edit, resolved, session.profiles)
+        decided = tuple(resizes.settle(before, state))
         state.apply(*map(Upsert, _quotas(before.cluster, state.cluster)), *_in_order(before, state))
         found.extend(Problem(where, message) for message in made.refusals)
         caveats = _without_older(caveats, made.caveats) | made.caveats
         at_rest = (*resolved.notes_at_rest, *_stale_budgets(before.cluster, state.cluster))
         notes_at_rest.update(at_rest)
-        notes = (*resolved.notes, *at_rest, *made.notes)
+        notes = (*resolved.notes, *at_rest, *made.notes, *decided)
         caveats |= dict.fromkeys(session.inferred if resolved.workloads else ())
         rows.append(EditRow(edit=edit.text, touched=tuple(_touched(before, state, edit)), notes=notes))
     if found:
         raise InputError(found)
+    caveats |= dict.fromkeys(resizes.caveats)
     if not state.nodes:
         caveats[NoNodes()] = None
     return session.after_edits(
@@ -282,4 +286,7 @@ def _touched(before: State, after: State, edit: Edit) -> Iterator[TouchedRow]:
 def _row(name: str, old: Any, new: Any, verb: str) -> TouchedRow:
     if old is None or new is None:
         return TouchedRow(object=name, change="created" if old is None else "deleted")
-    return TouchedRow(object=name, change="changed", fields=change_rows(changes_between(verb, old, new)))
+    rows = change_rows(changes_between(verb, old, new))
+    if isinstance(new, Pod):  # what its kubelet then writes is said in words
+        rows = tuple(row for row in rows if not row.field.startswith("status."))
+    return TouchedRow(object=name, change="changed", fields=rows)

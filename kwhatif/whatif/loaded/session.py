@@ -15,6 +15,7 @@ from kwhatif.model.caveat import Caveat, merged
 from kwhatif.model.caveat.reading import StaleSnapshot, UndatedSnapshot
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.originals import SessionOriginals
+from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.unknown import lacks
 from kwhatif.release import Release
@@ -24,6 +25,7 @@ from kwhatif.report.inputs import EditRow, SchedulerInfo, SnapshotInfo
 from kwhatif.state.change import Upsert
 from kwhatif.state.state import State
 from kwhatif.whatif.loaded.completeness import lacking_for, nodes_not_in_input, said_of
+from kwhatif.whatif.loaded.node_autoscalers import nodes_not_added
 from kwhatif.whatif.loaded.nominations import keep_queued
 from kwhatif.whatif.loaded.unmodelled import huge_amounts, unmodelled_for
 from kwhatif.workloads.inferred.claims import missing_storage
@@ -186,6 +188,9 @@ class Session:
         yield from lacking_for(self.cluster, decisions)
         pending = self.snapshot.pending  # what is there was admitted when it came
         yield from unmodelled_for(cluster, [each for each in decisions if each.pod not in pending])
+        unschedulable = [each.pod for each in decisions if each.outcome == "Unschedulable"]
+        pods = cluster.all(Pod)
+        yield from nodes_not_added(cluster, [pods[key] for key in unschedulable if key in pods])
         yield from huge_amounts(self.snapshot.nodes)
 
     def report(self, command: str, decisions: Sequence[Decision], caveats: Iterable[Caveat]) -> Report:

@@ -12,24 +12,25 @@ from kwhatif.whatif.loaded.session import Session
 
 
 class Backoff(NamedTuple):
-    """When it ends (RFC 3339), and whether that was before the dump was taken; None, and False: nobody knows."""
+    """When it ends (RFC 3339), and whether that was before the cluster was read; None, and False: nobody knows."""
 
     end: str | None = None
     is_over: bool = False
 
 
 def backoff_end_of(info: PodInfo, session: Session) -> Backoff:
-    """The backoff of a pod whose last attempt, and the moment of the dump, are known.
+    """The backoff of a pod whose last attempt, and the moment of the reading, are known.
 
     It is counted from the attempts that Events show. There may have been more, and then it ends later; from the fifth
     attempt on, with the defaults, it is 10 s.
     """
     seen = session.cluster.scheduling_events.get(info.key)
     profile = session.profiles.get(info.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
-    if seen is None or profile is None or session.taken_at is None or not (seen.last_attempt and seen.is_last):
+    now = session.taken_at or session.cluster.taken_at
+    if seen is None or profile is None or not now or not (seen.last_attempt and seen.is_last):
         return Backoff()
     initial, most = (seconds * SECOND for seconds in profile.backoff_seconds)
     end = backoff_end(parse_time(seen.last_attempt), max(1, seen.attempts), initial, most)
     if not FIRST_SECOND <= end // SECOND <= LAST_SECOND:
         return Backoff()
-    return Backoff(format_time(end // SECOND), end < align_to_window(parse_time(session.taken_at)))
+    return Backoff(format_time(end // SECOND), end < align_to_window(parse_time(now)))

@@ -15,6 +15,7 @@ from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_static
 from kwhatif.simulation.engine import Engine
+from kwhatif.whatif.applying.resized import caveats_of_resizes
 from kwhatif.whatif.loaded.asked import admission_not_asked, new_pods
 from kwhatif.whatif.loaded.completeness import lacking_for_story
 from kwhatif.whatif.story.gaps import gaps_of, gaps_of_verdict
@@ -78,6 +79,8 @@ def caveats_of_end(engine: Engine, before: Cluster | None = None) -> Iterator[Ca
     for name, workload in engine.world.limits.short.items():
         judged = len(engine.world.pods_of(workload))
         yield TooManyPods(workload=name, count=max(wanted(workload), judged), judged=judged)
+    resizes = engine.kubelets.resizes
+    yield from caveats_of_resizes(tuple(resizes.assumed), tuple(resizes.critical))
     left = tuple(_left(engine, before))
     if left:
         yield TolerationUnknown(pods=left)

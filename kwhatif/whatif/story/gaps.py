@@ -17,7 +17,6 @@ from kwhatif.model.caveat.workloads import AutoscalerNotModelled, LeftOutOfStory
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.job import CronJob, Job
 from kwhatif.model.meta import SECOND, LabelSelector
-from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim
@@ -26,15 +25,11 @@ from kwhatif.simulation.deadlines import NEAR
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.world import World
 from kwhatif.whatif.applying.injected import injected
+from kwhatif.whatif.loaded.node_autoscalers import nodes_not_added
 from kwhatif.whatif.story.assumed_ready import behind_gates, not_ready, not_started
 from kwhatif.workloads.autoscaling import target_of
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.job import is_finished
-
-#: Labels and taints that cluster-autoscaler and Karpenter put on nodes, or how these begin.
-_AUTOSCALED = ("karpenter.sh/", "ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler")
-_AUTOSCALERS = ("cluster-autoscaler", "karpenter")
-_APP_LABELS = ("app.kubernetes.io/name", "k8s-app", "app")
 
 
 def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
@@ -49,13 +44,13 @@ def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
     yield from map(injected, world.injections.values())
     yield from _missed(world)
     yield from _autoscalers(engine)
+    yield from nodes_not_added(cluster, [info.pod for info in world.state.pending.values()])
     yield from _left_out(
         {
             "adoption": _orphans(world),
             "job-ttl": _expiring(engine),
             "volume-reclaim": _released(engine, before),
             "cron-jobs": _starting(engine),
-            "node-autoscaler": _node_autoscalers(cluster) if world.state.pending else [],
             "namespaces": _terminating(cluster),
             "budgets": _uncounted(cluster, before),
             "not-started": not_started(world, before),
@@ -225,20 +220,6 @@ def _late(world: World) -> list[str]:
         if end > world.now + NEAR and any(pod.spec.node_name and not is_terminal(pod) for pod in world.pods_of(job)):
             found.append(f"Job {key}")
     return found
-
-
-def _node_autoscalers(cluster: Cluster) -> list[str]:
-    """Signs of one: its own pods, else what it has written on a node."""
-    for key, pod in cluster.all(Pod).items():
-        labels = pod.metadata.labels
-        if not is_terminal(pod) and any(labels.get(name, "").endswith(_AUTOSCALERS) for name in _APP_LABELS):
-            return [f"Pod {key}"]
-    for name, node in cluster.all(Node).items():
-        if any(
-            key.startswith(_AUTOSCALED) for key in (*node.metadata.labels, *(taint.key for taint in node.spec.taints))
-        ):
-            return [f"Node {name}"]
-    return []
 
 
 def _terminating(cluster: Cluster) -> list[str]:

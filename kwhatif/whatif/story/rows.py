@@ -12,7 +12,7 @@ from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.drain_filters import joined
 from kwhatif.framework.evidence import taint_text
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
+from kwhatif.model.pod import Pod, pod_condition
 from kwhatif.report.story import (
     CommandRow,
     EventRow,
@@ -25,6 +25,8 @@ from kwhatif.report.story import (
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.history import Gone, StoryEvent
 from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.resizes import REFUSING_VERBS
+from kwhatif.simulation.resizing import PENDING
 from kwhatif.simulation.tally import Standing
 from kwhatif.whatif.story.end import loop_row
 from kwhatif.whatif.story.ending import Ending
@@ -79,6 +81,20 @@ def story_of(ending: Ending, commands: tuple[CommandRow, ...] = (), asked: Asked
 
 def _all_gone(engine: Engine) -> Iterable[tuple[str, Gone]]:
     return engine.world.history.gone.items()
+
+
+def resizes_not_granted(pods: Iterable[str], engine: Engine) -> Iterator[CommandRow]:
+    """Of these pods (`namespace/name`), which somebody has resized, those that do not get it, each as a command."""
+    events = engine.world.history.events
+    for key in pods:
+        pod = engine.world.state.cluster.get(Pod, key)
+        pending = pod and pod_condition(pod, PENDING)
+        if not pending:
+            continue
+        name = f"Pod {key}"
+        found = (each.detail for each in reversed(events) if each.object == name and each.verb in REFUSING_VERBS)
+        why = next(found, "")
+        yield CommandRow(f"resize {name}", ok=False, seconds=0.0, why=f"{pending.reason}: {why}")
 
 
 def command_row(drain: KubectlDrain, engine: Engine, start: float) -> CommandRow:

@@ -7,6 +7,7 @@ from itertools import zip_longest
 
 from msgspec.structs import replace
 
+from kwhatif.admission.resize import is_resize
 from kwhatif.controllers.contract import Create
 from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.eviction import EvictionApi, EvictionGranted
@@ -19,18 +20,20 @@ from kwhatif.errors import InputError, Problem
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod
 from kwhatif.report import Report
 from kwhatif.report.story import CommandRow, Story
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.world import World
+from kwhatif.state.change import Upsert
 from kwhatif.whatif.applying.edited import Given
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.story.caveats import caveats_of_story
 from kwhatif.whatif.story.ending import Ending
 from kwhatif.whatif.story.played import begin
-from kwhatif.whatif.story.rows import Asked, command_row, story_of
+from kwhatif.whatif.story.rows import Asked, command_row, resizes_not_granted, story_of
 from kwhatif.whatif.story.runs import Runs, compared
 from kwhatif.whatif.story.without import Without
 from kwhatif.whatif.story.writes import writes_of
@@ -142,6 +145,8 @@ class Playing:
         self.lenient = False
         #: Drains with the second at which each began; and what was refused.
         self._commands: list[tuple[KubectlDrain, float] | CommandRow] = []
+        #: The pods that it has resized.
+        self._resized: dict[str, None] = {}
         self._namespace = namespace
 
     def perform(self, step: Given) -> None:
@@ -202,6 +207,7 @@ class Playing:
         """What was run, and how it ended."""
         for each in self._commands:
             yield each if isinstance(each, CommandRow) else command_row(each[0], self.engine, each[1])
+        yield from resizes_not_granted(self._resized, self.engine)
 
     def _nodes(self, step: Given, words: tuple[str, ...]) -> list[str]:
         lookup = Lookup(self.engine.world.state.cluster, self._namespace)
@@ -221,6 +227,13 @@ class Playing:
         except NotResolved as wrong:
             raise _cannot(step, wrong.mistakes) from wrong
         refusals: list[tuple[str, str]] = []
+        pods = world.state.cluster.all(Pod)
+        new = (change.obj for change in resolved.changes if isinstance(change, Upsert))
+        self._resized |= {
+            key_of(pod): None
+            for pod in new
+            if isinstance(pod, Pod) and (old := pods.get(key_of(pod))) is not None and is_resize(pod, old)
+        }
 
         def written(world: World) -> None:
             for obj, message in resolved.refused:

@@ -18,9 +18,13 @@ from kwhatif.model.caveat.descheduling import (
 )
 from kwhatif.model.caveat.lacking import (
     DanglingReference,
+    NoAdmission,
+    NoAutoscalers,
     NoBudgets,
     NodesNotInInput,
     NoDevices,
+    NoEvents,
+    NoGroups,
     NoImages,
     NoLimits,
     NoNamespaces,
@@ -98,12 +102,16 @@ from kwhatif.model.caveat.workloads import (
     ImagesNotCompared,
     Injected,
     LeftOutOfStory,
+    NodesNotAdded,
     OldRevisionsUnknown,
     OneOfEqualPods,
     OrderedPodPending,
     OwnersSilent,
+    PoolObjection,
     ReplicaSetsInferred,
     ReplicasKept,
+    ResizeAssumed,
+    ResizeEvicts,
     TolerationUnknown,
     TooManyPods,
     UnknownController,
@@ -153,6 +161,22 @@ SENTENCES: dict[Caveat, str] = {
     NoDevices(kinds=("DeviceClass",), reason=FORBIDDEN): (
         "no permission to list deviceclasses in resource.k8s.io: answers about pods that claim devices cannot be"
         " trusted"
+    ),
+    NoAdmission(kinds=("ValidatingAdmissionPolicy", "ServiceAccount"), reason=FORBIDDEN): (
+        "no permission to list validatingadmissionpolicies in admissionregistration.k8s.io, serviceaccounts in the core"
+        " group: whether the cluster would change or refuse new objects is unknown"
+    ),
+    NoAutoscalers(kinds=("HorizontalPodAutoscaler", "NodePool"), reason="the server failed to list"): (
+        "the server failed to list horizontalpodautoscalers in autoscaling, nodepools in karpenter.sh: no replicas and"
+        " no nodes are added or removed by autoscalers"
+    ),
+    NoEvents(kinds=("Event",), reason="there are too many to read all"): (
+        "there are too many to read all events in the core group: when the scheduler last tried a pending pod, and how"
+        " often, is unknown or incomplete"
+    ),
+    NoGroups(kinds=("PodGroup",), reason=FORBIDDEN): (
+        "no permission to list podgroups in scheduling.k8s.io: pods are known to be of a group only where they say so"
+        " themselves"
     ),
     DanglingReference(kind="Node", example="n1", count=1, user="Pod shop/web"): (
         "missing: Node n1 (used by Pod shop/web): its pods count nowhere"
@@ -391,6 +415,15 @@ SENTENCES: dict[Caveat, str] = {
     EvictedByTaint(seconds=0, pods=("a/b",)): (
         "a/b: a NoExecute taint of the node is tolerated for 0 s only, so a pod is evicted again at once"
     ),
+    ResizeAssumed(pods=("a/b",)): (
+        "a/b: resized in place as if nothing else stood against it; the input does not show whether the kubelet has a"
+        " static CPU or memory manager policy (then a Guaranteed pod is not resized), whether containers may swap, and"
+        " whether a lower memory limit is below what is in use"
+    ),
+    ResizeEvicts(pods=("a/b",)): (
+        "a/b: critical, and asks for more than its node has free; that its kubelet may evict others for it is not"
+        " modelled: here it waits"
+    ),
     OldRevisionsUnknown(workloads=("StatefulSet a/db",)): (
         "StatefulSet a/db: the templates of older revisions are not in the input, so new pods are made of the newest"
         " one, and a changed template counts as one that there never was"
@@ -412,6 +445,18 @@ SENTENCES: dict[Caveat, str] = {
     OrderOfEquals(workloads=("Deployment a/api", "Deployment a/web")): (
         "whichever of Deployment a/api, Deployment a/web comes first gets the place: controllers make pods of equal"
         " priority each in its own time; here in the order of the manifests"
+    NodesNotAdded(sign="Node a", pods=("a/b",)): (
+        "Node a shows that a node autoscaler runs, which is not modelled: no nodes are added for pending pods"
+    ),
+    NodesNotAdded(sign="NodePool x", pools=("x", "y"), pods=("a/b",)): (
+        "NodePool x shows that a node autoscaler runs, which is not modelled: no nodes are added for pending pods; by"
+        " requirements, taints and limits NodePools x and y would allow one for a/b (instance types are not looked at)"
+    ),
+    NodesNotAdded(
+        sign="NodePool x", objections=(PoolObjection(pool="x", why="taint dedicated:NoSchedule"),), pods=("a/b",)
+    ): (
+        "NodePool x shows that a node autoscaler runs, which is not modelled: no nodes are added for pending pods; no"
+        " NodePool would allow one for a/b (x: taint dedicated:NoSchedule)"
     ),
     LeftOutOfStory(what="readiness-gates", objects=("Pod a/b",)): (
         "Pod a/b: has readiness gates; who opens them is not modelled: here they are open as soon as it runs"

@@ -13,6 +13,7 @@ import yaml
 
 import kwhatif
 from kwhatif.model.caveat.lacking import NoImages
+from kwhatif.model.workload import Deployment
 from kwhatif.render.caveats import sentence
 from tests import dumps
 
@@ -321,3 +322,16 @@ def test_what_was_rolled_out_before_is_known_to_a_snapshot(tmp_path: Path) -> No
         owners.append([decision["pod"] for decision in report["decisions"]])
     assert owners[0] == owners[1]
     assert all(pod.startswith("shop/web-old-") for pod in owners[0])
+
+
+@pytest.mark.parametrize("options", [{"images": True}, {"images": True, "anonymize": True}])
+def test_an_edit_of_something_else_leaves_the_template_known(tmp_path: Path, options: dict[str, Any]) -> None:
+    (tmp_path / "cluster.yaml").write_text(FAMILY)
+    kwhatif.save_snapshot(tmp_path / "saved.json", tmp_path / "cluster.yaml", **options)
+    said = []
+    for path in ("cluster.yaml", "saved.json"):
+        session = kwhatif.load(tmp_path / path)
+        name = next(iter(session.cluster.all(Deployment)))
+        report = json.loads(kwhatif.simulate(kwhatif.edited(session, f"scale deploy/{name}=3")).to_json())
+        said.append([caveat["code"] for caveat in report["caveatDetails"]])
+    assert said[0] == said[1]

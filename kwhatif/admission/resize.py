@@ -1,0 +1,195 @@
+"""What the API server refuses of a resize: `ValidatePodResize`, and since 1.36 the plugin PodResizeValidator.
+
+(`pkg/apis/core/validation/validation.go`, `plugin/pkg/admission/podresize/admission.go`.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.admission.outcome import Denied, forbidden
+from kwhatif.admission.validation.errors import FieldErrors
+from kwhatif.matching.qos import computed_qos_class, qos_class
+from kwhatif.matching.requests import CPU, MEMORY, pod_requests, resource_nanos, to_resources
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.container import Container, ResourceList, ResourceRequirements, is_sidecar
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod, PodSpec, is_terminal
+
+RESIZABLE = (CPU, MEMORY)
+#: Since when the API server knows what a node can hold; before, its kubelet said that a resize is infeasible.
+API_SERVER_LOOKS_AT_NODES = 36
+#: The first kubelets that resize pods unless somebody has turned it off.
+FIRST_TO_RESIZE = 33
+_MINOR = re.compile(r"v1\.(\d{1,3})\.")
+OS_LABEL = "kubernetes.io/os"
+_RESTART = "RestartContainer"
+_NOTHING = ResourceRequirements()
+
+
+def is_resize(new: Pod, old: Pod) -> bool:
+    """Whether the pod, which has a node, asks for other resources than before."""
+    if not old.spec.node_name or new.spec.node_name != old.spec.node_name or is_terminal(old):
+        return False
+    return new.spec is not old.spec and _resources(new.spec) != _resources(old.spec)
+
+
+def _resources(spec: PodSpec) -> tuple[object, ...]:
+    every = (*spec.containers, *spec.init_containers)
+    return spec.resources, tuple((each.name, each.resources) for each in every)
+
+
+def refuse_resize(new: Pod, old: Pod, cluster: Cluster) -> Denied | None:
+    """The API server's refusal; None where it takes the resize, about which the kubelet then decides."""
+    if "InPlacePodVerticalScaling" not in cluster.gates:
+        return Denied("the server could not find the requested resource: pods cannot be resized (the gate is off)")
+    errors = FieldErrors()
+    if old.metadata.annotations.mirror is not None:
+        errors.forbidden("", "static pods cannot be resized")
+        return errors.refusal(new)
+    _check(new, old, cluster, errors)
+    return errors.refusal(new) or _beyond_its_node(new, cluster)
+
+
+def _check(new: Pod, old: Pod, cluster: Cluster, errors: FieldErrors) -> None:
+    levels = new.spec.resources or _NOTHING, old.spec.resources or _NOTHING
+    has_level = any(level.requests or level.limits for level in levels)
+    if has_level and cluster.minor < 35:
+        errors.forbidden("", "pods with pod-level resources cannot be resized")
+        return
+    if qos_class(old) != computed_qos_class(new.spec):
+        errors.invalid("spec", old.status.qos_class, "Pod QOS Class may not change as a result of resizing")
+    if not _is_supported(old, cluster):
+        errors.forbidden("spec", "Pod running on node without support for resize")
+    if has_level:
+        if "InPlacePodLevelResourcesVerticalScaling" not in cluster.gates:
+            gate = "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"
+            errors.forbidden("", f"resize of pods with pod-level resources is forbidden when {gate}")
+            return
+        _check_pod_level(new.spec.resources, levels[1], errors)
+    _check_containers(new.spec, old.spec, cluster.minor, errors)
+
+
+def _check_containers(new: PodSpec, old: PodSpec, minor: int, errors: FieldErrors) -> None:
+    if _names(new) != _names(old):
+        errors.forbidden("spec.containers", "containers may not be added, removed, renamed or reordered on resize")
+        return
+    for index, (one, other) in enumerate(zip(new.init_containers, old.init_containers, strict=True)):
+        if is_sidecar(other):
+            _check_container(one, other, f"spec.initContainers[{index}].resources", minor, errors)
+    for index, (one, other) in enumerate(zip(new.containers, old.containers, strict=True)):
+        _check_container(one, other, f"spec.containers[{index}].resources", minor, errors)
+    if not len(errors):
+        for message in _others_changed(new, old, minor):
+            errors.forbidden(*message)
+
+
+def _names(spec: PodSpec) -> tuple[list[str], list[str]]:
+    return [each.name for each in spec.init_containers], [each.name for each in spec.containers]
+
+
+def _is_supported(pod: Pod, cluster: Cluster) -> bool:
+    """Whether the kubelet says what it has granted, as those do that can resize (`isPodResizeRequestSupported`).
+
+    All do since 1.33: where a newer kubelet seems not to, the dump has lost it.
+    """
+    for row in pod.status.container_statuses:
+        if row.state is not None and row.state.waiting is None and row.state.terminated is None:
+            return row.resources is not None or not _has_old_kubelet(pod, cluster)
+    return True
+
+
+def _has_old_kubelet(pod: Pod, cluster: Cluster) -> bool:
+    node = cluster.get(Node, pod.spec.node_name)
+    minor = None if node is None else _MINOR.match(node.status.node_info.kubelet_version)
+    return minor is not None and int(minor[1]) < FIRST_TO_RESIZE
+
+
+def _check_pod_level(new: ResourceRequirements | None, old: ResourceRequirements, errors: FieldErrors) -> None:
+    """`validatePodLevelResourcesResize`."""
+    if new is None:
+        errors.forbidden("spec.resources", "pod-level resources cannot be removed")
+        return
+    if _are_removed(new.requests, old.requests):
+        errors.forbidden("spec.resources.requests", "pod-level resource requests cannot be removed")
+    if _are_removed(new.limits, old.limits):
+        errors.forbidden("spec.resources.limits", "pod-level resource limits cannot be removed")
+    if not _differ_in(new, old, RESIZABLE):
+        errors.forbidden("spec", "only cpu and memory resources are mutable at pod-level")
+
+
+def _check_container(new: Container, old: Container, path: str, minor: int, errors: FieldErrors) -> None:
+    """`validateContainerResize`."""
+    if _are_removed(new.resources.requests, old.resources.requests):
+        errors.forbidden(f"{path}.requests", "resource requests cannot be removed")
+    if _are_removed(new.resources.limits, old.resources.limits):
+        errors.forbidden(f"{path}.limits", "resource limits cannot be removed")
+    policy = next((each.restart_policy for each in new.resize_policy if each.resource_name == MEMORY), "")
+    limit = resource_nanos(new.resources.limits).get(MEMORY)
+    if minor >= 34 or policy == _RESTART or limit is None:
+        return
+    before = resource_nanos(old.resources.limits).get(MEMORY)
+    if before is None or limit < before:
+        verb = "added" if before is None else "decreased"
+        detail = f"memory limits cannot be {verb} unless resizePolicy is {_RESTART}"
+        errors.forbidden(f"{path}.limits[memory]", detail)
+
+
+def _are_removed(new: ResourceList, old: ResourceList) -> bool:
+    return not old.keys() <= new.keys()
+
+
+def _differ_in(new: ResourceRequirements, old: ResourceRequirements, names: Collection[str]) -> bool:
+    """Whether they differ in nothing but these resources."""
+    same = (_without(new.requests, names), _without(new.limits, names), new.claims)
+    return same == (_without(old.requests, names), _without(old.limits, names), old.claims)
+
+
+def _without(amounts: ResourceList, names: Collection[str]) -> dict[str, int]:
+    return {name: nanos for name, nanos in resource_nanos(amounts).items() if name not in names}
+
+
+def _others_changed(new: PodSpec, old: PodSpec, minor: int) -> Iterator[tuple[str, str]]:
+    """Changes of anything but cpu and memory."""
+    for container, before in zip(new.containers, old.containers, strict=True):
+        if not _differ_in(container.resources, before.resources, RESIZABLE):
+            yield "spec", "only cpu and memory resources are mutable"
+    for index, (container, before) in enumerate(zip(new.init_containers, old.init_containers, strict=True)):
+        if is_sidecar(before):
+            if not _differ_in(container.resources, before.resources, RESIZABLE):
+                kinds = "init or sidecar containers" if minor >= API_SERVER_LOOKS_AT_NODES else "sidecar containers"
+                yield f"spec.initContainers[{index}]", f"only cpu and memory resources for {kinds} are mutable"
+        elif not _differ_in(container.resources, before.resources, ()):
+            yield "spec", "resources for non-sidecar init containers are immutable"
+    if _rest(new) != _rest(old):
+        yield "spec", "only cpu and memory resources are mutable"
+
+
+def _rest(spec: PodSpec) -> PodSpec:
+    def bare(containers: Sequence[Container]) -> tuple[Container, ...]:
+        return tuple(replace(each, resources=_NOTHING) for each in containers)
+
+    parts = {"containers": bare(spec.containers), "init_containers": bare(spec.init_containers), "resources": None}
+    return replace(spec, **parts)
+
+
+def _beyond_its_node(pod: Pod, cluster: Cluster) -> Denied | None:
+    """PodResizeValidator: not on nodes of another operating system, nor for more than all that the node has."""
+    node = cluster.get(Node, pod.spec.node_name)
+    if node is None or cluster.minor < API_SERVER_LOOKS_AT_NODES:
+        return None
+    system = node.metadata.labels.get(OS_LABEL, "linux")
+    if system != "linux":
+        return forbidden(pod, f'pod resize is only supported on linux nodes, node "{node.metadata.name}" is "{system}"')
+    status = node.status
+    most = to_resources(resource_nanos(status.capacity if status.allocatable is None else status.allocatable))
+    asked = to_resources(pod_requests(pod))
+    short = [
+        f"{name}, requested: {asked.of(name)}, allocatable: {most.of(name)}"
+        for name in RESIZABLE
+        if asked.of(name) > most.of(name)
+    ]
+    return forbidden(pod, f"node didn't have enough allocatable resources: {'; '.join(short)}") if short else None

@@ -1,0 +1,149 @@
+"""`Resizes`: the resizes that kubelets have not granted yet, and their next try (`allocation_manager.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from typing import NamedTuple
+
+from kwhatif.admission.resize import is_resize
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.pod import Pod, is_terminal, pod_condition
+from kwhatif.simulation import resizing
+from kwhatif.simulation.world import World
+
+#: `retryDelay`: after so many seconds at most a resize is tried again, such as one on a node that has grown.
+RETRY = 180.0
+#: Decision -> the verb of the event.
+_VERBS = {"Deferred": "deferred", "Infeasible": "found infeasible"}
+REFUSING_VERBS = frozenset(_VERBS.values())
+
+
+class Resized(NamedTuple):
+    """A pod that its kubelet has resized, and the containers that restart for that."""
+
+    pod: Pod
+    restarts: tuple[str, ...]
+    event: int
+
+
+class Resizes:
+    """What waits, node by node. Kubelets ask it when something has changed."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        #: Node -> key of the pod -> its UID.
+        self._waiting: dict[str, dict[str, str]] = {}
+        #: Pods that have been asked to be resized since their kubelets have last said something about it.
+        self._fresh: set[str] = set()
+        #: Pods that got what they ask for though their kubelets might have said no, and those for which a kubelet might
+        #: have evicted others.
+        self.assumed: dict[str, None] = {}
+        self.critical: dict[str, None] = {}
+        for pod in under_way(world.state.cluster):
+            self._wait(pod)
+
+    def fork(self, world: World) -> Resizes:
+        """An independent copy for a fork of the world."""
+        other = copy(self)
+        other._world, other.assumed, other.critical = world, self.assumed.copy(), self.critical.copy()
+        other._fresh = self._fresh.copy()
+        other._waiting = {node: waiting.copy() for node, waiting in self._waiting.items()}
+        return other
+
+    def at_start(self) -> Iterator[Pod]:
+        """A pod for each node where any waits."""
+        pods = self._world.state.cluster.all(Pod)
+        return (pods[next(iter(waiting))] for waiting in self._waiting.values() if waiting)
+
+    def seen(self, before: Pod | None, after: Pod | None) -> Pod | None:
+        """A pod has changed, or is gone: a pod that waits on its node, if it is worth while to try again there."""
+        if before is None:
+            return None
+        if after is not None and self._world.state.cluster.resizes.containers and is_resize(after, before):
+            self._wait(after)
+            self._fresh.add(key_of(after))
+            return after
+        waiting = self._waiting.get(before.spec.node_name)
+        if not waiting:
+            return None
+        if after is None or (is_terminal(after) and not is_terminal(before)):
+            waiting.pop(key_of(before), None)
+            return self.any_on(before.spec.node_name)
+        return None
+
+    def any_on(self, node: str) -> Pod | None:
+        """A pod that waits on the node, if any does."""
+        pods = self._world.state.cluster.all(Pod)
+        found = (pods.get(key) for key in self._waiting.get(node, ()))
+        return next((pod for pod in found if pod is not None), None)
+
+    def _wait(self, pod: Pod) -> None:
+        self._waiting.setdefault(pod.spec.node_name, {})[key_of(pod)] = pod.metadata.uid
+
+    # --- a try ---------------------------------------------------------------------------------------
+
+    def retry(self, node: str, because: int | None) -> Iterator[Resized]:
+        """All that wait there are tried, in their order; who shrinks makes room for who is tried next."""
+        waiting = self._waiting.pop(node, {})
+        pods = self._world.state.cluster.all(Pod)
+        there = [pods[key] for key, uid in waiting.items() if key in pods and pods[key].metadata.uid == uid]
+        for pod in resizing.in_order(there):
+            if is_terminal(pod) or pod.metadata.deletion_timestamp is not None:
+                continue
+            made = self._try(pod, because)
+            if made is not None:
+                yield made
+
+    def _try(self, pod: Pod, because: int | None) -> Resized | None:
+        world, node = self._world, pod.spec.node_name
+        info = world.state.node(node)
+        if info is None:
+            return None
+        key, actor = key_of(pod), f"kubelet {node}"
+        verdict = resizing.decide(pod, info, world.state.cluster)
+        if verdict.decision == "Fits":
+            if resizing.is_assumed(pod):
+                self.assumed[key] = None
+            restarts = resizing.restarts(pod)
+            event = world.note(because, actor, "resized", pod, node, resizing.change_of(pod))
+            after = resizing.resized(pod)
+            world.put(after, event)
+            return Resized(after, restarts, event)
+        if verdict.decision == "Deferred":
+            self._wait(pod)
+            if resizing.is_critical(pod):
+                self.critical[key] = None
+        known = pod_condition(pod, resizing.PENDING)
+        if key in self._fresh or known is None or known.reason != verdict.decision:
+            self._fresh.discard(key)
+            event = world.note(because, actor, _VERBS[verdict.decision], pod, node, verdict.message)
+            world.put(resizing.put_off(pod, verdict, world.stamp(world.now)), event)
+        return None
+
+
+class _UnderWay(NamedTuple):
+    pods: tuple[Pod, ...]
+
+
+def under_way(cluster: Cluster) -> tuple[Pod, ...]:
+    """The pods about whose resizes kubelets have still to decide, or which they have to carry out."""
+    if not cluster.resizes.containers:
+        return ()
+    return cluster.derived(_find, Pod).pods
+
+
+def _find(cluster: Cluster) -> _UnderWay:
+    return _UnderWay(tuple(pod for pod in cluster.all(Pod).values() if _may_be(pod) and resizing.is_under_way(pod)))
+
+
+def _may_be(pod: Pod) -> bool:
+    """What costs little to ask of a hundred thousand pods: whether not all is granted as it is asked."""
+    status, containers = pod.status, pod.spec.containers
+    rows = status.container_statuses
+    if len(containers) == 1 == len(rows) and not status.init_container_statuses and status.resources is None:
+        row, asked = rows[0], containers[0].resources.requests
+        granted, actual = row.allocated_resources, row.resources
+        if (not granted or granted == asked) and (actual is None or actual.requests == asked):
+            return False  # one of limits alone makes no difference to anybody else
+    return True
