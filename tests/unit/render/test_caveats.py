@@ -445,6 +445,7 @@ SENTENCES: dict[Caveat, str] = {
     OrderOfEquals(workloads=("Deployment a/api", "Deployment a/web")): (
         "whichever of Deployment a/api, Deployment a/web comes first gets the place: controllers make pods of equal"
         " priority each in its own time; here in the order of the manifests"
+    ),
     NodesNotAdded(sign="Node a", pods=("a/b",)): (
         "Node a shows that a node autoscaler runs, which is not modelled: no nodes are added for pending pods"
     ),
