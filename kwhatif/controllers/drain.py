@@ -5,6 +5,7 @@ All nodes are cordoned first, then drained one after another, or `parallel` at a
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from copy import copy
 
 from msgspec.structs import replace
@@ -51,6 +52,11 @@ class KubectlDrain:
     def not_reached(self) -> tuple[str, ...]:
         """The nodes whose turn has not come."""
         return tuple(self._left)
+
+    @property
+    def left(self) -> Hashable:
+        """What it has still to do: the nodes whose turn has not come, and the pods that are not gone."""
+        return tuple(self._left), tuple(pod.left for node in self._at for pod in node.pods)
 
     def is_waiting_for(self, view: View) -> bool:
         """Whether a pod that it waits for is gone."""

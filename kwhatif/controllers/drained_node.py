@@ -69,6 +69,11 @@ class _Asked(msgspec.Struct):
         """As kubectl's errors name it."""
         return f'pods/"{self.name}" -n "{self.key.partition("/")[0]}"'
 
+    @property
+    def left(self) -> tuple[str, bool]:
+        """The pod, and whether it is let go already."""
+        return self.key, self.next is None
+
     def is_gone(self, view: View) -> bool:
         """The object is gone; another one of its name, as of a StatefulSet, does not count."""
         now = view.state.cluster.get(Pod, self.key)

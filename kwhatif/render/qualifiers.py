@@ -29,6 +29,7 @@ from kwhatif.model.caveat.scheduling import (
     GateNotModelled,
     HugeAmounts,
     NodeNameSet,
+    OrderOfEquals,
     OtherVersion,
     PendingAsleep,
     PluginNotModelled,
@@ -218,6 +219,7 @@ _LEFT_OUT: Mapping[Unmodelled, str] = {
     "not-started": "pods that do not run yet count as starting",
     "not-ready": "pods that were not ready count as ready once they are made again",
     "readiness-gates": "readiness gates count as open",
+    "deadlines": "the end of Jobs at their deadlines is not waited for",
 }
 _ABSENT: Mapping[type, str] = {
     lacking.NoPods: "pods",
@@ -310,6 +312,7 @@ _CONSTANT: Mapping[type, str] = {
     ClaimUnbound: "a claim is not bound",
     VolumeProvisioned: "provisioning counts as successful",
     QueueNotSeen: "the scheduler's queue cannot be seen",
+    OrderOfEquals: "who comes first gets the place",
     PendingAsleep: "pods that were tried in vain sleep",
     EvictionsAtOnce: "evictions count as done at once",
     MomentNotKnown: "the moment of the dump is not known",

@@ -16,6 +16,7 @@ from kwhatif.framework.profile import Profile
 from kwhatif.model.node import Node
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
+from kwhatif.simulation.deadlines import NEAR, has_got_room, is_anybody_waiting
 from kwhatif.simulation.evictors import Evictor, Evictors
 from kwhatif.simulation.kubelets import Kubelets
 from kwhatif.simulation.loops import EndlessLoop, Loops
@@ -80,6 +81,8 @@ class Engine:
         self.first_event = 0
         #: Controllers whose timers nobody waits for before somebody does something.
         self._not_waited_for: Sequence[str] = ()
+        #: Whether this is a fork that only looks ahead: what it finds is not asked about again.
+        self._is_ahead = False
 
     def fork(self) -> Engine:
         """An independent simulation with the same past; it costs next to nothing, whatever the size of the cluster.
@@ -110,7 +113,7 @@ class Engine:
         self._moment()
         self.scheduler.begin()
         self._not_waited_for = LATE
-        self.settle()
+        self._run()
         self._not_waited_for = ()
         self.first_event = len(self.world.history.events)
 
@@ -153,13 +156,47 @@ class Engine:
         self.perform(recovered)
 
     def settle(self) -> None:
-        """Run until nothing is due but clocks that change nothing."""
+        """Run until nothing is due but clocks that change nothing.
+
+        Deadlines are waited for where a pod gets its place by one of them that is near.
+        """
+        self._run()
+        while self._goes_on() and (due := self._deadline_with_room()) is not None:
+            while self._goes_on() and (until := self.reactions.next_deadline()) is not None and until <= due:
+                self._go_to(until)
+                self._run()
+
+    def _run(self) -> None:
+        """Run until nothing is due but deadlines, and clocks that change nothing."""
         while self._goes_on():
             due = self._next()
             if due is None:
                 prove_rest(self)
                 return
             self._go_to(due)
+
+    def _deadline_with_room(self) -> float | None:
+        """The deadline by which a pod that waits gets its place, if it is near: found by looking ahead."""
+        due, last = self.reactions.next_deadline(), min(self.clock.now + NEAR, self._horizon)
+        if due is None or due > last or not is_anybody_waiting(self.world, self.reactions):
+            return None
+        ahead = self._look_ahead()
+        try:
+            while ahead._goes_on() and (due := ahead.reactions.next_deadline()) is not None and due <= last:
+                ahead._go_to(due)
+                ahead._run()
+                if has_got_room(self.world, self.reactions, ahead.world):
+                    return due
+        finally:
+            ahead.end()
+        return None
+
+    def _look_ahead(self) -> Engine:
+        """A fork to see what comes; what was before does not count as a loop there."""
+        ahead = self.fork()
+        ahead._is_ahead = True
+        ahead.loops.forget()
+        return ahead
 
     def wait(self, seconds: float) -> None:
         """Run for so long, whatever happens."""
@@ -230,7 +267,21 @@ class Engine:
             self.cycle = EndlessLoop.at_one_moment(self.world, str(endless))
             return
         self.tally.look()
-        self.cycle = self.loops.look(len(self.evictors.names), self._is_due_since)
+        found = self.loops.look(self.evictors.left, self._is_due_since)
+        if found is not None and not self._is_ahead and not self._comes_back():
+            self.loops.forget()
+            return
+        self.cycle = found
+
+    def _comes_back(self) -> bool:
+        """Whether what looks like a loop goes round once more: what no object shows may have made progress."""
+        ahead = self._look_ahead()
+        try:
+            ahead._horizon = ahead.clock.now + self.parameters.horizon
+            ahead._run()
+            return not ahead._goes_on()
+        finally:
+            ahead.end()
 
     def _is_due_since(self, time: float) -> bool:
         return self.kubelets.is_due_since(time) or self.reactions.is_due_since(time)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Protocol
 
 import msgspec
@@ -20,6 +21,10 @@ class Evictor(Protocol):
     @property
     def done(self) -> bool:
         """Whether it has come to its end."""
+
+    @property
+    def left(self) -> Hashable:
+        """What it has still to do."""
 
     def fork(self) -> Evictor:
         """An independent one that has come as far."""
@@ -62,6 +67,11 @@ class Evictors:
     def names(self) -> list[str]:
         """The names of the evictors that have not come to their end."""
         return [each.evictor.name for each in self._active]
+
+    @property
+    def left(self) -> Hashable:
+        """What they have still to do."""
+        return tuple(each.evictor.left for each in self._active)
 
     def begin(self, evictor: Evictor) -> None:
         """Somebody begins to evict."""

@@ -1,8 +1,12 @@
-"""Endless loops, found by fingerprints: the same picture twice, with pods created or deleted in between."""
+"""Endless loops, found by fingerprints: the same picture twice, with pods created or deleted in between.
+
+The picture holds all that controllers go by and that changes for good: pods, nodes, budgets, counts of Jobs, how many
+pods workloads want, their revisions, and what drains have still to do. Times are left out: they never come back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from copy import copy
 
 import msgspec
@@ -14,6 +18,7 @@ from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_ready, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from kwhatif.simulation.world import World
 from kwhatif.workloads.replicas import HASH_LABEL
 from kwhatif.workloads.stateful_set import REVISION_LABEL
@@ -80,15 +85,15 @@ class Loops:
         """Somebody acts from outside: what was before does not count."""
         self._seen = {}
 
-    def look(self, evictors: int, is_due_since: Callable[[float], bool]) -> EndlessLoop | None:
+    def look(self, evictors: Hashable, is_due_since: Callable[[float], bool]) -> EndlessLoop | None:
         """Whether the present was there before.
 
         Args:
-            evictors: how many are at work.
+            evictors: how far those have come that are at work.
             is_due_since: whether anything that was due at a time already is still to come: it may end the loop.
         """
         world = self._world
-        mark = (self._sum & _MASK) ^ evictors
+        mark = (self._sum + hash(evictors)) & _MASK
         now = _Seen(world.now, world.churn, len(world.history.events))
         before = self._seen.setdefault(mark, now)
         if before is now or world.churn == before.churn or now.at == before.at:
@@ -102,7 +107,7 @@ class Loops:
         return EndlessLoop(before.at, now.at, before.events, now.events, "something that is yet to come may end it")
 
 
-_OBSERVED = (Pod, Node, PodDisruptionBudget, Job)
+_OBSERVED = (Pod, Node, PodDisruptionBudget, Job, Deployment, ReplicaSet, ReplicationController, StatefulSet)
 
 
 def _of(obj: KubernetesObject) -> int:
@@ -118,7 +123,13 @@ def _picture(obj: KubernetesObject) -> tuple[object, ...]:
         case PodDisruptionBudget():
             return "budget", key_of(obj), obj.status.disruptions_allowed if obj.status else 0
         case Job():
-            return "job", key_of(obj), obj.status
+            return "job", key_of(obj), obj.status, obj.spec.parallelism, obj.spec.suspend
+        case StatefulSet():
+            return "StatefulSet", key_of(obj), obj.spec.replicas, obj.status
+        case ReplicaSet():
+            return "ReplicaSet", key_of(obj), obj.spec.replicas, obj.metadata.annotations
+        case Deployment() | ReplicationController():
+            return type(obj).__name__, key_of(obj), obj.spec.replicas
     return ()
 
 

@@ -19,6 +19,8 @@ _MOST_RUNS = 3
 Beyond = Mapping[Outcome, int]
 NONE_BEYOND: Beyond = {}
 
+#: Applying a CronJob makes no pods.
+_RUN = "its next run, judged last and alone"
 _OBSTACLES: dict[Outcome, str] = {
     "Unschedulable": "fits nowhere",
     "Denied": "is refused",
@@ -45,6 +47,8 @@ def workload_message(row: WorkloadRow, decisions: Sequence[Decision]) -> str:
     judged = Counter(decision.outcome for decision in decisions)
     beyond = {outcome: more for outcome, count in _counts(row).items() if (more := count - judged[outcome]) > 0}
     said = sentence("new" if is_pod else row.update, row.removed, decisions, beyond)
+    if row.name.startswith("CronJob ") and (decisions or beyond):
+        return f"{said} ({_RUN})"
     if row.rollout is None or row.rollout.completed:
         return said
     blocking = [decision for decision in decisions if decision.pod == row.rollout.waits_for]

@@ -54,7 +54,8 @@ def test_a_rendered_chart_with_pods_on_every_node_and_a_claim() -> None:
 
 def test_the_order_of_documents_does_not_matter_for_what_takes_effect_before_pods() -> None:
     documents = (FIXTURES / "manifests" / "reports.yaml").read_text().split("---\n")
-    assert rows("-", "---\n".join(reversed(documents))) == {"CronJob reports/nightly": "all 2 pods fit on 2 nodes"}
+    said = "all 2 pods fit on 2 nodes (its next run, judged last and alone)"
+    assert rows("-", "---\n".join(reversed(documents))) == {"CronJob reports/nightly": said}
 
 
 def test_manifests_may_be_files_directories_globs_and_standard_input_at_once() -> None:

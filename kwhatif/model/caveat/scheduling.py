@@ -178,6 +178,16 @@ class QueueNotSeen(BaseCaveat, tag="queue-not-seen", kw_only=True):
     events: bool = False
 
 
+class OrderOfEquals(BaseCaveat, tag="order-of-equals", kw_only=True):
+    """Pods of equal priority want one place, and the first of them gets it: here as the manifests have them.
+
+    In a cluster each controller makes its pods in its own time.
+    """
+
+    #: Such as `Deployment shop/api`.
+    workloads: tuple[str, ...]
+
+
 class PendingAsleep(BaseCaveat, tag="pending-asleep", kw_only=True):
     """Pending pods that the scheduler has tried in vain: they are not tried again until something wakes them.
 
@@ -218,6 +228,7 @@ SchedulingCaveat = (
     | ClaimUnbound
     | VolumeProvisioned
     | QueueNotSeen
+    | OrderOfEquals
     | PendingAsleep
     | EvictionsAtOnce
 )

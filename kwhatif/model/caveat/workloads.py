@@ -12,7 +12,7 @@ from kwhatif.model.meta import FrozenMeta
 #: What a simulation leaves out: adoption of pods without a controller; Jobs deleted some time after their end; what
 #: becomes of volumes whose claims go; Jobs that CronJobs start; what goes with
 #: its namespace; budgets whose controllers are of custom kinds, or not in the input; what keeps pods from starting, or
-#: from getting ready, and who opens their readiness gates.
+#: from getting ready, and who opens their readiness gates; deadlines of Jobs that are far off while pods are pending.
 Unmodelled = Literal[
     "adoption",
     "job-ttl",
@@ -23,6 +23,7 @@ Unmodelled = Literal[
     "not-started",
     "not-ready",
     "readiness-gates",
+    "deadlines",
 ]
 
 

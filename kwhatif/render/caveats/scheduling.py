@@ -91,6 +91,11 @@ def sentence(caveat: scheduling.SchedulingCaveat) -> str:  # noqa: C901, PLR0911
                 f"{count:,} pods evict others, too many to simulate what follows: each is taken to be on its node, and"
                 " its victims to be gone, before the next one's turn; victims do not come back"
             )
+        case scheduling.OrderOfEquals(workloads=workloads):
+            return (
+                f"whichever of {', '.join(workloads)} comes first gets the place: controllers make pods of equal"
+                " priority each in its own time; here in the order of the manifests"
+            )
         case scheduling.PendingAsleep(pods=pods):
             are, them, they = ("is", "it", "the pod") if len(pods) == 1 else ("are", "them", "the pods")
             return (

@@ -48,6 +48,10 @@ _LEFT_OUT: Mapping[Unmodelled, str] = {
         " then on, also for budgets"
     ),
     "not-ready": "goes, and was not ready; why is not known: here the pod that is made in its place gets ready",
+    "deadlines": (
+        "ends at its activeDeadlineSeconds at the latest, which may give pending pods a place; only deadlines within 10"
+        " minutes are waited for"
+    ),
     "readiness-gates": "has readiness gates; who opens them is not modelled: here they are open as soon as it runs",
 }
 

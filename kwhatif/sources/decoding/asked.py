@@ -11,8 +11,8 @@ from typing import NamedTuple
 from kwhatif.model.meta import ApiObject
 from kwhatif.sources.decoding.kinds import RESOURCES
 
-#: Pages of a list of Events: 20,000 of one reason. Only what they say of pending pods counts.
-MAX_EVENT_PAGES = 40
+#: Pages of a list of Events: 50,000 of one reason, of the hour for which they are kept.
+MAX_EVENT_PAGES = 100
 
 _CORE = "the core group"
 

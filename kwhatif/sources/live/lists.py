@@ -141,7 +141,8 @@ def read_list(client: Client, asked: Asked) -> Iterator[ListEvent]:
     except ClusterUnreadable:
         if asked.type is not None:
             raise
-        yield ListEnded(asked, FAILED)  # whoever wants to know of pods need not wait until Karpenter's webhook is well
+        # The scheduler decides nothing by it: the answer need not wait until, say, Karpenter's webhook works again.
+        yield ListEnded(asked, FAILED)
         return
     yield ListEnded(asked)  # an API that is not served has no objects
 

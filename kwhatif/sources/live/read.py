@@ -17,10 +17,12 @@ from kwhatif.garbage import no_garbage_collection
 from kwhatif.model.caveat.reading import TwoMoments
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.originals import Originals
+from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.sources.decoding.asked import ASKED, Asked
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.progress import Progress, ProgressReporter
+from kwhatif.sources.dumps.unread import CUT
 from kwhatif.sources.live import lists
 from kwhatif.sources.live.connection import PARALLEL, connect
 from kwhatif.sources.live.failures import refusal, unreadable
@@ -140,6 +142,9 @@ class _Reader:
                 case ListEnded():
                     self._end(event)
         self._collected.take_note(self._decoder)
+        unread = self._collected.cluster.unread
+        if unread.get("Event") == CUT and not any(map(_waits, self._collected.cluster.all(Pod).values())):
+            del unread["Event"]  # they are read for pods that wait, and none does
 
     def _read_so_far(self, asked: Asked) -> dict[str, KubernetesObject] | list[Page]:
         return self._objects[asked] if asked.type else self._aside[asked]
@@ -197,6 +202,10 @@ class _Reader:
 
     def _report(self, asked: Asked, total: int | None = None, *, done: bool = False) -> None:
         self._reporter.report(asked.name, self._count(asked), total, done=done)
+
+
+def _waits(pod: Pod) -> bool:
+    return not pod.spec.node_name and not is_terminal(pod)
 
 
 def _path(page: Page) -> str:

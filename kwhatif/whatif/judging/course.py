@@ -12,7 +12,6 @@ from kwhatif.controllers.contract import Create, DeletePod, Remove, Update
 from kwhatif.controllers.progress import progress_of
 from kwhatif.model.bystanders import CustomResource
 from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.job import CronJob
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kwhatif.report.decision import Decision
@@ -25,9 +24,7 @@ from kwhatif.whatif.story.simulate import USER
 from kwhatif.whatif.story.writes import as_applied
 from kwhatif.workloads.applied_object import applied_object
 from kwhatif.workloads.expand import named
-from kwhatif.workloads.job import run_of
 from kwhatif.workloads.many import capped
-from kwhatif.workloads.owners import reference
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.stateful_set import is_ordered
 
@@ -48,12 +45,10 @@ class Course:
         self.refused: tuple[Pod, str] | None = None
 
     def roots(self) -> Iterator[str]:
-        """Under which names its pods are: a CronJob's are a Job's."""
+        """Under which names its pods are."""
         obj = self._object
         yield f"{obj.kind if isinstance(obj, CustomResource) else type(obj).__name__} {key_of(obj)}"
         yield from (f"Pod {key_of(pod)}" for pod in self.expected if isinstance(obj, Pod))
-        if isinstance(obj, CronJob):
-            yield f"Job {key_of(run_of(obj))}"
 
     # --- applying ------------------------------------------------------------------------------------
 
@@ -69,12 +64,8 @@ class Course:
                 world.write(Remove(Pod, key_of(pod)), USER, None)
             for pod in self.expected:
                 world.write(Create(_unbound(pod)), USER, None)
-        elif not isinstance(obj, CronJob):
+        else:
             _apply_workload(named(obj, before), before, world)
-        elif self.expected:
-            run = run_of(obj)
-            run = replace(run, metadata=replace(run.metadata, owner_references=(reference(obj),)))
-            world.write(Create(run), USER, None)
 
     # --- the end -------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from kwhatif.model.caveat.manifests import NothingJudged
 from kwhatif.model.caveat.scheduling import EvictionsAtOnce, PendingAsleep
 from kwhatif.model.caveat.workloads import TooManyPods
 from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.job import CronJob
 from kwhatif.model.meta import controller_of
 from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.report.decision import Decision, Outcome
@@ -38,6 +39,7 @@ from kwhatif.whatif.deciding.short import in_full
 from kwhatif.whatif.deciding.workload_rows import room_for_pods, workload_row
 from kwhatif.whatif.judging.alone import Alone
 from kwhatif.whatif.judging.named_classes import with_named_classes
+from kwhatif.whatif.judging.order import fits_later, rivals
 from kwhatif.whatif.judging.question import Answer, Question
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.placing.placer import Describe, Placer
@@ -59,18 +61,22 @@ def judge(session: Session, question: Question) -> Answer:
     """Apply everything, and decide about every pod; the session stays as it is.
 
     Helm hooks that end are judged one after another, before and after the rest, each as if those before it were gone.
+    A run of a CronJob starts at its time, when everything else is there: it takes no place before others.
     """
     session = with_named_classes(session, question.applied)
     session = session.at(without_earlier_runs(session.snapshot, question.applied))
     phases = in_phases(question.applied)
-    if question.alone or not question.admission or not (phases.before or phases.after):
+    runs = [each for each in phases.staying if isinstance(each.object, CronJob)]
+    if question.alone or not question.admission or not (phases.before or phases.after or runs):
         return _Judging(session, question).answer()
     hook = partial(replace, question, problems=(), caveats=(), pending_in=None, reacts=False)
     before = [_Judging(session, hook(applied=(*phases.around_before, each))).answer() for each in phases.before]
-    rest = _Judging(session, replace(question, applied=phases.staying))
+    now = [each for each in phases.staying if not isinstance(each.object, CronJob)]
+    rest = _Judging(session, replace(question, applied=now))
     answer = rest.answer()
     then = session.at(rest.end)
     after = [_Judging(then, hook(applied=(*phases.around_after, each))).answer() for each in phases.after]
+    after += [_Judging(then, hook(applied=(each,))).answer() for each in runs]
     return answer.between(before, after)
 
 
@@ -158,7 +164,12 @@ class _Judging:
         if any(each.rolls for each in planned):
             return self._simulated(planned, before)
         plan = [each.copy() for each in planned]
+        caveats = dict(self._caveats)
         found, evicting = self._placed(planned)
+        if self._goes_on and fits_later(planned, self._snapshot, self._session.profiles):
+            self._caveats = dict(caveats)
+            return self._simulated(plan, before)
+        self._note_rivals(planned)
         if evicting >= _BURST and self._reacts:
             if evicting * len(before.nodes) > _MOST_EVICTING:
                 self._caveats[EvictionsAtOnce(count=evicting)] = None
@@ -167,10 +178,18 @@ class _Judging:
         return found
 
     @property
-    def _reacts(self) -> bool:
-        """Not where only a moment is asked for, or how pods would start anew."""
+    def _goes_on(self) -> bool:
+        """Whether pods are tried again; not where only a moment is asked for, or how pods would start anew."""
         question = self._question
-        return question.reacts and question.rollout == "end" and not any(each.anew for each in question.applied)
+        return question.rollout == "end" and not any(each.anew for each in question.applied)
+
+    @property
+    def _reacts(self) -> bool:
+        return self._question.reacts and self._goes_on
+
+    def _note_rivals(self, planned: Sequence[Planned]) -> None:
+        if self._goes_on:
+            self._caveats.update(dict.fromkeys(rivals(planned, self.end, self._session.profiles)))
 
     def _simulated(self, planned: Sequence[Planned], state: State) -> _Found:
         """By a simulation: rollouts go on to their end, and everybody reacts."""
@@ -183,6 +202,7 @@ class _Judging:
         earlier = simulated.play(waiting.counting)
         self._caveats.update(dict.fromkeys(simulated.caveats))
         self.end = simulated.state
+        self._note_rivals(planned)
         return list(map(self._judged, planned)), [], earlier
 
     @property

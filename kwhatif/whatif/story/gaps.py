@@ -21,6 +21,7 @@ from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.model.workload import POD_CONTROLLERS, DaemonSet, Namespace, StatefulSet
+from kwhatif.simulation.deadlines import NEAR
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.world import World
 from kwhatif.whatif.applying.injected import injected
@@ -28,6 +29,7 @@ from kwhatif.whatif.loaded.node_autoscalers import nodes_not_added
 from kwhatif.whatif.story.assumed_ready import behind_gates, not_ready, not_started
 from kwhatif.workloads.autoscaling import target_of
 from kwhatif.workloads.expand import replicas_of
+from kwhatif.workloads.job import is_finished
 
 
 def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
@@ -54,6 +56,7 @@ def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
             "not-started": not_started(world, before),
             "not-ready": not_ready(world, before),
             "readiness-gates": behind_gates(world, before),
+            "deadlines": _late(world) if world.state.pending else [],
         }
     )
 
@@ -204,6 +207,19 @@ def _starting(engine: Engine) -> list[str]:
         for key, each in engine.world.state.cluster.all(CronJob).items()
         if not each.spec.suspend and end > start and is_due(each.spec.schedule, each.spec.time_zone, start, end)
     ]
+
+
+def _late(world: World) -> list[str]:
+    """Jobs that hold places while others wait, and have a deadline that is not waited for."""
+    found = []
+    for key, job in world.state.cluster.all(Job).items():
+        seconds, started = job.spec.active_deadline_seconds, job.status.start_time
+        if seconds is None or job.spec.suspend or is_finished(job):
+            continue
+        end = (world.at(started) if started else world.now) + seconds
+        if end > world.now + NEAR and any(pod.spec.node_name and not is_terminal(pod) for pod in world.pods_of(job)):
+            found.append(f"Job {key}")
+    return found
 
 
 def _terminating(cluster: Cluster) -> list[str]:

@@ -83,6 +83,7 @@ from kwhatif.model.caveat.scheduling import (
     GateNotModelled,
     HugeAmounts,
     NodeNameSet,
+    OrderOfEquals,
     OtherVersion,
     PendingAsleep,
     PluginNotModelled,
@@ -436,6 +437,14 @@ SENTENCES: dict[Caveat, str] = {
     ),
     LeftOutOfStory(what="not-ready", objects=("Pod a/b",)): (
         "Pod a/b: goes, and was not ready; why is not known: here the pod that is made in its place gets ready"
+    ),
+    LeftOutOfStory(what="deadlines", objects=("Job a/b",)): (
+        "Job a/b: ends at its activeDeadlineSeconds at the latest, which may give pending pods a place; only deadlines"
+        " within 10 minutes are waited for"
+    ),
+    OrderOfEquals(workloads=("Deployment a/api", "Deployment a/web")): (
+        "whichever of Deployment a/api, Deployment a/web comes first gets the place: controllers make pods of equal"
+        " priority each in its own time; here in the order of the manifests"
     ),
     NodesNotAdded(sign="Node a", pods=("a/b",)): (
         "Node a shows that a node autoscaler runs, which is not modelled: no nodes are added for pending pods"

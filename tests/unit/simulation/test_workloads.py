@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import Create, Remove, Update
+from kwhatif.model.container import Container, ResourceRequirements
+from kwhatif.model.job import Job, JobSpec
 from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.pod import Pod
+from kwhatif.model.pod import Pod, PodTemplateSpec
 from kwhatif.model.policy import ResourceQuota, ResourceQuotaSpec
 from kwhatif.model.workload import Deployment, ReplicaSet
 from tests.builders import node
 from tests.unit.controllers.test_deployment import web
-from tests.unit.simulation.test_engine import do, engine
+from tests.unit.simulation.test_engine import do, engine, new
 
 QUOTA = ResourceQuota(metadata=ObjectMeta(name="pods", namespace="shop"), spec=ResourceQuotaSpec(hard={"pods": "3"}))
 
@@ -43,3 +46,25 @@ def test_pods_that_go_with_their_deployment_were_the_deployments() -> None:
     assert not made.world.state.cluster.all(ReplicaSet)
     assert not made.world.state.cluster.all(Pod)
     assert {gone.owner for gone in made.world.history.gone.values()} == {"Deployment shop/web"}
+
+
+@pytest.mark.parametrize(("deadline", "place"), [(300, True), (3000, False)])
+def test_a_deadline_that_is_near_is_waited_for_where_it_makes_room(deadline: int, place: bool) -> None:
+    template = PodTemplateSpec(spec=asks("3").spec)
+    made = engine(node("n1").allocatable(cpu="4").build())
+    spec = JobSpec(template=template, active_deadline_seconds=deadline, backoff_limit=0, parallelism=1, completions=1)
+    do(made, Create(Job(metadata=ObjectMeta(name="etl", namespace="shop"), spec=spec)))
+    made.settle()
+    assert made.clock.now < 60  # nothing hangs on it yet
+    do(made, Create(asks("2")))
+    made.settle()
+    waiting = made.world.state.cluster.all(Pod)["shop/p"]
+    assert (waiting.spec.node_name, made.clock.now > deadline) == ("n1" if place else "", place)
+
+
+def asks(cpu: str) -> Pod:
+    made = new("p", restart_policy="Never")
+    requests = ResourceRequirements(requests={"cpu": cpu})
+    container = Container(name="c", image="i", resources=requests)
+    meta = replace(made.metadata, namespace="shop")
+    return replace(made, metadata=meta, spec=replace(made.spec, containers=(container,)))
