@@ -84,7 +84,11 @@ def with_candidate(case: Path) -> tuple[Collected, list[str]]:
 def decisions(source: Collected, case: Path, keys: list[str]) -> list[Json]:
     asked = session(source, case)
     pods = [asked.cluster.all(Pod)[key] for key in keys]
-    return json.loads(each_alone(asked, pods).to_json())["decisions"]
+    found: list[Json] = json.loads(each_alone(asked, pods).to_json())["decisions"]
+    for decision in found:
+        for unknown in (decision["near"] or {}).get("unknown", ()):
+            del unknown["near"]  # names that are spelled much the same, which new names are not
+    return found
 
 
 #: Why a selector fails is not kept, only that it does.

@@ -15,7 +15,7 @@ import pytest
 from kwhatif.descheduler.attempt import DeschedulingCycle, EvictionAttempt
 from kwhatif.descheduler.validate import aggregate
 from kwhatif.sources.dumps.dump import collect_dump
-from kwhatif.sources.saving.save import saved_objects
+from kwhatif.sources.saving.save import Moment, saved_objects
 from tests.descheduling.play import play
 
 _FILE = Path(__file__).parents[2] / "fixtures" / "descheduler" / "cases.jsonl.xz"
@@ -136,16 +136,18 @@ def test_there_are_369() -> None:
 def test_of_a_snapshot_it_is_the_same(family: str) -> None:
     for case in cases_of(family, 6):
         dump = io.BytesIO(json.dumps({"apiVersion": "v1", "kind": "List", "items": case["cluster"]}).encode())
-        saved = saved_objects(collect_dump(["-"], stdin=dump), taken_at=case["now"], images=True, anonymize=False)
-        assert play({**case, "cluster": msgspec.to_builtins(saved)}) == play(case), case["case"]
+        saved = saved_objects(
+            collect_dump(["-"], stdin=dump), taken_at=Moment(case["now"]), images=True, anonymize=False
+        )
+        assert play({**case, "cluster": msgspec.to_builtins(saved.objects)}) == play(case), case["case"]
 
 
 def test_what_is_measured_is_anonymized_as_what_it_is_about() -> None:
     case = cases_of(next(family for family in FAMILIES if "metrics" in family), 1)[0]
     dump = io.BytesIO(json.dumps({"apiVersion": "v1", "kind": "List", "items": case["cluster"]}).encode())
-    objects = saved_objects(collect_dump(["-"], stdin=dump), taken_at=case["now"], images=False, anonymize=True)
+    saved = saved_objects(collect_dump(["-"], stdin=dump), taken_at=Moment(case["now"]), images=False, anonymize=True)
     names: dict[str, set[str]] = {}
-    for obj in msgspec.to_builtins(objects):
+    for obj in msgspec.to_builtins(saved.objects):
         names.setdefault(obj["kind"], set()).add(f"{obj['metadata'].get('namespace')}/{obj['metadata']['name']}")
     assert names["PodMetrics"] <= names["Pod"]
     assert names["NodeMetrics"] <= names["Node"]

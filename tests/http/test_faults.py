@@ -238,13 +238,12 @@ class TestForbidden:
             if resource.kind not in ESSENTIAL:
                 assert any(f"{resource.plural}" in caveat for caveat in said)
 
-    def test_a_class_that_may_not_be_known_is_missed_and_said_to_be_unread(
+    def test_classes_that_may_not_be_known_are_said_to_be_unread_and_known_by_the_pods_that_have_them(
         self, api: FakeAPI, kubeconfig: WriteKubeconfig
     ) -> None:
         api.always["/apis/scheduling.k8s.io/v1/priorityclasses"] = FORBIDDEN
         made = kwhatif.preempt(kwhatif.load_live(kubeconfig=kubeconfig()), CHECKOUT)
-        assert made.decisions[0].outcome == "Denied"
-        assert "no PriorityClass with name critical was found" in made.decisions[0].message
+        assert made.decisions[0].outcome == "Preempts"
         assert any("no permission to list priorityclasses" in caveat for caveat in made.caveats)
 
     @pytest.mark.parametrize("path", ["/api/v1/nodes", PODS])

@@ -252,15 +252,17 @@ def edits_of(objects: Objects, dice: Dice) -> Iterator[tuple[str, Objects]]:
             yield made.said, objects
 
 
+#: What a dump that was edited by hand no longer shows, and an edit says: its age, and that a node is gone for good.
+ELSEWHERE = {"stale-snapshot", "nodes-not-in-input"}
+
+
 def outcome(session: kwhatif.Session, pod: Object) -> dict[str, Any]:
     report = kwhatif.schedule(session, pod).to_dict()
     report["changes"] = []
     # A dump is as old as the newest time in it, which may be that of an object that is deleted by hand.
     report["snapshot"]["takenAt"] = None
-    report["caveats"] = [
-        sentence for sentence in report["caveats"] if not sentence.startswith("the cluster is as it was")
-    ]
-    report["caveatDetails"] = [each for each in report["caveatDetails"] if each["code"] != "stale-snapshot"]
+    report["caveats"] = [each["message"] for each in report["caveatDetails"] if each["code"] not in ELSEWHERE]
+    report["caveatDetails"] = [each for each in report["caveatDetails"] if each["code"] not in ELSEWHERE]
     return report
 
 

@@ -61,6 +61,7 @@ class _Plugin(subprocess.Popen[str]):
             self.wait(limit)
         except subprocess.TimeoutExpired:
             self.kill()
+            self.wait()
             raise ConfigException(f"exec: the plugin did not end within {limit:.0f} seconds") from None
         finally:
             for text in texts:
