@@ -6,6 +6,7 @@ Fields are found by their types, so that none can be forgotten: a field that is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -57,9 +58,9 @@ class Walker:
         return self._steps[type_]
 
     def _fields(self, type_: type) -> dict[str, Step]:
-        info = inspect.type_info(type_)
-        assert isinstance(info, inspect.StructType)
-        fields = {field.name: self._compile(field.type, Place(type_.__name__, field.name)) for field in info.fields}
+        fields = {
+            field.name: self._compile(field.type, Place(type_.__name__, field.name)) for field in _fields_of(type_)
+        }
         return {name: step for name, step in fields.items() if step is not None}
 
     def _compile(self, type_: inspect.Type, place: Place) -> Step | None:
@@ -90,6 +91,14 @@ class Walker:
         if self._parts is not None:
             return inner and _map_step(inner, None)
         return _map_step(inner, place._replace(is_key=True))
+
+
+@cache
+def _fields_of(type_: type) -> tuple[inspect.Field, ...]:
+    """The fields of a type with their types, which take long to find out: once a process."""
+    info = inspect.type_info(type_)
+    assert isinstance(info, inspect.StructType)
+    return info.fields
 
 
 def _part_step(part: Callable[[Any], Any]) -> Step:
