@@ -313,3 +313,13 @@ def test_a_text_that_is_nested_deeply(tmp_path: Path, monkeypatch: pytest.Monkey
     ran = run("kwhatif queue --from node.yaml --edits edits.json")
     assert ran.code == ExitCode.BAD_INPUT
     assert ran.stderr.startswith("error: edits.json, edit 1 ") or "apply" in edit
+
+
+def test_an_object_that_is_refused_and_says_what_was_applied_is_an_error_with_its_place(tmp_path: Path) -> None:
+    noted = '{"kubectl.kubernetes.io/last-applied-configuration": "{\\"spec\\":{}}"}'
+    text = '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "annotations": NOTED}, "spec": {"containers": 7}}'
+    (tmp_path / "pod.json").write_text(text.replace("NOTED", noted))
+    ran = run(f"kwhatif simulate --from {tmp_path / 'pod.json'}")
+    assert (ran.code, ran.stdout) == (3, "")
+    assert "pod.json" in ran.stderr
+    assert "containers" in ran.stderr

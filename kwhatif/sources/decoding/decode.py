@@ -194,7 +194,8 @@ class ObjectDecoder:
             yield from self._list(head, place)
         elif head.kind in KINDS and KINDS[head.kind].reads(head.api_version):
             obj = read_leniently(json, KINDS[head.kind].type, head, report)
-            keep_template(obj, json)
+            if obj is not None:  # else it was refused
+                keep_template(obj, json)
             yield DecodedBatch(place, -1, (None if obj is None else self._accept(obj),))
         else:
             self._skip(head.api_version, head.kind)
