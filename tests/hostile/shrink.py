@@ -30,8 +30,10 @@ def shrink_parts(parts: Parts, shows: Callable[[Parts], bool]) -> Parts:
     for path in sorted(_paths(parts), key=lambda path: (len(path), str(path))):
         try:
             container = _at(parts, path)
-        except (KeyError, IndexError):
+        except (KeyError, IndexError, TypeError):
             continue  # it went with what held it
+        if not isinstance(container, dict | list):
+            continue  # of a list that is shorter now, another item stands there
         keys: list[Any] = list(range(len(container)) if isinstance(container, list) else container)
 
         def suffices(keys: list[Any], now: Parts = parts, path: tuple[Any, ...] = path) -> bool:
