@@ -10,14 +10,17 @@ from kwhatif.catalog import Entry
 from kwhatif.dra.rules import AllocatorRules
 from kwhatif.framework.events import ActionType
 from kwhatif.framework.profile import Point
-from kwhatif.gates import Gates, default_gates
+from kwhatif.gates import GROUPS_GATE, TOPOLOGY_GATE, Gates, default_gates
 from kwhatif.plugins.default_preemption import DefaultPreemptionSince137
 from kwhatif.plugins.dynamic_resources import DynamicResources
 from kwhatif.plugins.dynamic_resources.claims import ClaimRules
 from kwhatif.plugins.dynamic_resources.hints import CLAIM_SINCE_137, NODE
+from kwhatif.plugins.gang_scheduling import GangScheduling
 from kwhatif.plugins.image_locality import ImageLocalityOfAll
 from kwhatif.plugins.inter_pod_affinity import InterPodAffinitySince137
 from kwhatif.plugins.node_name import NodeNameSince137
+from kwhatif.plugins.pod_group_pods_count import PodGroupPodsCount
+from kwhatif.plugins.topology_placement_generator import TopologyPlacementGenerator
 from kwhatif.release.release import Release, find_release
 
 _BEFORE = find_release(36)
@@ -57,6 +60,14 @@ _CHANGED = _BEFORE.neighbour(
             factory=DefaultPreemptionSince137,
             points=(*_BEFORE.entry("DefaultPreemption").points, Point.POD_GROUP_POST_FILTER),
         ),
+        replace(_BEFORE.entry("GangScheduling"), factory=GangScheduling, default=True, gate=GROUPS_GATE),
+        replace(
+            _BEFORE.entry("TopologyPlacementGenerator"),
+            factory=TopologyPlacementGenerator,
+            default=True,
+            gate=TOPOLOGY_GATE,
+        ),
+        replace(_BEFORE.entry("PodGroupPodsCount"), factory=PodGroupPodsCount, default=True, gate=TOPOLOGY_GATE),
     ],
 )
 

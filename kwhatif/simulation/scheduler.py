@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
+from typing import Self
 
 from msgspec.structs import replace
 
@@ -16,15 +17,17 @@ from kwhatif.batch.result import ScheduleResult
 from kwhatif.controllers.contract import DeletePod
 from kwhatif.framework.diagnosis import NO_NODES
 from kwhatif.framework.profile import Profile
-from kwhatif.model.cluster import KubernetesObject
+from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.meta import SECOND
 from kwhatif.model.pod import Pod
 from kwhatif.model.pod_status import PodCondition
+from kwhatif.pod_groups.result import GroupResult
 from kwhatif.queue.event_handlers import EventHandlers
 from kwhatif.queue.failure import FailedAttempt, handle_failure
 from kwhatif.queue.nominator import pod_lister
 from kwhatif.queue.preempting import Preempting
 from kwhatif.queue.profiles import QueueProfile, queue_profile
+from kwhatif.queue.queued_group import QueuedEntity, QueuedPodGroupInfo
 from kwhatif.queue.queued_pod import QueuedPodInfo
 from kwhatif.queue.scheduling_queue import SchedulingQueue
 from kwhatif.simulation.attempts import SimulatedAttempts
@@ -55,7 +58,7 @@ class Scheduler:
         self._lister = pod_lister(cluster)
         self._preempting = Preempting(self._lister)
         self.attempts = SimulatedAttempts(world, profiles, scored=scored)
-        self.queue = SchedulingQueue(self._queue_profiles(), cluster)
+        self.queue = self._make_queue(self._queue_profiles(), cluster)
         self._handlers = EventHandlers(self.queue, profiles.keys())
         self._ticks = 0
         self._ago = _LONG_AGO * SECOND
@@ -69,8 +72,12 @@ class Scheduler:
         self._event: int | None = None
         #: UID of a pod whose attempts end with an error -> how many ended with the same, and nothing has changed since.
         self._in_vain: Counter[str] = Counter()
+        #: How long evicted pods may take to stop, in seconds; None: as long as they ask for.
+        self.grace: float | None = None
         #: Is shown what comes of every attempt before anything changes; forks have none.
         self.watcher: Callable[[ScheduleResult], None] | None = None
+        #: The same of the attempts of groups.
+        self.group_watcher: Callable[[GroupResult], None] | None = None
         for info in sorted(world.state.pending.values(), key=lambda info: info.pod.metadata.creation_timestamp or ""):
             if (
                 info.pod.spec.scheduler_name in profiles
@@ -82,11 +89,15 @@ class Scheduler:
         self.queue.woken = self._woken
         world.watchers.append(self._observe)
 
-    def fork(self, world: World) -> Scheduler:
+    def _make_queue(self, profiles: dict[str, QueueProfile], cluster: Cluster) -> SchedulingQueue:
+        return SchedulingQueue(profiles, cluster)
+
+    def fork(self, world: World) -> Self:
         """An independent scheduler for a fork of the world: the same pods wait, and known signatures are shared."""
         other = copy(self)
         state = world.state
         other._world, other._lister, other.watcher = world, pod_lister(state.cluster), None
+        other.group_watcher = None
         other._preempting = self._preempting.fork(other._lister)
         other.attempts = self.attempts.fork(world)
         other.queue = self.queue.fork(other._queue_profiles(), state.cluster)
@@ -126,20 +137,25 @@ class Scheduler:
             self._causes[after.metadata.uid] = event
         self._handlers.handle(before, after)
 
-    def _woken(self, info: QueuedPodInfo) -> None:
+    def _woken(self, info: QueuedEntity) -> None:
         self._causes[info.uid] = self._event
 
     def waiting(self) -> set[str]:
-        """UIDs of the pods that are to be tried now."""
+        """UIDs of the pods, and keys of the groups, that are to be tried now."""
         queue = self.queue
-        return {info.uid for part in (queue.active.queue, queue.backoff.pod_backoff) for info in part.list()}
+        return {info.uid for part in (queue.active.queue, queue.backoff.pod_backoff) for info in part.entities()}
 
     def next_flush(self) -> float | None:
         """When pods whose attempt ended with an error are tried again; None if that comes to nothing, or no nodes."""
-        retried = self.queue.backoff.pod_error_backoff.list()
-        if not self._world.state.nodes or all(self._in_vain[info.uid] >= _IN_VAIN for info in retried):
+        retried = self.queue.backoff.pod_error_backoff.entities()
+        if not self._world.state.nodes or all(self._in_vain[info.uid] >= self._enough(info) for info in retried):
             return None
         return float(int(self._world.now) + 1)
+
+    @staticmethod
+    def _enough(info: QueuedEntity) -> int:
+        """After how many equal attempts another one comes to nothing new."""
+        return _IN_VAIN if isinstance(info, QueuedPodInfo) else 1
 
     def flush(self, since: float) -> None:
         """Let the queue's tickers tick that were due after `since`, up to now."""
@@ -151,11 +167,14 @@ class Scheduler:
     # --- an attempt ----------------------------------------------------------------------------------
 
     def schedule_one(self) -> str | None:
-        """Try the next pod; returns its UID, or None if there is none to be tried."""
+        """Try the next pod or group; returns its UID or key, or None if there is none to be tried."""
         self._tick()
-        info = self.queue.pop()
+        info = self.queue.pop_entity()
         if info is None:
             return None
+        if isinstance(info, QueuedPodGroupInfo):
+            self._try_group(info)
+            return info.uid
         pod = info.pod_info.pod
         if pod.metadata.deletion_timestamp is not None:
             self.queue.done(info.uid)
@@ -169,6 +188,9 @@ class Scheduler:
         else:
             self._fail(info, result, because)
         return info.uid
+
+    def _try_group(self, info: QueuedPodGroupInfo) -> None:
+        raise NotImplementedError
 
     # --- no node -------------------------------------------------------------------------------------
 
@@ -226,7 +248,7 @@ class Scheduler:
         for victim in victims:
             if victim is victims[-1]:
                 self._preempting.reach_last(info.uid, victim.key)
-            world.write(DeletePod(victim.key, "Preempted", condition=condition, by=info.key), ACTOR, event)
+            world.write(DeletePod(victim.key, "Preempted", self.grace, condition=condition, by=info.key), ACTOR, event)
         self._preempting.end(info.uid)
 
     # --- a node --------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ class Course:
             for pod in planned.removed if isinstance(obj, Pod) else ():
                 world.write(Remove(Pod, key_of(pod)), USER, None)
             for pod in self.expected:
-                world.write(Create(_unbound(pod)), USER, None)
+                world.write(Create(_unbound(pod), stored=planned.applied.stored), USER, None)
         else:
             _apply_workload(named(obj, before), before, world)
 

@@ -26,10 +26,11 @@ from kwhatif.model.meta import controller_of
 from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.inputs import ProblemRow, SourceRow
+from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.whatif.applying.applied import Applied, apply_claims, apply_surroundings
+from kwhatif.whatif.applying.applied import Applied, apply_claims, apply_groups, apply_surroundings
 from kwhatif.whatif.applying.candidates import PlannedPod, Planner
 from kwhatif.whatif.applying.daemons import new_nodes, run_daemons
 from kwhatif.whatif.applying.hooks import ends, in_phases, without_earlier_runs
@@ -38,6 +39,7 @@ from kwhatif.whatif.deciding.decide import decision_of, refusal
 from kwhatif.whatif.deciding.short import in_full
 from kwhatif.whatif.deciding.workload_rows import room_for_pods, workload_row
 from kwhatif.whatif.judging.alone import Alone
+from kwhatif.whatif.judging.groups import is_about_groups, with_groups
 from kwhatif.whatif.judging.named_classes import with_named_classes
 from kwhatif.whatif.judging.order import fits_later, rivals
 from kwhatif.whatif.judging.question import Answer, Question
@@ -63,7 +65,8 @@ def judge(session: Session, question: Question) -> Answer:
     Helm hooks that end are judged one after another, before and after the rest, each as if those before it were gone.
     A run of a CronJob starts at its time, when everything else is there: it takes no place before others.
     """
-    session = with_named_classes(session, question.applied)
+    session, applied = with_groups(with_named_classes(session, question.applied), question.applied)
+    question = replace(question, applied=applied)
     session = session.at(without_earlier_runs(session.snapshot, question.applied))
     phases = in_phases(question.applied)
     runs = [each for each in phases.staying if isinstance(each.object, CronJob)]
@@ -94,6 +97,10 @@ class _Judging:
         #: The state once the pods have been placed.
         self.end = self._snapshot
         self._kinds_and_keys = {(type(each.object).__name__, key_of(each.object)) for each in question.applied}
+        self._groups: PodGroupsRow | None = None
+        refused = apply_groups(self._cluster, question.applied)
+        #: PodGroups that the API server does not take.
+        self._refused = [_refused(applied, denied.message, self._cluster) for applied, denied in refused]
         surroundings = apply_surroundings(self._cluster, question.applied, admission=question.admission)
         self._caveats.update(dict.fromkeys(surroundings))
         self._planner = Planner(self._cluster, question.rollout, question.template_paths, admission=question.admission)
@@ -124,6 +131,7 @@ class _Judging:
             caveats=self._caveats,
             problems=self._problems,
             cluster=self._cluster,
+            groups=self._groups,
         )
 
     # --- each alone ----------------------------------------------------------------------------------
@@ -154,6 +162,7 @@ class _Judging:
     def _one_after_another(self) -> _Found:
         claims = apply_claims(self._cluster, self._question.applied, self._planner.claims)
         planned = [_refused(applied, denied.message, self._cluster) for applied, denied in claims]
+        planned += self._refused
         before = self._snapshot.fork()
         for applied in self._question.applied:
             if applied.is_workload:
@@ -161,7 +170,7 @@ class _Judging:
                     workload = self._planned(applied)
                     if workload.update != "unchanged" or not self._is_made_of_another(applied):
                         planned.append(workload)
-        if any(each.rolls for each in planned):
+        if any(each.rolls for each in planned) or is_about_groups(self._cluster):
             return self._simulated(planned, before)
         plan = [each.copy() for each in planned]
         caveats = dict(self._caveats)
@@ -202,6 +211,7 @@ class _Judging:
         earlier = simulated.play(waiting.counting)
         self._caveats.update(dict.fromkeys(simulated.caveats))
         self.end = simulated.state
+        self._groups = None if simulated.groups is None else simulated.groups.rows()
         self._note_rivals(planned)
         return list(map(self._judged, planned)), [], earlier
 

@@ -29,6 +29,7 @@ from kwhatif.simulation.world import World
 from kwhatif.state.state import State
 from kwhatif.whatif.judging.attempts import Attempts
 from kwhatif.whatif.judging.course import Course
+from kwhatif.whatif.judging.groups import GroupRows, is_about_groups
 from kwhatif.whatif.judging.prepared import prepare
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.placing.queue import Explain, Planned
@@ -77,6 +78,8 @@ class Simulated:
         self._world.watchers.append(self._observe)
         self._world.admission_watcher = self._admitted
         self._engine.scheduler.watcher = self._tried
+        #: What becomes of groups of pods, where there are any.
+        self.groups = GroupRows(self._engine, session) if is_about_groups(state.cluster) else None
 
     def play(self, asked: Mapping[str, Planned]) -> list[Decision]:
         """Apply everything, and go on until nothing happens any more.
