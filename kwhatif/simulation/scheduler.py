@@ -72,6 +72,12 @@ class Scheduler:
         self._event: int | None = None
         #: UID of a pod whose attempts end with an error -> how many ended with the same, and nothing has changed since.
         self._in_vain: Counter[str] = Counter()
+        #: Whether the queue does not see what this scheduler itself writes into a pod's status before the pod has failed
+        #: once more: so the first attempt after an eviction looks at all nodes, not at the nominated one alone.
+        #: QUIRK: (eventhandlers.go, updatePodInSchedulingQueue) an update is passed over that brings no other
+        #: `resourceVersion`. API servers always bring one; clients that only play an API server do not.
+        self.forgets_nominations = False
+        self._is_muted = False
         #: How long evicted pods may take to stop, in seconds; None: as long as they ask for.
         self.grace: float | None = None
         #: Is shown what comes of every attempt before anything changes; forks have none.
@@ -132,6 +138,8 @@ class Scheduler:
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
         self._tick()
         self._in_vain.clear()
+        if self._is_muted:
+            return
         self._event = event
         if before is None and isinstance(after, Pod):
             self._causes[after.metadata.uid] = event
@@ -233,7 +241,9 @@ class Scheduler:
         if nominated != pod.status.nominated_node_name:
             after = replace(after, status=replace(after.status, nominated_node_name=nominated))
         if after is not pod:
+            self._is_muted = self.forgets_nominations
             self._world.put(after, event)
+            self._is_muted = False
 
     def _preempt(
         self, info: QueuedPodInfo, cleared: Sequence[PodInfo], victims: list[PodInfo], event: int | None

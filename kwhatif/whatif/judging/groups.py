@@ -63,6 +63,7 @@ class GroupRows:
         # What is evicted is gone at once: how long it takes to stop makes no difference to who gets the room.
         engine.scheduler.grace = 0.0
         engine.scheduler.attempts.ties_by_heap = True
+        engine.scheduler.forgets_nominations = True
 
     def _note(self, result: GroupResult) -> None:
         key = key_of(result.group)
