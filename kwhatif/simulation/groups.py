@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 from kwhatif.batch.result import ScheduleResult
-from kwhatif.controllers.contract import DeletePod
 from kwhatif.framework.status import Code
 from kwhatif.matching.groups import has_groups
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod_group import PodGroup
-from kwhatif.model.pod_status import PodCondition
 from kwhatif.pod_groups.result import GROUP_UNSCHEDULABLE, GroupResult
 from kwhatif.queue.failure import FailedAttempt, handle_failure
 from kwhatif.queue.group_queue import GroupSchedulingQueue
@@ -73,12 +72,8 @@ class GroupScheduler(Scheduler):
         if victims:
             self._preempting.start(info.uid)
         self._submit(result, members, event)
-        for victim in victims:
-            if victim is victims[-1]:
-                self._preempting.reach_last(info.uid, victim.key)
-            condition = PodCondition(type="DisruptionTarget", status="True", reason="PreemptionByScheduler")
-            world.write(DeletePod(victim.key, "Preempted", self.grace, condition=condition, by=info.key), ACTOR, event)
-        self._preempting.end(info.uid)
+        if victims:
+            self._later(partial(self._preempt, info.uid, info.key, (), victims, event))
         queue.add_attempted_group(info, result.status.code)
 
     def _note_group(self, info: QueuedPodGroupInfo, result: GroupResult, because: int | None) -> int | None:

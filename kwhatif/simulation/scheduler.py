@@ -6,9 +6,10 @@ nanoseconds since the epoch, each a little later than the one before, so that no
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
+from functools import partial
 from typing import Self
 
 from msgspec.structs import replace
@@ -72,12 +73,17 @@ class Scheduler:
         self._event: int | None = None
         #: UID of a pod whose attempts end with an error -> how many ended with the same, and nothing has changed since.
         self._in_vain: Counter[str] = Counter()
-        #: Whether the queue does not see what this scheduler itself writes into a pod's status before the pod has failed
-        #: once more: so the first attempt after an eviction looks at all nodes, not at the nominated one alone.
+        #: Whether the queue does not see what this scheduler writes into a pod's status before the pod has failed once
+        #: more: so the first attempt after an eviction looks at all nodes, not at the nominated one alone.
         #: QUIRK: (eventhandlers.go, updatePodInSchedulingQueue) an update is passed over that brings no other
         #: `resourceVersion`. API servers always bring one; clients that only play an API server do not.
         self.forgets_nominations = False
         self._is_muted = False
+        #: How many attempts begin before those know of it who come after a pod that evicts others: evictions are made
+        #: beside the loop, and it takes a moment until the cache and the queue hear of them.
+        self.preempts_after = 0
+        self._preemptions: deque[tuple[int, Callable[[], None]]] = deque()
+        self._attempted = 0
         #: How long evicted pods may take to stop, in seconds; None: as long as they ask for.
         self.grace: float | None = None
         #: Is shown what comes of every attempt before anything changes; forks have none.
@@ -104,6 +110,7 @@ class Scheduler:
         state = world.state
         other._world, other._lister, other.watcher = world, pod_lister(state.cluster), None
         other.group_watcher = None
+        other._preemptions = deque()
         other._preempting = self._preempting.fork(other._lister)
         other.attempts = self.attempts.fork(world)
         other.queue = self.queue.fork(other._queue_profiles(), state.cluster)
@@ -151,7 +158,10 @@ class Scheduler:
     def waiting(self) -> set[str]:
         """UIDs of the pods, and keys of the groups, that are to be tried now."""
         queue = self.queue
-        return {info.uid for part in (queue.active.queue, queue.backoff.pod_backoff) for info in part.entities()}
+        parts = queue.active.queue, queue.backoff.pod_backoff
+        if self._preemptions and not any(map(len, parts)):
+            self._preempt_now()
+        return {info.uid for part in parts for info in part.entities()}
 
     def next_flush(self) -> float | None:
         """When pods whose attempt ended with an error are tried again; None if that comes to nothing, or no nodes."""
@@ -177,6 +187,8 @@ class Scheduler:
     def schedule_one(self) -> str | None:
         """Try the next pod or group; returns its UID or key, or None if there is none to be tried."""
         self._tick()
+        self._attempted += 1
+        self._preempt_now(self._attempted - 1)
         info = self.queue.pop_entity()
         if info is None:
             return None
@@ -215,7 +227,17 @@ class Scheduler:
             self._remember_nomination(info)
             self._patch(pod, "SchedulerError" if result.failed else "Unschedulable", nominated, event)
         if victims:
-            self._preempt(info, result.cleared_nominations, victims, event)
+            self._later(partial(self._preempt, info.uid, info.key, result.cleared_nominations, victims, event))
+
+    def _later(self, preemption: Callable[[], None]) -> None:
+        """Evict: at once, or when as many more attempts have begun as the API server's answers take."""
+        self._preemptions.append((self._attempted + self.preempts_after, preemption))
+        if not self.preempts_after:
+            self._preempt_now(self._attempted)
+
+    def _preempt_now(self, until: int | None = None) -> None:
+        while self._preemptions and (until is None or self._preemptions[0][0] <= until):
+            self._preemptions.popleft()[1]()
 
     def _note_failure(self, info: QueuedPodInfo, message: str, nominated: str, because: int | None) -> int | None:
         same = self.messages.get(info.uid) == message
@@ -246,7 +268,7 @@ class Scheduler:
             self._is_muted = False
 
     def _preempt(
-        self, info: QueuedPodInfo, cleared: Sequence[PodInfo], victims: list[PodInfo], event: int | None
+        self, uid: str, by: str, cleared: Sequence[PodInfo], victims: Sequence[PodInfo], event: int | None
     ) -> None:
         """All but the last victim are deleted, then the last one (`prepareCandidateAsync` in `executor.go`)."""
         world = self._world
@@ -257,9 +279,9 @@ class Scheduler:
         condition = PodCondition(type="DisruptionTarget", status="True", reason="PreemptionByScheduler")
         for victim in victims:
             if victim is victims[-1]:
-                self._preempting.reach_last(info.uid, victim.key)
-            world.write(DeletePod(victim.key, "Preempted", self.grace, condition=condition, by=info.key), ACTOR, event)
-        self._preempting.end(info.uid)
+                self._preempting.reach_last(uid, victim.key)
+            world.write(DeletePod(victim.key, "Preempted", self.grace, condition=condition, by=by), ACTOR, event)
+        self._preempting.end(uid)
 
     # --- a node --------------------------------------------------------------------------------------
 

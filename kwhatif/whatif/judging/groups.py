@@ -64,6 +64,7 @@ class GroupRows:
         engine.scheduler.grace = 0.0
         engine.scheduler.attempts.ties_by_heap = True
         engine.scheduler.forgets_nominations = True
+        engine.scheduler.preempts_after = 1
 
     def _note(self, result: GroupResult) -> None:
         key = key_of(result.group)
