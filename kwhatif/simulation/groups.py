@@ -116,14 +116,12 @@ class GroupScheduler(Scheduler):
             message = status.message if result.waits_for_victims else f"{GROUP_UNSCHEDULABLE}, {status.message}"
         if result.waits_for_victims and result.preemption is not None:
             nominated = result.preemption.nominations.get(info.key, nominated)
-        now = info.pod_info.pod.status.nominated_node_name
         self.messages[info.uid] = message
-        attempt = FailedAttempt(rejectors, (), now if nominated is None else nominated)
-        pod = handle_failure(self.queue, info, attempt, self._lister)
+        pod = handle_failure(self.queue, info, FailedAttempt(rejectors, (), nominated), self._lister)
         if pod is not None:
             self._remember_nomination(info)
             reason = "SchedulerError" if failed else "Unschedulable"
-            self._patch(pod, reason, now if nominated is None else nominated, event)
+            self._patch(pod, reason, pod.status.nominated_node_name if nominated is None else nominated, event)
 
 
 def scheduler_for(cluster: Cluster) -> type[Scheduler]:
