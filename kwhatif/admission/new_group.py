@@ -6,10 +6,10 @@ from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied, forbidden
 from kwhatif.admission.priority import DEFAULT_POLICY, PriorityClasses
-from kwhatif.gates import GROUP_POLICY_GATE, TOPOLOGY_GATE
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod_group import PodGroup, PodGroupStatus
-from kwhatif.model.policy import PriorityClass
+from kwhatif.kube.gates import GROUP_POLICY_GATE, TOPOLOGY_GATE
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.pod_group import PodGroup, PodGroupStatus
+from kwhatif.kube.model.policy import PriorityClass
 
 
 def admit_group(group: PodGroup, cluster: Cluster) -> PodGroup | Denied:

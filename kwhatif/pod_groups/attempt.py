@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.framework.status import Code
-from kwhatif.gates import GROUP_POLICY_GATE, Gates
-from kwhatif.model.cluster import key_of
-from kwhatif.model.pod import Pod
-from kwhatif.model.pod_group import PodGroup
+from kwhatif.kube.gates import GROUP_POLICY_GATE, Gates
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.pod_groups.cycle import GroupCycle, bound_members, run_algorithm, without_nominations
 from kwhatif.pod_groups.preemption import post_filter
 from kwhatif.pod_groups.result import GroupResult, failure
+from kwhatif.scheduler.framework.status import Code
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
@@ -27,7 +27,7 @@ def attempt_group(cycle: GroupCycle, group: PodGroup, members: Sequence[PodInfo]
         cycle: what it runs by.
         group: the PodGroup.
         members: its pods that wait for a node, in the queue's order; at least one.
-        snapshot: the cluster, which stays as it is.
+        state: the cluster, which stays as it is.
     """
     refusal = why_invalid(group, members, snapshot)
     if refusal:
@@ -43,11 +43,11 @@ def attempt_group(cycle: GroupCycle, group: PodGroup, members: Sequence[PodInfo]
     return replace(found, status=found.status.with_reason(said.message), preemption=preemption, waits_for_victims=waits)
 
 
-def why_invalid(group: PodGroup, members: Sequence[PodInfo], snapshot: State) -> str:
+def why_invalid(group: PodGroup, members: Sequence[PodInfo], state: State) -> str:
     """What the pods of the group must agree on, and do not; "" if they do (`validatePodGroup`)."""
-    bound = [pod for pod in snapshot.members_of(key_of(group)).values() if pod.pod.spec.node_name]
+    bound = [pod for pod in state.members_of(key_of(group)).values() if pod.pod.spec.node_name]
     scheduler = members[0].pod.spec.scheduler_name
-    gates = snapshot.cluster.gates
+    gates = state.cluster.gates
     policy = (group.spec.preemption_policy or _POLICY) if GROUP_POLICY_GATE in gates else ""
     for info in (*members, *bound):
         spec, own = info.pod.spec, _policy_of(info.pod)

@@ -12,14 +12,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.batch.result import ScheduleResult, result_of
-from kwhatif.framework.attempt import attempt
-from kwhatif.framework.placement import Placement, Proposal
-from kwhatif.framework.profile import Profile, names
-from kwhatif.framework.status import Code, Status
-from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.pod_group import PodGroup
-from kwhatif.plugins.gang_scheduling import GangScheduling
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.pod_groups.result import (
     GroupResult,
     GroupStatus,
@@ -27,6 +21,12 @@ from kwhatif.pod_groups.result import (
     failure,
     unschedulable,
 )
+from kwhatif.scheduler.batch.result import ScheduleResult, result_of
+from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.scheduler.framework.placement import Placement, Proposal
+from kwhatif.scheduler.framework.profile import Profile, names
+from kwhatif.scheduler.framework.status import Code, Status
+from kwhatif.scheduler.plugins.gang_scheduling import GangScheduling
 from kwhatif.state.change import Bind, Nominate
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo

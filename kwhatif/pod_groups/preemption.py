@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwhatif.batch.result import ScheduleResult
-from kwhatif.framework.cycle import Cycle
-from kwhatif.framework.filters import NamedFilter
-from kwhatif.framework.incremental import tracks_pods
-from kwhatif.framework.profile import Profile
-from kwhatif.framework.reference import is_reference
-from kwhatif.framework.status import Code, Status, unresolvable, unschedulable
-from kwhatif.gates import GROUP_POLICY_GATE
-from kwhatif.matching.groups import priority_of
-from kwhatif.plugins.dynamic_resources import DynamicResources
+from kwhatif.kube.gates import GROUP_POLICY_GATE
+from kwhatif.kube.matching.groups import priority_of
 from kwhatif.pod_groups.cycle import GroupCycle, run_algorithm
 from kwhatif.pod_groups.result import GroupPreemption, GroupResult
-from kwhatif.preemption.budgets import Budgets
-from kwhatif.preemption.eligibility import NEVER, terminating_by_preemption
-from kwhatif.preemption.units import Unit, by_importance, split_by_budgets, units_on
+from kwhatif.scheduler.batch.result import ScheduleResult
+from kwhatif.scheduler.framework.cycle import Cycle
+from kwhatif.scheduler.framework.filters import NamedFilter
+from kwhatif.scheduler.framework.incremental import tracks_pods
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.framework.reference import is_reference
+from kwhatif.scheduler.framework.status import Code, Status, unresolvable, unschedulable
+from kwhatif.scheduler.plugins.dynamic_resources import DynamicResources
+from kwhatif.scheduler.preemption.budgets import Budgets
+from kwhatif.scheduler.preemption.eligibility import NEVER, terminating_by_preemption
+from kwhatif.scheduler.preemption.units import Unit, by_importance, split_by_budgets, units_on
 from kwhatif.state.change import Bind, Evict
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -42,7 +42,7 @@ def post_filter(
     Args:
         cycle: what the group runs by.
         found: what came of it.
-        snapshot: the cluster.
+        state: the cluster.
         state: the same without the members' nominations.
     """
     reasons: list[str] = []
@@ -96,12 +96,12 @@ def _preempt(
     return Status(Code.SUCCESS, (f"found a placement for podgroup, preempting {len(pods)} victims",)), outcome
 
 
-def _is_under_way(found: GroupResult, snapshot: State) -> bool:
+def _is_under_way(found: GroupResult, state: State) -> bool:
     """Whether victims of the group are on their way out of a node that a member is nominated to."""
     names = {pod.pod.status.nominated_node_name for pod in found.members} - {""}
-    nodes = (node for name in names if (node := snapshot.node(name)) is not None)
+    nodes = (node for name in names if (node := state.node(name)) is not None)
     return any(
-        terminating_by_preemption(pod) and priority_of(pod.pod, snapshot.cluster) < found.group.priority
+        terminating_by_preemption(pod) and priority_of(pod.pod, state.cluster) < found.group.priority
         for node in nodes
         for pod in node.pods
     )

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.batch.result import ScheduleResult
-from kwhatif.framework.status import Code
-from kwhatif.model.pod_group import PodGroup
-from kwhatif.preemption.budgets import BudgetUse
-from kwhatif.preemption.units import Unit
+from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.scheduler.batch.result import ScheduleResult
+from kwhatif.scheduler.framework.status import Code
+from kwhatif.scheduler.preemption.budgets import BudgetUse
+from kwhatif.scheduler.preemption.units import Unit
 from kwhatif.state.pod_info import PodInfo
 
 #: What is before the reasons where a status wraps this error (`errPodGroupUnschedulable`).

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kwhatif.framework.evidence import Evidence
 from kwhatif.report.row import Row
+from kwhatif.scheduler.framework.evidence import Evidence
 
 #: `scheduled`: at least `minCount` pods have a node; `unscheduled`: it was tried in vain; `waiting`: it was not tried,
 #: as pods of it are missing or gated.

@@ -5,18 +5,18 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
-from kwhatif.batch.result import ScheduleResult
-from kwhatif.framework.status import Code
-from kwhatif.matching.groups import has_groups
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod_group import PodGroup
+from kwhatif.kube.matching.groups import has_groups
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.pod_groups.result import GROUP_UNSCHEDULABLE, GroupResult
-from kwhatif.queue.failure import FailedAttempt, handle_failure
-from kwhatif.queue.group_queue import GroupSchedulingQueue
-from kwhatif.queue.profiles import QueueProfile
-from kwhatif.queue.queued_group import QueuedPodGroupInfo
-from kwhatif.queue.queued_pod import QueuedPodInfo
-from kwhatif.queue.scheduling_queue import SchedulingQueue
+from kwhatif.scheduler.batch.result import ScheduleResult
+from kwhatif.scheduler.framework.status import Code
+from kwhatif.scheduler.queue.failure import FailedAttempt, handle_failure
+from kwhatif.scheduler.queue.group_queue import GroupSchedulingQueue
+from kwhatif.scheduler.queue.profiles import QueueProfile
+from kwhatif.scheduler.queue.queued_group import QueuedPodGroupInfo
+from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 from kwhatif.simulation.scheduler import ACTOR, Scheduler
 from kwhatif.simulation.world import World
 

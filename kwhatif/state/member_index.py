@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kwhatif.matching.groups import group_of
+from kwhatif.kube.matching.groups import group_of
 from kwhatif.state.pod_info import PodInfo
 
 #: Pods by key.
