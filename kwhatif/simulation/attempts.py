@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from kwhatif.kube.model.pod_group import PodGroup
-from kwhatif.pod_groups.attempt import attempt_group
-from kwhatif.pod_groups.cycle import Try, for_members, group_cycle
-from kwhatif.pod_groups.result import GroupResult
 from kwhatif.scheduler.batch.cache import BatchCache, Cycles
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.pod_groups.attempt import attempt_group
+from kwhatif.scheduler.pod_groups.cycle import Try, for_members, group_cycle
+from kwhatif.scheduler.pod_groups.result import GroupResult
 from kwhatif.simulation.world import World
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

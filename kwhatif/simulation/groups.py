@@ -8,9 +8,9 @@ from typing import NamedTuple
 from kwhatif.kube.matching.groups import has_groups
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod_group import PodGroup
-from kwhatif.pod_groups.result import GROUP_UNSCHEDULABLE, GroupResult
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.status import Code
+from kwhatif.scheduler.pod_groups.result import GROUP_UNSCHEDULABLE, GroupResult
 from kwhatif.scheduler.queue.failure import FailedAttempt, handle_failure
 from kwhatif.scheduler.queue.group_queue import GroupSchedulingQueue
 from kwhatif.scheduler.queue.profiles import QueueProfile

@@ -19,10 +19,10 @@ from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.meta import SECOND
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_status import PodCondition
-from kwhatif.pod_groups.result import GroupResult
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.diagnosis import NO_NODES
 from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.pod_groups.result import GroupResult
 from kwhatif.scheduler.queue.event_handlers import EventHandlers
 from kwhatif.scheduler.queue.failure import FailedAttempt, handle_failure
 from kwhatif.scheduler.queue.nominator import pod_lister

@@ -11,12 +11,12 @@ from kwhatif.kube.matching.groups import GROUPS_SINCE, group_of, has_groups
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.pod_group import PodGroup
-from kwhatif.pod_groups.result import GroupResult
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.session.session import Session
 from kwhatif.report.pod_groups import GroupPlacementRow, GroupPodRow, GroupRow, GroupShortageRow, PodGroupsRow
 from kwhatif.scheduler.framework.attempt import held_back
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.pod_groups.result import GroupResult
 from kwhatif.scheduler.release import find_release
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.groups import GroupScheduler

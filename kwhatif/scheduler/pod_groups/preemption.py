@@ -10,8 +10,6 @@ from collections.abc import Sequence
 
 from kwhatif.kube.gates import GROUP_POLICY_GATE
 from kwhatif.kube.matching.groups import priority_of
-from kwhatif.pod_groups.cycle import GroupCycle, run_algorithm
-from kwhatif.pod_groups.result import GroupPreemption, GroupResult
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.cycle import Cycle
 from kwhatif.scheduler.framework.filters import NamedFilter
@@ -20,6 +18,8 @@ from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.scheduler.framework.status import Code, Status, unresolvable, unschedulable
 from kwhatif.scheduler.plugins.dynamic_resources import DynamicResources
+from kwhatif.scheduler.pod_groups.cycle import GroupCycle, run_algorithm
+from kwhatif.scheduler.pod_groups.result import GroupPreemption, GroupResult
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.scheduler.preemption.eligibility import NEVER, terminating_by_preemption
 from kwhatif.scheduler.preemption.units import Unit, by_importance, split_by_budgets, units_on
@@ -35,7 +35,7 @@ _NOBODY = "No preemption victims found for incoming preemptor"
 
 
 def post_filter(
-    cycle: GroupCycle, found: GroupResult, snapshot: State, state: State
+    cycle: GroupCycle, found: GroupResult, state: State, freed: State
 ) -> tuple[Status, GroupPreemption | None]:
     """What the PodGroupPostFilter plugins say, and whom the group evicts (`RunPodGroupPostFilterPlugins`).
 
@@ -43,7 +43,7 @@ def post_filter(
         cycle: what the group runs by.
         found: what came of it.
         state: the cluster.
-        state: the same without the members' nominations.
+        freed: the same without the members' nominations.
     """
     reasons: list[str] = []
     for plugin in cycle.post_filter:
@@ -51,7 +51,7 @@ def post_filter(
             if not (cycle.profile.placement_generate and found.group.spec.scheduling_constraints is not None):
                 reasons.append(_CLAIMS_DONE)
             continue
-        said, preemption = _preempt(cycle, found, snapshot, state)
+        said, preemption = _preempt(cycle, found, state, freed)
         if said.code is not Code.UNSCHEDULABLE:
             return _prefixed(said), preemption
         reasons += _prefixed(said).reasons
@@ -63,28 +63,28 @@ def _prefixed(status: Status) -> Status:
 
 
 def _preempt(
-    cycle: GroupCycle, found: GroupResult, snapshot: State, state: State
+    cycle: GroupCycle, found: GroupResult, state: State, freed: State
 ) -> tuple[Status, GroupPreemption | None]:
     """What DefaultPreemption says (`Preempt`)."""
     group, members = found.group, found.members
-    gated = GROUP_POLICY_GATE in snapshot.cluster.gates
+    gated = GROUP_POLICY_GATE in state.cluster.gates
     policies = [group.spec.preemption_policy] if gated else [pod.pod.spec.preemption_policy for pod in members]
     if "Never" in policies:
         return unschedulable(NEVER), None
-    if _is_under_way(found, snapshot):
+    if _is_under_way(found, state):
         nominations = {pod.key: pod.pod.status.nominated_node_name for pod in members}
         return Status(Code.SUCCESS, (_ONGOING,)), GroupPreemption(nominations=nominations)
-    units = [unit for unit in units_on(state.nodes, state) if unit.priority < group.priority]
+    units = [unit for unit in units_on(freed.nodes, freed) if unit.priority < group.priority]
     if not units:
         return unresolvable(_NOBODY), None
-    emptied = state.fork()
+    emptied = freed.fork()
     emptied.apply(*(Evict(pod.key) for unit in units for pod in unit.pods))
     without = run_algorithm(cycle, group, members, emptied)
     if not without.is_placed:
         said = without.status
         return Status(said.code, (said.message,)), None
     assigned = _Assigned(cycle.profile, without.placed, emptied)
-    split = split_by_budgets(by_importance(units), Budgets(snapshot.cluster))
+    split = split_by_budgets(by_importance(units), Budgets(state.cluster))
     victims = by_importance(unit for unit in (*split.violating, *split.others) if not assigned.leaves(unit))
     pods = [pod for unit in victims for pod in unit.pods]
     outcome = GroupPreemption(

@@ -10,17 +10,17 @@ from kwhatif.kube.gates import GROUP_POLICY_GATE, Gates
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
-from kwhatif.pod_groups.cycle import GroupCycle, bound_members, run_algorithm, without_nominations
-from kwhatif.pod_groups.preemption import post_filter
-from kwhatif.pod_groups.result import GroupResult, failure
 from kwhatif.scheduler.framework.status import Code
+from kwhatif.scheduler.pod_groups.cycle import GroupCycle, bound_members, run_algorithm, without_nominations
+from kwhatif.scheduler.pod_groups.preemption import post_filter
+from kwhatif.scheduler.pod_groups.result import GroupResult, failure
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
 _POLICY = "PreemptLowerPriority"
 
 
-def attempt_group(cycle: GroupCycle, group: PodGroup, members: Sequence[PodInfo], snapshot: State) -> GroupResult:
+def attempt_group(cycle: GroupCycle, group: PodGroup, members: Sequence[PodInfo], state: State) -> GroupResult:
     """Do what kube-scheduler would do with the group, were it next in the queue.
 
     Args:
@@ -29,14 +29,14 @@ def attempt_group(cycle: GroupCycle, group: PodGroup, members: Sequence[PodInfo]
         members: its pods that wait for a node, in the queue's order; at least one.
         state: the cluster, which stays as it is.
     """
-    refusal = why_invalid(group, members, snapshot)
+    refusal = why_invalid(group, members, state)
     if refusal:
-        return GroupResult(group, (), members, failure(refusal), bound=bound_members(group, snapshot))
-    state = without_nominations(snapshot, members)
-    found = run_algorithm(cycle, group, members, state)
+        return GroupResult(group, (), members, failure(refusal), bound=bound_members(group, state))
+    freed = without_nominations(state, members)
+    found = run_algorithm(cycle, group, members, freed)
     if found.status.code is not Code.UNSCHEDULABLE:
         return found
-    said, preemption = post_filter(cycle, found, snapshot, state)
+    said, preemption = post_filter(cycle, found, state, freed)
     if said.code is Code.ERROR:
         return replace(found, status=said)
     waits = said.code is Code.SUCCESS

@@ -14,19 +14,19 @@ from msgspec.structs import replace
 
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod_group import PodGroup
-from kwhatif.pod_groups.result import (
-    GroupResult,
-    GroupStatus,
-    TriedPlacement,
-    failure,
-    unschedulable,
-)
 from kwhatif.scheduler.batch.result import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.placement import Placement, Proposal
 from kwhatif.scheduler.framework.profile import Profile, names
 from kwhatif.scheduler.framework.status import Code, Status
 from kwhatif.scheduler.plugins.gang_scheduling import GangScheduling
+from kwhatif.scheduler.pod_groups.result import (
+    GroupResult,
+    GroupStatus,
+    TriedPlacement,
+    failure,
+    unschedulable,
+)
 from kwhatif.state.change import Bind, Nominate
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
