@@ -22,8 +22,7 @@ from kwhatif.whatif.applying.applied import Applied
 from kwhatif.whatif.applying.candidates import PlannedPod, Planner
 from kwhatif.whatif.deciding.decide import stand_in
 from kwhatif.whatif.loaded.session import Session
-from kwhatif.whatif.placing.queue import in_queue_order
-from kwhatif.whatif.placing.sleeping import asleep
+from kwhatif.whatif.placing.pending_pods import asleep, in_queue_order
 from kwhatif.workloads.expand import named
 from kwhatif.workloads.more import copies, more_pods
 from kwhatif.workloads.owners import pods_of

@@ -16,7 +16,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.report.decision import Decision
 from kwhatif.state.change import Delete
 from kwhatif.state.state import State
-from kwhatif.whatif.placing.queue import Planned
+from kwhatif.whatif.judging.planned import Planned
 
 
 def fits_later(planned: Sequence[Planned], state: State, profiles: Mapping[str, Profile]) -> bool:

@@ -15,8 +15,8 @@ from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import ProblemRow
 from kwhatif.whatif.applying.applied import Applied
+from kwhatif.whatif.judging.planned import Explain
 from kwhatif.whatif.loaded.session import Session
-from kwhatif.whatif.placing.queue import Explain
 from kwhatif.whatif.rows import queued_row
 from kwhatif.workloads.rolling.update import Rollout
 

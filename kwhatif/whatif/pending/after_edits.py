@@ -22,8 +22,8 @@ from kwhatif.whatif.deciding.short import in_full
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.pending.replay import Replay, Sleeper
 from kwhatif.whatif.pending.trying import QueueQuestion, Tried, kind_of
+from kwhatif.whatif.placing.pending_pods import may_have_rejected
 from kwhatif.whatif.placing.placer import Describe, Placement
-from kwhatif.whatif.placing.sleeping import may_have_rejected
 
 
 class AfterEdits(NamedTuple):

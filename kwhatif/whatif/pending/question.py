@@ -20,7 +20,7 @@ from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.pending.after_edits import after_edits
 from kwhatif.whatif.pending.backoff import Backoff, backoff_end_of
 from kwhatif.whatif.pending.trying import QueueQuestion, Tried, Trying
-from kwhatif.whatif.placing.queue import in_queue_order
+from kwhatif.whatif.placing.pending_pods import in_queue_order
 
 #: What the condition PodScheduled says -> where the scheduler then keeps the pod.
 _STATES: dict[str, QueueState] = {"Unschedulable": "Unschedulable", "SchedulerError": "BackingOff"}

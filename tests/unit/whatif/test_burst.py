@@ -6,7 +6,7 @@ from kwhatif.preemption.candidate import Victim
 from kwhatif.report.decision import Decision
 from kwhatif.report.preemption import BudgetRow, CandidateRow, PreemptionRow, VictimRow
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.whatif.placing.burst import Burst
+from kwhatif.whatif.judging.burst import Burst
 from tests.builders import pod
 
 
