@@ -15,12 +15,12 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.admission.quota.state import QuotaUsage
-from kwhatif.batch.result import ScheduleResult
 from kwhatif.controllers.contract import Controller
-from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
-from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.pod import Pod
-from kwhatif.preemption.disruption import disrupt
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.pod import Pod
+from kwhatif.scheduler.batch.result import ScheduleResult
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.preemption.disruption import disrupt
 from kwhatif.simulation.attempts import SimulatedAttempts
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock

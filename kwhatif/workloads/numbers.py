@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from kwhatif.model.meta import ObjectMeta
+from kwhatif.kube.model.meta import ObjectMeta
 
 #: Ten digits hold every number of 32 bits.
 _DIGITS = re.compile(r"(?=[0-9])0*+([0-9]{0,10})")
