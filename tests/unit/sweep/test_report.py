@@ -8,7 +8,7 @@ from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.errors import InputError
 from kwhatif.sweep.processes import play_here
 from kwhatif.sweep.report import drain_each, outage_each
-from kwhatif.sweep.scenario import Drains, Outages
+from kwhatif.sweep.scenario import Outages
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.maintenance.drain import drain
 from kwhatif.whatif.maintenance.outage import outage
@@ -28,7 +28,7 @@ OBJECTS = [
 
 def test_drains_are_what_they_are_alone_and_the_worst_is_first() -> None:
     session = Session(cluster(*OBJECTS))
-    rows = drain_each(session, ("n1", "n2", "n3"), Drains(), QUICK, play_here).scenarios
+    rows = drain_each(session, ("n1", "n2", "n3"), DrainOptions(), QUICK, play_here).scenarios
     assert [(row.scenario, row.verdict.ok) for row in rows] == [("n3", False), ("n1", True), ("n2", True)]
     for row in rows:
         story = drain(session, (row.scenario,), DrainOptions(), QUICK).story
