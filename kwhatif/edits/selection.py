@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from kwhatif.edits.edit import Reference, Wrong
-from kwhatif.matching.labels import Selector, SelectorError, parse_selector
-from kwhatif.matching.names import did_you_mean, is_like, nearest
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.kinds import BY_WORD, RESOURCES, Resource
-from kwhatif.model.node import Node
+from kwhatif.kube.matching.labels import Selector, SelectorError, parse_selector
+from kwhatif.kube.matching.names import did_you_mean, is_like, nearest
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.kinds import BY_WORD, RESOURCES, Resource
+from kwhatif.kube.model.node import Node
 
 #: Such a requirement within a text. It starts at the operator: to look for a key at every place takes for ever.
 _HAS_IN = re.compile(r"(?<=\s)(?:in|notin)\s+\([^()]*\)")
