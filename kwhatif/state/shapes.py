@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.model.node import Node
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.node import Node
 
 #: A label with more distinct values than this share of the nodes is near-unique: each node would get its own shape.
 _NEAR_UNIQUE_SHARE = 0.5

@@ -7,7 +7,7 @@ from kwhatif.descheduler.attempt import Restarts
 from kwhatif.descheduler.go_sort import go_sort
 from kwhatif.descheduler.handle import Handle, chosen
 from kwhatif.descheduler.pod_state import waiting_reasons
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.pod import Pod
 
 
 def run(args: RemovePodsHavingTooManyRestartsArgs, handle: Handle) -> str:

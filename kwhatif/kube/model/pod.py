@@ -1,0 +1,251 @@
+"""Pods: the part of `v1.Pod` that scheduling reads."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import field
+
+from kwhatif.kube.model.affinity import (
+    Affinity,
+    NodeAffinity,
+    PodAffinity,
+    PodAffinityTerm,
+    Toleration,
+    TopologySpreadConstraint,
+)
+from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements
+from kwhatif.kube.model.meta import ApiObject, Int32, Int64, Model, ObjectMeta, controller_of
+from kwhatif.kube.model.pod_status import PodCondition, PodStatus
+from kwhatif.kube.model.security import PodOS, PodSecurityContext
+from kwhatif.kube.model.volume import Volume
+
+
+class PodSchedulingGate(Model):
+    """`spec.schedulingGates[]`."""
+
+    name: str = ""
+
+
+class PodReadinessGate(Model):
+    """`spec.readinessGates[]`: the pod is ready only once this condition is set to True."""
+
+    condition_type: str = ""
+
+
+class PodResourceClaim(Model):
+    """`spec.resourceClaims[]`."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class PodSchedulingGroup(Model):
+    """`spec.schedulingGroup`, since 1.36: the PodGroup that the pod belongs to."""
+
+    pod_group_name: str = ""
+
+
+class WorkloadReference(Model):
+    """`spec.workloadRef`, in 1.35: the Workload, and the group in it, that the pod belongs to."""
+
+    name: str = ""
+    pod_group: str = ""
+
+
+class PodSpec(Model):
+    """`spec` of a pod or of a pod template."""
+
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    node_name: str = ""
+    node_selector: dict[str, str] | None = None
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    priority: Int32 | None = None
+    priority_class_name: str = ""
+    preemption_policy: str = ""
+    scheduler_name: str = ""
+    scheduling_gates: tuple[PodSchedulingGate, ...] = ()
+    readiness_gates: tuple[PodReadinessGate, ...] = ()
+    overhead: ResourceList | None = None
+    resources: ResourceRequirements | None = None
+    runtime_class_name: str | None = None
+    restart_policy: str = ""
+    active_deadline_seconds: Int64 | None = None
+    hostname: str = ""
+    subdomain: str = ""
+    host_network: bool = False
+    host_users: bool | None = None
+    host_pid: bool = field(name="hostPID", default=False)
+    host_ipc: bool = field(name="hostIPC", default=False)
+    os: PodOS | None = None
+    security_context: PodSecurityContext = PodSecurityContext()
+    volumes: tuple[Volume, ...] = ()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+    #: Pod groups are not modelled: a pod in one is scheduled by itself, with a caveat.
+    scheduling_group: PodSchedulingGroup | None = None
+    workload_ref: WorkloadReference | None = None
+    termination_grace_period_seconds: Int64 = 30
+
+
+class PodAnnotations(Model):
+    """The annotations of pods that rules read; all others are dropped when they are read."""
+
+    #: How long this pod takes in the simulation to start, to stop, and to finish by itself; and "false" for a pod
+    #: that never becomes ready.
+    start_seconds: str = field(name="kwhatif.dev/start-seconds", default="")
+    stop_seconds: str = field(name="kwhatif.dev/stop-seconds", default="")
+    run_seconds: str = field(name="kwhatif.dev/run-seconds", default="")
+    ready: str = field(name="kwhatif.dev/ready", default="")
+    deletion_cost: str = field(name="controller.kubernetes.io/pod-deletion-cost", default="")
+    completion_index: str = field(name="batch.kubernetes.io/job-completion-index", default="")
+    #: How often pods with this index have failed before, if the Job has a backoff limit per index.
+    index_failures: str = field(name="batch.kubernetes.io/job-index-failure-count", default="")
+    index_ignored_failures: str = field(name="batch.kubernetes.io/job-index-ignored-failure-count", default="")
+    #: Set for a static pod, possibly to "".
+    mirror: str | None = field(name="kubernetes.io/config.mirror", default=None)
+    config_source: str | None = field(name="kubernetes.io/config.source", default=None)
+    #: The descheduler may always evict the pod, or prefers not to; they count if they are set to any value.
+    evict: str | None = field(name="descheduler.alpha.kubernetes.io/evict", default=None)
+    prefer_no_eviction: str | None = field(name="descheduler.alpha.kubernetes.io/prefer-no-eviction", default=None)
+    restarted_at: str = field(name="kubectl.kubernetes.io/restartedAt", default="")
+    #: AppArmor and seccomp profiles, by annotation: the keys end with the container's name.
+    profiles: dict[str, str] = field(name="kwhatif.dev/profiles", default={})
+    #: Annotations for webhooks that inject sidecars.
+    consul_inject: str = field(name="consul.hashicorp.com/connect-inject", default="")
+    dapr_enabled: str = field(name="dapr.io/enabled", default="")
+    istio_inject: str = field(name="sidecar.istio.io/inject", default="")
+    kuma_inject: str = field(name="kuma.io/sidecar-injection", default="")
+    linkerd_inject: str = field(name="linkerd.io/inject", default="")
+    open_telemetry_inject: str = field(name="sidecar.opentelemetry.io/inject", default="")
+    vault_inject: str = field(name="vault.hashicorp.com/agent-inject", default="")
+
+    @property
+    def injection(self) -> tuple[tuple[str, str], ...]:
+        """The annotations for webhooks that inject sidecars: key and value."""
+        found = ((key, getattr(self, name)) for name, key in _INJECTION)
+        return tuple((key, value) for key, value in found if value)
+
+
+_INJECTION = tuple(
+    (name, key)
+    for name, key in zip(PodAnnotations.__struct_fields__, PodAnnotations.__struct_encode_fields__, strict=True)
+    if name.endswith(("_inject", "dapr_enabled"))
+)
+NO_ANNOTATIONS = PodAnnotations()
+#: The reason of the condition DisruptionTarget on a pod whose node is gone.
+ORPHANED = "DeletionByPodGC"
+#: The finalizer that the Job controller removes once it has counted the pod.
+JOB_TRACKING = "batch.kubernetes.io/job-tracking"
+
+
+class PodMeta(ObjectMeta):
+    """The metadata of pods and their templates."""
+
+    annotations: PodAnnotations = NO_ANNOTATIONS
+    finalizers: tuple[str, ...] = ()
+
+
+class Pod(ApiObject):
+    """`v1.Pod`."""
+
+    metadata: PodMeta = PodMeta()
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+
+class TemplateText(Model):
+    """A pod template as it was read, with fields that the model lacks: JSON, parsed only when two are compared."""
+
+    json: str = ""
+    #: What was applied before; apply uses it to find the fields that a manifest no longer has: the template within
+    #: `kubectl.kubernetes.io/last-applied-configuration`, or kubectl's `managedFields` of it; both "": not known.
+    applied: str = ""
+    managed: str = ""
+
+
+class TemplateDigest(Model):
+    """What a snapshot keeps instead of a template: digests, which another template can be compared with."""
+
+    salt: str = ""
+    #: Digest of a field's path -> digest of its value; and digest of the path of a list with merge keys -> these keys.
+    fields: dict[str, str] = {}
+    orders: dict[str, tuple[str, ...]] = {}
+    #: Paths of the fields that were applied before; None: not known.
+    applied: tuple[str, ...] | None = None
+
+
+class PodTemplateSpec(Model):
+    """`spec.template` of a workload."""
+
+    metadata: PodMeta = PodMeta()
+    spec: PodSpec = PodSpec()
+    text: TemplateText | None = field(name="kwhatif.dev/text", default=None)
+    digest: TemplateDigest | None = field(name="kwhatif.dev/digest", default=None)
+    #: Tells apart a template that differs from the cluster's only in fields that the model lacks.
+    mark: str = field(name="kwhatif.dev/mark", default="")
+
+
+PreemptionPolicy = Literal["PreemptLowerPriority", "Never"]
+
+
+def pod_condition(pod: Pod, type_: str) -> PodCondition | None:
+    """The pod's condition of that type, if it has one."""
+    for condition in pod.status.conditions:
+        if condition.type == type_:
+            return condition
+    return None
+
+
+_NO_NODE_AFFINITY = NodeAffinity()
+
+
+def node_affinity_of(spec: PodSpec) -> NodeAffinity:
+    """The pod's node affinity; an empty one if it has none."""
+    affinity = spec.affinity
+    return (affinity and affinity.node_affinity) or _NO_NODE_AFFINITY
+
+
+def pod_affinities(spec: PodSpec) -> list[PodAffinity]:
+    """The pod's inter-pod affinity and anti-affinity, if set."""
+    affinity = spec.affinity
+    parts = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
+    return [part for part in parts if part is not None]
+
+
+def pod_affinity_terms(spec: PodSpec) -> list[PodAffinityTerm]:
+    """All inter-pod terms: affinity and anti-affinity, required and preferred."""
+    terms: list[PodAffinityTerm] = []
+    for part in pod_affinities(spec):
+        terms += part.required
+        terms += [weighted.pod_affinity_term for weighted in part.preferred]
+    return terms
+
+
+def is_terminal(pod: Pod) -> bool:
+    """Whether the pod has succeeded or failed: the scheduler ignores such pods."""
+    return pod.status.phase in ("Succeeded", "Failed")
+
+
+def is_orphaned(pod: Pod) -> bool:
+    """Whether the pod garbage collector has marked it, because its node is gone (`pkg/controller/podgc`)."""
+    disrupted = pod_condition(pod, "DisruptionTarget")
+    return disrupted is not None and disrupted.reason == ORPHANED
+
+
+def is_static(pod: Pod) -> bool:
+    """Whether it is the mirror of a static pod, which the kubelet creates and which is gone with the node.
+
+    Kubelets before 1.17 set no owner, and dumps may have lost it: then only the annotation shows it.
+    """
+    owner = controller_of(pod.metadata)
+    return pod.metadata.annotations.mirror is not None or (owner is not None and owner.kind == "Node")
+
+
+def is_ready(pod: Pod) -> bool:
+    """Whether the pod's condition Ready is True (`IsPodReady` in `pkg/api/v1/pod/util.go`)."""
+    ready = pod_condition(pod, "Ready")
+    return ready is not None and ready.status == "True"

@@ -1,0 +1,128 @@
+"""`DryRun`: removes pods from a copy of a node, and puts them back one at a time, with all filters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwhatif.scheduler.framework.cycle import Cycle
+from kwhatif.scheduler.framework.filters import NamedFilter, run_filters
+from kwhatif.scheduler.framework.guard import GuardedPlugin
+from kwhatif.scheduler.framework.incremental import is_affected, is_relaxing, tracks_pods
+from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
+from kwhatif.scheduler.framework.reference import is_reference
+from kwhatif.scheduler.framework.status import SUCCESS, Code, Verdict, error
+from kwhatif.scheduler.preemption.emptied_node import EmptiedNode
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+
+
+def as_node_status(objection: Verdict) -> Verdict:
+    """The objection in the form in which it is recorded for a node that is not a candidate."""
+    if objection.status.code is not Code.ERROR:
+        return objection
+    return Verdict(error(f'running "{objection.plugin}" filter plugin: {objection.status.message}'), objection.plugin)
+
+
+class DryRun:
+    """Tries which pods can stay, on copies of the node and of filters that track pods, so nothing must be undone."""
+
+    def __init__(self, cycle: Cycle, emptied: EmptiedNode) -> None:
+        self._cycle = cycle
+        self._before = emptied.whole
+        self._node = emptied.node
+        self._filters: list[NamedFilter] = []
+        self._followers: list[NodeFilter] = []
+        #: Filters whose result these pods can change; the others accept the preemptor once and for all.
+        self._volatile: list[NamedFilter] = []
+        nominated = cycle.nominated_on(emptied.whole)
+        self._crowded = bool(nominated)
+        for named in cycle.filters:
+            self._take(named, emptied.removed)
+        #: The node with the nominated pods, if these need not be added for every check.
+        self._crowd = _Crowd(emptied.node, nominated, self._filters) if nominated and _is_known(cycle) else None
+
+    def _take(self, named: NamedFilter, removed: Sequence[PodInfo]) -> None:
+        name, plugin = named
+        if plugin.reads is Reads.CLUSTER and not is_affected(plugin, self._before, removed):
+            self._filters.append(named)
+            return
+        if tracks_pods(plugin):
+            plugin = plugin.fork()
+            for pod in removed:
+                plugin.remove_pod(pod, self._node)
+            self._followers.append(plugin)
+        self._filters.append((name, plugin))
+        if plugin.reads >= Reads.PODS and not self._is_content(plugin):
+            self._volatile.append((name, plugin))
+
+    def _is_content(self, plugin: NodeFilter) -> bool:
+        """Whether the filter accepts the preemptor with all pods in place: then also with fewer pods."""
+        return (
+            is_relaxing(plugin)
+            and plugin.reads is Reads.PODS
+            and not self._crowded
+            and plugin.filter(self._before) is SUCCESS
+        )
+
+    def objection(self) -> Verdict | None:
+        """Why the preemptor does not fit on the current node, by all filters; None if it fits."""
+        objection = self._ask(self._filters, self._crowd.filters if self._crowd else ())
+        return None if objection is None else as_node_status(objection)
+
+    def reprieve(self, pods: Sequence[PodInfo]) -> dict[PodInfo, Verdict]:
+        """Put the pods back in order, except those that the preemptor does not fit beside.
+
+        Returns:
+            These pods, each with the reason.
+        """
+        self._node = self._node.clone()
+        places = [(self._node, self._followers)]
+        volatile: Sequence[NamedFilter] = ()
+        if self._crowd is not None:
+            places.append((self._crowd.node, self._crowd.followers))
+            names = {name for name, _ in self._volatile}
+            volatile = [named for named in self._crowd.filters if named[0] in names]
+        refused = {}
+        for pod in pods:
+            for node, followers in places:
+                node.add_pod(pod)
+                for plugin in followers:
+                    plugin.add_pod(pod, node)
+            objection = self._ask(self._volatile, volatile)
+            if objection is not None:
+                refused[pod] = objection
+                for node, followers in places:
+                    node.remove_pod(pod)
+                    for plugin in followers:
+                        plugin.remove_pod(pod, node)
+        return refused
+
+    def _ask(self, filters: Sequence[NamedFilter], crowded: Sequence[NamedFilter]) -> Verdict | None:
+        if self._crowd is not None:
+            return run_filters(crowded, self._crowd.node) or run_filters(filters, self._node)
+        if self._crowded:
+            return self._cycle.check(self._node, filters)
+        return run_filters(filters, self._node)
+
+
+def _is_known(cycle: Cycle) -> bool:
+    """Whether the result of no plugin depends on the order in which pods are added and removed.
+
+    QUIRK: (types.go, HostPortInfo) a port that two pods use is free as soon as one of them is removed. That does not
+    matter: a pod whose ports a nominated one uses is rejected anyway.
+    """
+    return not is_reference() and not any(isinstance(plugin, GuardedPlugin) for plugin in cycle.profile.plugins)
+
+
+class _Crowd:
+    """A copy of a node with its nominated pods added, and filters that have counted them."""
+
+    def __init__(self, node: NodeInfo, nominated: Sequence[PodInfo], filters: Sequence[NamedFilter]) -> None:
+        self.node = node.clone()
+        self.filters = [(name, plugin.fork()) for name, plugin in filters]
+        #: The filters that track pods.
+        self.followers = [plugin for _, plugin in self.filters if tracks_pods(plugin)]
+        for pod in nominated:
+            self.node.add_pod(pod)
+            for plugin in self.followers:
+                plugin.add_pod(pod, self.node)
