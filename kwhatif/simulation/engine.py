@@ -7,12 +7,13 @@ Why so: in reality controllers and the scheduler take milliseconds, kubelets sec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Controller, earliest
 from kwhatif.controllers.node_lifecycle import returned
+from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.node import Node
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.reference import is_reference
@@ -110,9 +111,12 @@ class Engine:
 
     # --- for those who run it ------------------------------------------------------------------------
 
-    def begin(self) -> None:
-        """Everybody looks at what there is, until nothing happens any more."""
-        self.reactions.start()
+    def begin(self, edited: Iterable[tuple[KubernetesObject | None, KubernetesObject]] = ()) -> None:
+        """Everybody looks at what there is, until nothing happens any more.
+
+        `edited`: what is not as the controllers left it, before and after.
+        """
+        self.reactions.start(edited)
         self._moment()
         self.scheduler.begin()
         self._not_waited_for = LATE
