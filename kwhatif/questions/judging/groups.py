@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from kwhatif.kube.gates import GROUPS_GATE
-from kwhatif.kube.matching.groups import GROUPS_SINCE, group_of, has_groups
-from kwhatif.kube.model.cluster import Cluster, key_of
-from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.matching.groups import GROUPS_SINCE, has_groups
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.session.session import Session
-from kwhatif.report.pod_groups import GroupPlacementRow, GroupPodRow, GroupRow, GroupShortageRow, PodGroupsRow
-from kwhatif.scheduler.framework.attempt import held_back
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
-from kwhatif.scheduler.pod_groups.result import GroupResult
 from kwhatif.scheduler.release import find_release
-from kwhatif.simulation.engine import Engine
-from kwhatif.simulation.groups import GroupScheduler
 
 
 def with_groups(session: Session, applied: Sequence[Applied]) -> tuple[Session, Sequence[Applied]]:
@@ -47,142 +41,3 @@ def _is_stored(each: Applied) -> bool:
 def is_about_groups(cluster: Cluster) -> bool:
     """Whether a cluster has groups that its scheduler places together: then time has to pass until they are settled."""
     return has_groups(cluster) and bool(cluster.all(PodGroup))
-
-
-class GroupRows:
-    """Looks on while groups are tried in a simulation, and says in the end what became of them."""
-
-    def __init__(self, engine: Engine, session: Session) -> None:
-        self._engine, self._world = engine, engine.world
-        self._profiles = session.profiles
-        self._before = session.state
-        #: By key: the last attempt, the last that evicted others, and how often it was tried.
-        self._tried: dict[str, GroupResult] = {}
-        self._evicting: dict[str, list[GroupResult]] = {}
-        engine.scheduler.group_watcher = self._note
-        # What is evicted is gone at once: how long it takes to stop makes no difference to who gets the room.
-        engine.scheduler.grace = 0.0
-        engine.scheduler.attempts.ties_by_heap = True
-        engine.scheduler.forgets_nominations = True
-        engine.scheduler.preempts_after = 1
-
-    def _note(self, result: GroupResult) -> None:
-        key = key_of(result.group)
-        self._tried[key] = result
-        if result.preemption is not None and result.preemption.victims:
-            self._evicting.setdefault(key, []).append(result)
-
-    def rows(self) -> PodGroupsRow:
-        """What became of all groups."""
-        cluster = self._world.state.cluster
-        gone = self._world.history.gone.values()
-        return PodGroupsRow(
-            groups=tuple(self._group(group) for _, group in sorted(cluster.all(PodGroup).items())),
-            pods=tuple(self._pods(cluster)),
-            victims=tuple(sorted(each.pod for each in gone if each.how == "Preempted" and each.initial)),
-        )
-
-    def _pods(self, cluster: Cluster) -> Iterator[GroupPodRow]:
-        messages = self._engine.scheduler.messages
-        for key, pod in sorted(cluster.all(Pod).items()):
-            there = self._before.pods.get(key)
-            was_bound = there is not None and there.pod.spec.node_name and there.uid == (pod.metadata.uid or key)
-            if was_bound or is_terminal(pod) or pod.spec.scheduler_name not in self._profiles:
-                continue
-            yield GroupPodRow(
-                pod=key,
-                group=group_of(pod) or None,
-                node=pod.spec.node_name or None,
-                nominated_node=None if pod.spec.node_name else pod.status.nominated_node_name or None,
-                message="" if pod.spec.node_name else messages.get(pod.metadata.uid or key, ""),
-            )
-
-    def _group(self, group: PodGroup) -> GroupRow:
-        key = key_of(group)
-        state = self._world.state
-        members = state.members_of(key).values()
-        with_node = sum(bool(info.pod.spec.node_name) for info in members)
-        before = sum(
-            bool(info.pod.spec.node_name) and info.key in state.pods for info in self._before.members_of(key).values()
-        )
-        found = self._tried.get(key)
-        scheduler = self._engine.scheduler
-        assert isinstance(scheduler, GroupScheduler), "there are groups"
-        if with_node >= group.min_count:
-            outcome, message = "scheduled", ""
-        elif found is None:
-            outcome, message = "waiting", ""
-        else:
-            outcome, message = "unscheduled", scheduler.groups[key].message or found.status.message
-        evicting = self._evicting.get(key, [])
-        units = [unit for each in evicting if each.preemption for unit in each.preemption.victims]
-        return GroupRow(
-            group=key,
-            outcome=outcome,  # type: ignore[arg-type]
-            message=message,
-            waits_for=self._why_waiting(group) if outcome == "waiting" else "",
-            min_count=group.min_count,
-            policy="basic" if group.spec.scheduling_policy.gang is None else "gang",
-            priority=group.priority,
-            pods=len(members),
-            bound=before,
-            placed=with_node,
-            fitting=0 if found is None or found.is_placed else found.bound + len(found.placed),
-            topology_key=group.topology_key,
-            placement="" if found is None else found.placement,
-            placements=() if found is None else tuple(self._placements(found)),
-            shortages=() if found is None or outcome != "unscheduled" else tuple(_shortages(found)),
-            victims=tuple(sorted(pod.key for unit in units for pod in unit.pods)),
-            victim_groups=tuple(sorted(unit.group for unit in units if unit.group)),
-            violations=tuple(sorted(_violations(evicting))),
-        )
-
-    def _placements(self, found: GroupResult) -> Iterator[GroupPlacementRow]:
-        key = found.group.topology_key
-        sizes: dict[str, int] = {}
-        for node in self._world.state.nodes:
-            name = node.labels.get(key, "")
-            sizes[name] = sizes.get(name, 0) + 1
-        for each in found.tried:
-            fits = each.status.message == ""
-            yield GroupPlacementRow(
-                name=each.name,
-                nodes=sizes.get(each.name, 0),
-                placed=found.bound + each.placed,
-                fits=fits,
-                message=each.status.message,
-                score=each.score,
-            )
-
-    def _why_waiting(self, group: PodGroup) -> str:
-        """What keeps the first of its pods out of the queue that is kept out."""
-        state = self._world.state
-        for info in state.members_of(key_of(group)).values():
-            profile = self._profiles.get(info.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
-            gated = None if info.pod.spec.node_name or profile is None else held_back(profile, info, state)
-            if gated is not None:
-                return gated.status.message
-        return ""
-
-
-def _violations(evicting: Sequence[GroupResult]) -> set[str]:
-    return {
-        name
-        for each in evicting
-        if each.preemption is not None
-        for names in each.preemption.breaking.values()
-        for name in names
-    }
-
-
-def _shortages(found: GroupResult) -> Iterator[GroupShortageRow]:
-    """What the first member that found no node ran into: the reasons with the most nodes first."""
-    failed = next((each for each in found.results if each.node is None and each.whole is not None), None)
-    if failed is None or failed.whole is None:
-        return
-    by_reason: dict[str, list[object]] = {}
-    for verdict in failed.whole.cycle.verdicts.values():
-        for reason in verdict.status.reasons:
-            by_reason.setdefault(reason, []).append(verdict.status.evidence)
-    for reason, evidence in sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0])):
-        yield GroupShortageRow(pod=failed.pod.key, reason=reason, nodes=len(evidence))
