@@ -12,6 +12,7 @@ from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.session.session import Session
 from kwhatif.render.caveats import sentences
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster
@@ -131,7 +132,8 @@ def _session(
     now: datetime | None = None,
 ) -> Session:
     nodes = collected.cluster.all(Node).values()
-    asked = ask_release(source.release, collected.server_version, nodes, live=collected.live)
+    groups = collected.cluster.all(PodGroup).values()
+    asked = ask_release(source.release, collected.server_version, nodes, groups, live=collected.live)
     asked.release.follow(collected.cluster)
     scheduler = source.scheduler(asked.release)
     profiles = scheduler.profiles if scheduler else source.profiles(asked.release)

@@ -30,6 +30,8 @@ class GroupShortageRow(Row):
     pod: str
     reason: str
     nodes: int
+    #: On the node that comes nearest to having enough of it.
+    node: str
     evidence: tuple[Evidence, ...] = ()
 
 

@@ -95,6 +95,8 @@ class GroupScheduler(Scheduler):
         for info in members:
             own = tried.get(info.key)
             if own is not None and own.node is not None and result.is_placed:
+                if self.watcher is not None:
+                    self.watcher(own)
                 self._bind(info, own, own.node, event)
             else:
                 self._fail_member(info, result, own, event)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from msgspec.structs import replace
 
+from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.questions.decisions.caveats import caveats_of
 from kwhatif.questions.decisions.decide import ignored
@@ -13,9 +14,10 @@ from kwhatif.questions.decisions.short import in_short
 from kwhatif.questions.judging.described import Described
 from kwhatif.questions.judging.planned import Explain
 from kwhatif.questions.rows import decision_about, with_chosen
-from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow
 from kwhatif.report.preemption import VictimRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of
+from kwhatif.scheduler.framework.attempt import held_back
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.simulation.engine import Engine
 from kwhatif.state.pod_info import PodInfo
@@ -45,7 +47,8 @@ class Attempts(Described):
     def _keep(self, result: ScheduleResult, explained: list[Outcome]) -> None:
         uid = result.pod.uid
         if result.outcome == "Placed":
-            self._placed[uid] = self.described(explained, result)
+            is_member = bool(group_of(result.pod.pod)) and has_groups(self._world.state.cluster)
+            self._placed[uid] = in_short(result) if is_member else self.described(explained, result)
         elif result.outcome == "Preempts" and not all(victim.pod.terminating for victim in result.victims):
             gone = {each.pod for each in self._world.history.gone.values()}
             row = _with_victims(self.described(explained, result), lambda victim: victim.pod not in gone)
@@ -82,11 +85,24 @@ class Attempts(Described):
     def _pending(self, explained: list[Outcome], info: PodInfo) -> Decision:
         """Why it is pending, as things are in the end; of pods alike, the last words of the scheduler."""
         message = self._engine.scheduler.messages.get(info.uid)
+        if group_of(info.pod) and has_groups(self._world.state.cluster):
+            return self._of_group(info, message)
         if message is not None and "Unschedulable" in explained:
             return decision_about(info.pod, "Unschedulable", message=message, detail="short")
         whole = self.attempt(info)
         self.caveats.update(dict.fromkeys(caveats_of(whole)))
         return self.described(explained, result_of(whole), lambda: whole)
+
+    def _of_group(self, info: PodInfo, message: str | None) -> Decision:
+        """A member that waits: with its group, or until the others of its group are let into the queue."""
+        if message is not None:
+            return decision_about(info.pod, "Unschedulable", message=message, detail="short")
+        state, profile = self._world.state, self.profile_of(info.pod)
+        others = state.members_of(group_of(info.pod)).values()
+        gated = (held_back(profile, each, state) for each in (info, *others) if not each.pod.spec.node_name and profile)
+        found = next(filter(None, gated), None)
+        row = None if found is None else PreEnqueueRow(plugin=found.plugin, message=found.status.message)
+        return decision_about(info.pod, "Gated", pre_enqueue=row, detail="short")
 
     def earlier(self) -> Iterator[Decision]:
         """The pods that were pending already, and were tried, but those whose controllers have deleted them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.kube.matching.groups import group_of
 from kwhatif.kube.model.cluster import Cluster, key_of
@@ -10,11 +10,18 @@ from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.session.session import Session
 from kwhatif.report.pod_groups import GroupPlacementRow, GroupPodRow, GroupRow, GroupShortageRow, PodGroupsRow
-from kwhatif.scheduler.framework.attempt import held_back
+from kwhatif.scheduler.framework.attempt import attempt, held_back
+from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.status import Status
+from kwhatif.scheduler.pod_groups.cycle import for_members, plain_cycle, run_algorithm, without_nominations
 from kwhatif.scheduler.pod_groups.result import GroupResult
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.groups import GroupScheduler
+from kwhatif.state.change import Bind
+
+#: Of larger groups no other order is tried.
+_MOST_REORDERED = 64
 
 
 class GroupRows:
@@ -97,9 +104,10 @@ class GroupRows:
             placed=with_node,
             fitting=0 if found is None or found.is_placed else found.bound + len(found.placed),
             topology_key=group.topology_key,
-            placement="" if found is None else found.placement,
+            placement="" if found is None else _nearest(found),
             placements=() if found is None else tuple(self._placements(found)),
-            shortages=() if found is None or outcome != "unscheduled" else tuple(_shortages(found)),
+            shortages=() if found is None or outcome != "unscheduled" else tuple(self._shortages(found)),
+            fits_in_order=() if found is None or outcome != "unscheduled" else self._fitting_order(found),
             victims=tuple(sorted(pod.key for unit in units for pod in unit.pods)),
             victim_groups=tuple(sorted(unit.group for unit in units if unit.group)),
             violations=tuple(sorted(_violations(evicting))),
@@ -122,6 +130,46 @@ class GroupRows:
                 score=each.score,
             )
 
+    def _shortages(self, found: GroupResult) -> Iterator[GroupShortageRow]:
+        """What the first member that found no node ran into beside those before it: what most nodes lack first."""
+        failed = next((each.pod for each in found.results if each.node is None), None)
+        if failed is None:
+            return
+        state = without_nominations(self._world.state, found.members)
+        for each in found.results:
+            if each.pod is failed:
+                break
+            if each.node is not None and each.pod.key in state.pending:
+                state.apply(Bind(each.pod.key, each.node, each.reserve(state.by_name[each.node])))
+        key, place = found.group.topology_key, found.placement
+        some = frozenset(node.name for node in state.nodes if node.labels.get(key) == place) if place else None
+        profile = for_members(self._profiles[failed.pod.spec.scheduler_name or DEFAULT_SCHEDULER])
+        verdicts = attempt(profile, failed, state, placement=some).cycle.verdicts
+        by_reason: dict[str, list[tuple[int, str, Status]]] = {}
+        for name, verdict in verdicts.items():
+            for reason in verdict.status.reasons:
+                by_reason.setdefault(reason, []).append((_lack(verdict.status.evidence), name, verdict.status))
+        for reason, there in sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0])):
+            _, name, status = min(there, key=lambda each: each[:2])
+            yield GroupShortageRow(pod=failed.key, reason=reason, nodes=len(there), node=name, evidence=status.evidence)
+
+    def _fitting_order(self, found: GroupResult) -> tuple[str, ...]:
+        """An order of the members in which the group would fit, as things are; nothing where none was found.
+
+        Only the two are tried that have the largest first, or the smallest: the scheduler tries no other than its own.
+        """
+        members = found.members
+        sizes = {info.resources for info in members}
+        if len(sizes) < 2 or len(members) > _MOST_REORDERED:
+            return ()
+        profile = self._profiles[members[0].pod.spec.scheduler_name or DEFAULT_SCHEDULER]
+        state = without_nominations(self._world.state, members)
+        for sign in (-1, 1):
+            order = sorted(members, key=lambda info: tuple(sign * each for each in info.resources[:2]))
+            if run_algorithm(plain_cycle(profile), found.group, order, state).is_placed:
+                return tuple(info.key for info in order)
+        return ()
+
     def _why_waiting(self, group: PodGroup) -> str:
         """What keeps the first of its pods out of the queue that is kept out."""
         state = self._world.state
@@ -131,6 +179,13 @@ class GroupRows:
             if gated is not None:
                 return gated.status.message
         return ""
+
+
+def _nearest(found: GroupResult) -> str:
+    """The placement that was taken; of a group that fits on none, the one where most of its pods find a node."""
+    if found.is_placed or not found.tried:
+        return found.placement
+    return min(found.tried, key=lambda each: (-each.placed, each.name)).name
 
 
 def _violations(evicting: Sequence[GroupResult]) -> set[str]:
@@ -143,14 +198,8 @@ def _violations(evicting: Sequence[GroupResult]) -> set[str]:
     }
 
 
-def _shortages(found: GroupResult) -> Iterator[GroupShortageRow]:
-    """What the first member that found no node ran into: the reasons with the most nodes first."""
-    failed = next((each for each in found.results if each.node is None and each.whole is not None), None)
-    if failed is None or failed.whole is None:
-        return
-    by_reason: dict[str, list[object]] = {}
-    for verdict in failed.whole.cycle.verdicts.values():
-        for reason in verdict.status.reasons:
-            by_reason.setdefault(reason, []).append(verdict.status.evidence)
-    for reason, evidence in sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0])):
-        yield GroupShortageRow(pod=failed.pod.key, reason=reason, nodes=len(evidence))
+def _lack(evidence: Iterable[Evidence]) -> int:
+    """How much of a resource is missing."""
+    return sum(
+        each.requested + each.used - each.allocatable for each in evidence if isinstance(each, InsufficientResource)
+    )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
 from kwhatif.kube.gates import GROUPS_GATE
 from kwhatif.kube.matching.groups import GROUPS_SINCE, has_groups
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.scheduling import GangsNotModelled
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
@@ -41,3 +43,13 @@ def _is_stored(each: Applied) -> bool:
 def is_about_groups(cluster: Cluster) -> bool:
     """Whether a cluster has groups that its scheduler places together: then time has to pass until they are settled."""
     return has_groups(cluster) and bool(cluster.all(PodGroup))
+
+
+def without_modelled(caveats: Iterable[Caveat], cluster: Cluster) -> Iterator[Caveat]:
+    """The caveats without those about pods of groups, where these are placed together."""
+    for caveat in caveats:
+        if isinstance(caveat, GangsNotModelled) and has_groups(cluster):
+            if caveat.groups:
+                yield GangsNotModelled(groups=caveat.groups)
+        else:
+            yield caveat

@@ -30,7 +30,7 @@ from kwhatif.questions.decisions.decide import decision_of, refusal
 from kwhatif.questions.decisions.short import in_full
 from kwhatif.questions.decisions.workload_rows import room_for_pods, workload_row
 from kwhatif.questions.judging.alone import Alone
-from kwhatif.questions.judging.groups import is_about_groups, with_groups
+from kwhatif.questions.judging.groups import is_about_groups, with_groups, without_modelled
 from kwhatif.questions.judging.instant import AtOneMoment
 from kwhatif.questions.judging.named_classes import with_named_classes
 from kwhatif.questions.judging.order import fits_later, rivals
@@ -97,7 +97,7 @@ class _Judging:
         self._question = question
         self._state = session.state.fork()
         self._cluster = self._state.cluster
-        self._caveats = dict.fromkeys((*session.caveats, *question.caveats))
+        self._caveats = dict.fromkeys(without_modelled((*session.caveats, *question.caveats), session.cluster))
         #: What was assumed of pods and claims that were made.
         self._assumed: dict[Caveat, None] = {}
         self._problems = list(question.problems)
