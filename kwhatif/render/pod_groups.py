@@ -20,8 +20,10 @@ _FEW = 8
 _SIGN: dict[str, Outcome] = {"scheduled": "Placed", "unscheduled": "Unschedulable", "waiting": "Gated"}
 
 
-def group_parts(row: PodGroupsRow, detail: Detail) -> Iterator[RenderableType]:
+def group_parts(row: PodGroupsRow | None, detail: Detail) -> Iterator[RenderableType]:
     """The worst groups first."""
+    if row is None:
+        return
     for group in sorted(row.groups, key=_severity):
         yield group_line(group)
         if detail.quiet:

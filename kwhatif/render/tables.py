@@ -106,9 +106,8 @@ def _gate(report: Report, detail: Detail) -> Iterator[RenderableType]:
 def _judged(report: Report, detail: Detail) -> Iterator[RenderableType]:
     """Workload by workload, then the pods that belong to none: the worst first, pending pods in queue order."""
     parts = without_members(parts_of(report), report.pod_groups)
-    if report.pod_groups is not None:
-        yield from group_parts(report.pod_groups, detail)
-    elif not parts:
+    yield from group_parts(report.pod_groups, detail)
+    if not parts and report.pod_groups is None:
         yield _nothing(report)
     brief = detail.quiet or (len(parts) > MANY and not (detail.wide or detail.explain))
     if brief and len(parts) > 1:
