@@ -41,6 +41,10 @@ class StateObjects(Cluster):
         """Apply to the state that the object is not there."""
         self._applied(Delete.of(obj))
 
+    def discard(self, kind: type, key: str) -> None:
+        """Apply to the state that the object is not there."""
+        self._applied(Delete(kind, key))
+
     def sort(self) -> None:
         """Refuse: a state's objects are in their order already."""
         raise TypeError("the objects of a state cannot be sorted")
