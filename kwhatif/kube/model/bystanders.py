@@ -1,4 +1,4 @@
-"""Objects that no scheduling rule reads: they say whether pods are created and how many, or what they really use."""
+"""Objects that no scheduling rule reads: they decide whether and how many pods are created, or measure their usage."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kwhatif.kube.model.container import ResourceList
 from kwhatif.kube.model.meta import ApiObject, Int32, Int64, Model, ObjectMeta, Requirement
 from kwhatif.kube.model.node import Taint
 
-#: metrics-server measures (`k8s.io/metrics/pkg/apis/metrics/v1beta1`).
+#: What metrics-server serves (`k8s.io/metrics/pkg/apis/metrics/v1beta1`).
 METRICS_API_VERSION = "metrics.k8s.io/v1beta1"
 
 
@@ -40,20 +40,20 @@ class HorizontalPodAutoscaler(ApiObject):
 
     @property
     def target(self) -> str:
-        """What it scales, such as `Deployment shop/web`."""
+        """The object that it scales, such as `Deployment shop/web`."""
         target = self.spec.scale_target_ref
         return f"{target.kind} {self.metadata.namespace}/{target.name}"
 
 
 class NodePoolTemplateSpec(Model):
-    """`spec.template.spec` of a NodePool; taints that only new nodes have for a while (startupTaints) do not count."""
+    """`spec.template.spec` of a NodePool; startupTaints are left out, because nodes lose them soon after they start."""
 
     requirements: tuple[Requirement, ...] = ()
     taints: tuple[Taint, ...] = ()
 
 
 class NodePoolTemplate(Model):
-    """`spec.template` of a NodePool: what all its nodes have."""
+    """`spec.template` of a NodePool: what all its nodes have in common."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: NodePoolTemplateSpec = NodePoolTemplateSpec()
@@ -65,12 +65,12 @@ class NodePoolSpec(Model):
     template: NodePoolTemplate = NodePoolTemplate()
     limits: ResourceList = {}
     weight: Int32 | None = None
-    #: Given where the pool has a fixed number of nodes.
+    #: Set if the pool has a fixed number of nodes.
     replicas: Int64 | None = None
 
 
 class NodePoolStatus(Model):
-    """`status` of a NodePool: what its nodes have together."""
+    """`status` of a NodePool: the total resources of its nodes."""
 
     resources: ResourceList = {}
 
@@ -83,14 +83,14 @@ class NodePool(ApiObject):
 
 
 class NodeClaim(ApiObject):
-    """`karpenter.sh NodeClaim`: that it is there is all that counts."""
+    """`karpenter.sh NodeClaim`; only its existence matters, so it has no fields."""
 
 
 class ConfigMap(ApiObject):
-    """`v1 ConfigMap`, of which only the one that tells of the cluster autoscaler is kept, without its data."""
+    """`v1 ConfigMap`; only the status of the cluster autoscaler is kept, without its data."""
 
 
-#: The key of that ConfigMap.
+#: The key of the cluster autoscaler's ConfigMap.
 AUTOSCALER_STATUS = "kube-system/cluster-autoscaler-status"
 
 
@@ -114,7 +114,7 @@ class PodMetrics(ApiObject):
 
 
 class CustomResource(msgspec.Struct, frozen=True):
-    """An object of a kind that only its own controller knows, as it was written, `metadata.namespace` filled in."""
+    """A custom resource as it was written, with `metadata.namespace` filled in."""
 
     kind: str
     metadata: ObjectMeta
