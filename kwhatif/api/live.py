@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self, Unpack
@@ -11,12 +10,11 @@ from typing import Self, Unpack
 from kwhatif.api.arguments import require_known
 from kwhatif.api.scheduler import SchedulerOptions, scheduler_source
 from kwhatif.api.sessions import FollowedScheduler, admitted, follow_release
-from kwhatif.errors import ClusterUnreadable
 from kwhatif.garbage import no_garbage_collection
 from kwhatif.questions.session.session import Session
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster
 from kwhatif.sources.dumps.progress import Progress
-from kwhatif.sources.live.cache import Cache, ChangedObject
+from kwhatif.sources.live.cache import Cache, matters
 from kwhatif.sources.live.follow import Follower
 from kwhatif.sources.live.intake import Intake
 from kwhatif.sources.live.options import LiveArguments, LiveOptions
@@ -94,31 +92,33 @@ class LiveCluster:
         """Seconds since the quietest of its watches has said anything."""
         return self.follower.age()
 
-    def wait(self, timeout: float) -> Sequence[ChangedObject]:
-        """Take in what has happened; waits up to `timeout` seconds for something, and returns what it changed.
+    @property
+    def name(self) -> str:
+        """How reports call the cluster."""
+        return self.follower.name
+
+    def wait(self, timeout: float) -> bool:
+        """Take in what has happened; waits up to `timeout` seconds for something.
+
+        Returns:
+            Whether that can change an answer.
 
         Raises:
             ClusterUnreadable: it cannot go on.
         """
-        changed = self._cache.take(self.follower.take(timeout))
-        if changed or self._cache.has_news:
+        changed = any(map(matters, self._cache.take(self.follower.take(timeout)))) or self._cache.has_news
+        if changed:
             self._latest = None
         return changed
 
-    def settle(self, timeout: float) -> list[ChangedObject]:
+    def settle(self) -> None:
         """As `wait`, until nothing is known to be missing.
 
         Raises:
-            ClusterUnreadable: that takes longer than `timeout` seconds.
+            ClusterUnreadable: it cannot go on.
         """
-        found: list[ChangedObject] = []
-        end = time.monotonic() + timeout
         while self.behind:
-            if time.monotonic() > end:
-                what, why = next(iter(self.behind.items()))
-                raise ClusterUnreadable(f"the cluster could not be read: {what}: {why}")
-            found += self.wait(_LOOK)
-        return found
+            self.wait(_LOOK)
 
     @property
     def session(self) -> Session:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.load import PodCompletion, is_stored, with_status
@@ -45,6 +46,20 @@ class ChangedObject(NamedTuple):
 
     before: KubernetesObject | None
     after: KubernetesObject | None
+
+
+def matters(change: ChangedObject) -> bool:
+    """Whether the change can change an answer: that the kubelet of a node has reported once more cannot."""
+    before, after = change
+    if not isinstance(before, Node) or not isinstance(after, Node):
+        return True
+    return _without_reports(before) != _without_reports(after)
+
+
+def _without_reports(node: Node) -> Node:
+    """The node without the times at which its conditions were last confirmed: they only date a dump."""
+    conditions = tuple(replace(each, last_heartbeat_time=None) for each in node.status.conditions)
+    return replace(node, status=replace(node.status, conditions=conditions))
 
 
 class _Meta(msgspec.Struct, frozen=True):

@@ -147,13 +147,17 @@ class Watch:
             if self._stop.is_set():
                 raise Cancelled from failure
             raise WatchBrokenError(explain(failure, self._connection.proxy)) from failure
+        except (AttributeError, ValueError) as failure:  # so urllib3 says that it was closed meanwhile
+            if self._stop.is_set():
+                raise Cancelled from failure
+            raise
         finally:
             self.end()
 
     def _lines(self, silence: float) -> Iterator[bytes]:
-        assert self._response is not None
-        rest = b""
-        while chunk := self._response.read1(_CHUNK):
+        response, rest = self._response, b""
+        assert response is not None, "it was opened"
+        while chunk := response.read1(_CHUNK):
             if self._stop.is_set():
                 raise Cancelled
             *lines, rest = (rest + chunk).split(b"\n")
