@@ -31,7 +31,7 @@ from kwhatif.cli.progress import reading_progress
 from kwhatif.cli.run import Answers, now
 from kwhatif.cli.stages import Stages
 from kwhatif.cli.usage import check_not_swapped
-from kwhatif.cli.watching import watching
+from kwhatif.cli.watcher import WATCHER
 from kwhatif.garbage import keep, no_garbage_collection
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class SchedulerSource:
             UsageError: this is not a cluster, and one of the manifests is: the two are swapped.
             InputError: an edit is wrong.
         """
-        watcher = watching()
+        watcher = WATCHER.get()
         if watcher is not None:
             _refuse_standard_input((*manifests, *(self.edits or ())))
             session = watcher.session(self.watch)

@@ -12,6 +12,7 @@ import typer
 
 from kwhatif.cli.characters import NOTATIONS, encoding_of_output, is_unicode, spelled
 from kwhatif.cli.options import OF_AFTERMATH, Color, Printing
+from kwhatif.cli.watcher import WATCHER
 from kwhatif.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -97,12 +98,11 @@ class Style(NamedTuple):
 
 def answer(answers: Answers, style: Style, conditions: tuple[str, ...]) -> None:
     """Print the report, and exit with 1 if it holds one of the conditions."""
-    from kwhatif.cli.watching import watching
     from kwhatif.questions.decisions.fail_on import fails
 
-    watcher = watching()
+    watcher = WATCHER.get()
     if watcher is not None:
-        watcher.show(answers, style)
+        watcher.show(answers.report, *style)
         return
     print_answers(answers, style)
     if fails(answers.report, conditions):

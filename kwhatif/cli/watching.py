@@ -6,20 +6,21 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import typer
 
-from kwhatif.cli.run import Answers, Style, now, print_data
+from kwhatif.cli.run import Style, now, print_data
+from kwhatif.cli.watcher import WATCHER
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
 
     from kwhatif.api.live import LiveCluster
+    from kwhatif.cli.options import Printing
     from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
 
@@ -29,12 +30,6 @@ _TICK = 1.0
 _WORTH_A_WORD = 5.0
 #: Of so much of the time it may be busy with answers.
 _SHARE = 0.5
-_CURRENT: ContextVar[Watching | None] = ContextVar("watching", default=None)
-
-
-def watching() -> Watching | None:
-    """Who watches in the place of a command that reads a cluster once; None: nobody does."""
-    return _CURRENT.get()
 
 
 class Watching:
@@ -52,11 +47,11 @@ class Watching:
     @contextmanager
     def current(self) -> Iterator[None]:
         """Meanwhile, commands ask this one."""
-        token = _CURRENT.set(self)
+        token = WATCHER.set(self)
         try:
             yield
         finally:
-            _CURRENT.reset(token)
+            WATCHER.reset(token)
             if self._display is not None:
                 self._display.close()
             if self._live is not None:
@@ -65,22 +60,22 @@ class Watching:
     def session(self, watch: Callable[[], LiveCluster]) -> Session:
         """The cluster as it is now; `watch` says which it is, and it is read when this is first asked for."""
         if self._live is None:
-            self._live = watch()
-            self._live.__enter__()
+            live = watch()
+            self._live = live.__enter__()
             self._live.settle()
         self._asked_at = time.monotonic()
         return self._live.session
 
-    def show(self, answers: Answers, style: Style) -> None:
+    def show(self, report: Report, output: str, printing: Printing, explain: bool) -> None:  # noqa: FBT001
         """Show the answer, where it is another one."""
         self._took = time.monotonic() - self._asked_at
         display = self._display
         if display is None:
-            display = self._display = _display(style)
-        changes = self._changes(answers.report)
-        if self._last is None or changes or not _same(self._last, answers.report):
-            display.show(answers.report, changes, self._age)
-        self._last = answers.report
+            display = self._display = _display(Style(output, printing, explain))
+        changes = self._changes(report)
+        if self._last is None or changes or not _same(self._last, report):
+            display.show(report, changes, self._age)
+        self._last = report
         display.tick(self._status())
 
     def wait(self) -> None:

@@ -71,6 +71,14 @@ class Running:
             time.sleep(0.02)
         return self.lines[number]
 
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self._reader.join()
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
+
     def interrupt(self) -> tuple[int, str]:
         self.process.send_signal(signal.SIGINT)
         code = self.process.wait(20)
@@ -89,8 +97,7 @@ def running(api: FakeAPI, tmp_path: Path, *argv: str) -> Iterator[Running]:
         try:
             yield one
         finally:
-            one.process.kill()
-            one.process.wait()
+            one.close()
 
 
 @pytest.fixture
