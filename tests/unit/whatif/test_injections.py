@@ -459,7 +459,11 @@ SELECTED: Json = {"matchLabels": {"mesh": "on"}}
 GETS = ["container proxy (1 cpu), as 1 pod of Deployment {}/api has with the same MutatingWebhookConfiguration mesh"]
 NAMED = [f"{GETS[0]} (proxy.mesh.example)"]
 ASKED_ABOUT: dict[str, tuple[list[Json], Json | None, list[str]]] = {
-    "its namespace is selected": ([webhook(namespaceSelector=SELECTED), labelled("shop", mesh="on"), *api()], None, NAMED),
+    "its namespace is selected": (
+        [webhook(namespaceSelector=SELECTED), labelled("shop", mesh="on"), *api()],
+        None,
+        NAMED,
+    ),
     "its namespace is not": ([webhook(namespaceSelector=SELECTED), labelled("shop"), *api()], None, []),
     "its labels are selected": (
         [webhook(objectSelector=SELECTED), labelled("shop"), *api({"mesh": "on"})],
