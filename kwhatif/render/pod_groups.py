@@ -28,7 +28,7 @@ def group_parts(row: PodGroupsRow | None, detail: Detail) -> Iterator[Renderable
         yield group_line(group)
         if detail.quiet:
             continue
-        if group.placements:
+        if group.topology_key:
             yield _placements(group)
         pods = [pod for pod in row.pods if pod.group == group.group]
         if pods:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from kwhatif.kube.gates import GROUPS_GATE
 from kwhatif.kube.matching.groups import GROUPS_SINCE, has_groups
 from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.reading import VersionNotDefault
 from kwhatif.kube.model.caveat.scheduling import GangsNotModelled
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod import Pod
@@ -51,5 +52,7 @@ def without_modelled(caveats: Iterable[Caveat], cluster: Cluster) -> Iterator[Ca
         if isinstance(caveat, GangsNotModelled) and has_groups(cluster):
             if caveat.groups:
                 yield GangsNotModelled(groups=caveat.groups)
+        elif isinstance(caveat, VersionNotDefault) and caveat.kind == PodGroup.__name__ and has_groups(cluster):
+            continue  # the gate asks for this version
         else:
             yield caveat
