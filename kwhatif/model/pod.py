@@ -111,6 +111,8 @@ class PodAnnotations(Model):
     #: Whether the descheduler may evict the pod whatever it is, or rather would not; they count if they are given.
     evict: str | None = field(name="descheduler.alpha.kubernetes.io/evict", default=None)
     prefer_no_eviction: str | None = field(name="descheduler.alpha.kubernetes.io/prefer-no-eviction", default=None)
+    #: Karpenter leaves the pod's node alone: "true", or for so long after the pod started.
+    do_not_disrupt: str = field(name="karpenter.sh/do-not-disrupt", default="")
     restarted_at: str = field(name="kubectl.kubernetes.io/restartedAt", default="")
     #: AppArmor and seccomp profiles, by annotation: their names end with those of containers.
     profiles: dict[str, str] = field(name="kwhatif.dev/profiles", default={})
