@@ -39,7 +39,8 @@ def deschedule(
     require_session(session, "deschedule")
     from kwhatif.descheduler.build import strategy_policy
     from kwhatif.sources.descheduler_policy import DeschedulerPolicyFile, read_descheduler_policy
-    from kwhatif.whatif.rebalancing.deschedule import DescheduleQuestion, ask_deschedule, moment_of
+    from kwhatif.whatif.loaded.moment import moment_of
+    from kwhatif.whatif.rebalancing.deschedule import DescheduleQuestion, ask_deschedule
 
     if (policy is None) == (strategy is None):
         raise ValueError("either a policy or a strategy is needed")

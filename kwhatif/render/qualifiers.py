@@ -5,6 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kwhatif.model.caveat import Caveat, lacking, manifests, reading
+from kwhatif.model.caveat.autoscaling import (
+    AutoscalerDisagrees,
+    CloudCapacityUnknown,
+    ExpanderAssumed,
+    ExpanderTied,
+    GroupBoundsUnknown,
+    KarpenterVersionAssumed,
+    PricesUnknown,
+    ShapesObservedOnly,
+)
 from kwhatif.model.caveat.descheduling import (
     EvictionOrder,
     MomentNotKnown,
@@ -317,4 +327,12 @@ _CONSTANT: Mapping[type, str] = {
     EvictionsAtOnce: "evictions count as done at once",
     MomentNotKnown: "the moment of the dump is not known",
     EvictionOrder: "who is evicted depends on the order",
+    GroupBoundsUnknown: "how large the node groups may be is not known",
+    ExpanderAssumed: "the expander is assumed",
+    ExpanderTied: "equally good groups are chosen by chance",
+    PricesUnknown: "prices are not known",
+    ShapesObservedOnly: "only instance types that run in the cluster are tried",
+    CloudCapacityUnknown: "what the cloud has is not known",
+    KarpenterVersionAssumed: "the version of Karpenter is assumed",
+    AutoscalerDisagrees: "two autoscalers are there",
 }

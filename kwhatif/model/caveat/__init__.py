@@ -12,6 +12,7 @@ from typing import get_args
 
 from msgspec.structs import replace
 
+from kwhatif.model.caveat.autoscaling import AutoscalingCaveat
 from kwhatif.model.caveat.base import BaseCaveat, code_of
 from kwhatif.model.caveat.descheduling import DeschedulingCaveat
 from kwhatif.model.caveat.lacking import LackingCaveat
@@ -20,7 +21,15 @@ from kwhatif.model.caveat.reading import ReadingCaveat
 from kwhatif.model.caveat.scheduling import SchedulingCaveat
 from kwhatif.model.caveat.workloads import WorkloadsCaveat
 
-Caveat = LackingCaveat | ReadingCaveat | ManifestsCaveat | WorkloadsCaveat | SchedulingCaveat | DeschedulingCaveat
+Caveat = (
+    LackingCaveat
+    | ReadingCaveat
+    | ManifestsCaveat
+    | WorkloadsCaveat
+    | SchedulingCaveat
+    | DeschedulingCaveat
+    | AutoscalingCaveat
+)
 
 #: Code -> the kind of caveat, in the order of the union.
 CODES: Mapping[str, type[BaseCaveat]] = {code_of(kind): kind for kind in get_args(Caveat)}

@@ -8,13 +8,14 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.autoscaling import AutoscalingCaveat
 from kwhatif.model.caveat.descheduling import DeschedulingCaveat
 from kwhatif.model.caveat.lacking import Lacking, LackingCaveat
 from kwhatif.model.caveat.manifests import ManifestsCaveat
 from kwhatif.model.caveat.reading import ReadingCaveat
 from kwhatif.model.caveat.scheduling import SchedulingCaveat
 from kwhatif.model.caveat.workloads import WorkloadsCaveat
-from kwhatif.render.caveats import descheduling, lacking, manifests, reading, scheduling, workloads
+from kwhatif.render.caveats import autoscaling, descheduling, lacking, manifests, reading, scheduling, workloads
 from kwhatif.report import Report
 from kwhatif.whatif.loaded.inventory import Inventory
 
@@ -64,4 +65,6 @@ def sentence(caveat: Caveat) -> str:
         return scheduling.sentence(caveat)
     if isinstance(caveat, DeschedulingCaveat):
         return descheduling.sentence(caveat)
+    if isinstance(caveat, AutoscalingCaveat):
+        return autoscaling.sentence(caveat)
     assert_never(caveat)
