@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
 from kwhatif.autoscaler.karpenter.instance_types import InstanceType
@@ -40,10 +41,8 @@ def eviction_cost(pod: Pod) -> float:
     cost = NODE_COST
     text = pod.metadata.annotations.deletion_cost
     if text:
-        try:
+        with suppress(ValueError):
             cost += float(text) / 2**27
-        except ValueError:
-            pass
     cost += (pod.spec.priority or 0) / 2**25
     return min(max(cost, -_MOST_COST), _MOST_COST)
 
@@ -212,7 +211,7 @@ def _of_budget(budget: DisruptionBudget, nodes: int, now: int) -> int:
     return int(text)
 
 
-# --- balanced ----------------------------------------------------------------------------------------------------------
+# --- balanced --------------------------------------------------------------------------------------------------------
 
 
 class Totals(NamedTuple):

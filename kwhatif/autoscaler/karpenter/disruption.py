@@ -26,11 +26,12 @@ from kwhatif.autoscaler.karpenter.candidates import (
     pool_totals,
 )
 from kwhatif.autoscaler.karpenter.claims import NewClaim, Reservations, Template
-from kwhatif.autoscaler.karpenter.nodes import NEVER, World, is_true, nanos_of
+from kwhatif.autoscaler.karpenter.nodes import NEVER, StateNode, World, is_true, nanos_of
+from kwhatif.autoscaler.karpenter.places import Ground
 from kwhatif.autoscaler.karpenter.pods import is_provisionable
 from kwhatif.autoscaler.karpenter.provisioning import Batch, claim_row, moving_pods
 from kwhatif.autoscaler.karpenter.requirements import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE, Refusal, one_of
-from kwhatif.autoscaler.karpenter.scheduling import Ground, Results, Scheduler
+from kwhatif.autoscaler.karpenter.scheduling import Results, Scheduler
 from kwhatif.model.bystanders import karpenter_condition
 from kwhatif.model.go_sort import go_sort
 from kwhatif.model.meta import SECOND
@@ -124,17 +125,14 @@ class Disruption:
         for name in sorted({each.pool_name for each in found}):
             own = [each for each in found if each.pool_name == name]
             pool = own[0].pool
-            running = sum(
-                node.claim is not None and node.pool == name for node in self._world.nodes if not node.is_going
-            )
-            every = sum(node.claim is not None and node.pool == name for node in self._world.nodes)
-            if running > (pool.spec.replicas or 0):
+            nodes = [node for node in self._world.nodes if node.claim is not None and node.pool == name]
+            if sum(not node.is_going for node in nodes) > (pool.spec.replicas or 0):
                 continue  # it is still being scaled down
             limit = pool.spec.limits.get("nodes")
-            room = inf if limit is None else int(limit) - every
+            room = inf if limit is None else int(limit) - len(nodes)
             template = Template(pool, self._world.catalogue)
-            for each in own[: int(max(min(budgets.get(name, 0), len(own), room), 0))]:
-                commands.append(Command([each], [self._claim_of(template)]))
+            most = int(max(min(budgets.get(name, 0), len(own), room), 0))
+            commands += [Command([each], [self._claim_of(template)]) for each in own[:most]]
         return commands
 
     def _claim_of(self, template: Template) -> NewClaim:
@@ -215,38 +213,40 @@ class Disruption:
         return self._is_consolidatable(candidate)
 
     def _consolidate(self, candidates: list[Candidate]) -> Command | None:
-        """What can be done without these nodes, if it is worth it (`computeConsolidation`)."""
-        only = candidates[0] if len(candidates) == 1 else None
+        """What can be done without these nodes; of one alone, the events say why it stays."""
+        found = self._computed(candidates)
+        if isinstance(found, Command):
+            return found
+        if len(candidates) == 1:
+            self._keep(candidates[0], found)
+        return None
+
+    def _computed(self, candidates: list[Candidate]) -> Command | str:
+        """The command, if it is worth it, or why there is none (`computeConsolidation`)."""
         results = self._simulate(candidates, consolidates=True)
         errors = self._errors(results)
         if errors:
-            return self._kept(only, errors)
+            return errors
         claims = results.claims
         if not claims:
             return Command(candidates, [])
         if len(claims) > 1:
-            return self._kept(only, f"Can't remove without creating {len(claims)} candidates")
+            return f"Can't remove without creating {len(claims)} candidates"
         claim = claims[0]
         claim.order_by_price()
         capacity = claim.requirements.want(CAPACITY_TYPE)
         if all(each.capacity_type == SPOT for each in candidates) and capacity.has(SPOT):
             # The gate SpotToSpotConsolidation is off.
-            words = "SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node"
-            return self._kept(only, words)
+            return "SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node"
         few = claim.keep_cheaper(_prices(candidates))
         if few is not None:
-            return self._kept(only, f"Filtering by price: {few.text}")
+            return f"Filtering by price: {few.text}"
         if not claim.types:
-            return self._kept(only, "Can't replace with a cheaper node")
+            return "Can't replace with a cheaper node"
         if capacity.has(SPOT) and capacity.has(ON_DEMAND):
             # Cheaper it is only as spot: rather than on demand it is not launched at all.
             claim.requirements = claim.requirements.plus({CAPACITY_TYPE: one_of(CAPACITY_TYPE, SPOT)})
         return Command(candidates, claims)
-
-    def _kept(self, candidate: Candidate | None, words: str) -> None:
-        """Say of a node that was looked at alone why it stays."""
-        if candidate is not None:
-            self._keep(candidate, words)
 
     def _keep(self, candidate: Candidate, words: str) -> None:
         self.events.add(candidate.node, UNCONSOLIDATABLE, words)
@@ -308,9 +308,8 @@ class Disruption:
         going = {pod.uid for pod in self._moving}
         for place in results.places:
             if not place.standing.node.initialized:
-                said = _would_be_on(place.standing.node.claim is not None, place.standing)
-                late = {pod.uid: (pod, Refusal(lambda said=said: said)) for pod in place.pods if pod.uid not in going}
-                results.refused.update(late)
+                refusal = _uninitialized(place.standing.node)
+                results.refused.update({pod.uid: (pod, refusal) for pod in place.pods if pod.uid not in going})
         return results
 
     def _errors(self, results: Results) -> str:
@@ -323,12 +322,11 @@ class Disruption:
         return f"Not all pods would schedule, {shown}{more}"
 
 
-def _would_be_on(has_claim: bool, standing: object) -> str:  # noqa: FBT001
-    node = standing.node  # type: ignore[attr-defined]
-    parts = [f"nodeclaim/{node.claim.metadata.name}"] if has_claim else []
-    if node.node is not None:
-        parts.append(f"node/{node.node.metadata.name}")
-    return f"would schedule against uninitialized {', '.join(parts)}"
+def _uninitialized(node: StateNode) -> Refusal:
+    """Nothing is disrupted for a node of which it is not known whether it will ever be one."""
+    parts = [f"nodeclaim/{node.claim.metadata.name}"] if node.claim is not None else []
+    parts += [f"node/{node.node.metadata.name}"] if node.node is not None else []
+    return Refusal(lambda: f"would schedule against uninitialized {', '.join(parts)}")
 
 
 def _drifted(candidate: Candidate) -> bool:
@@ -369,8 +367,7 @@ def _is_sensible(command: Command) -> bool:
         prices.setdefault(each.type.name, 0.0)
         own = [offering.cost for offering in each.type.offerings if _is_of(each, offering.zone, offering.capacity_type)]
         if own:
-            known = prices[each.type.name]
-            prices[each.type.name] = min(min(own), known) if known else min(own)
+            prices[each.type.name] = min(*own, prices[each.type.name] or inf)
     most = min((prices[type_.name] for type_ in claim.types if type_.name in prices), default=inf)
     return claim.keep_cheaper(most) is None and bool(claim.types)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from kwhatif.autoscaler.karpenter.amounts import NODES, Amounts, Sum, merged, parsed, requests_of, subtracted
+from kwhatif.autoscaler.karpenter.groups import StandingNode
 from kwhatif.autoscaler.karpenter.instance_types import Catalogue
 from kwhatif.autoscaler.karpenter.pods import Budgets, Wanted, container_ports, is_daemon
 from kwhatif.autoscaler.karpenter.requirements import (
@@ -16,7 +17,7 @@ from kwhatif.autoscaler.karpenter.requirements import (
     REGISTERED,
     label_requirements,
 )
-from kwhatif.autoscaler.karpenter.topology import Standing, StandingNode, uid_of
+from kwhatif.autoscaler.karpenter.topology import Standing, uid_of
 from kwhatif.autoscaler.karpenter.volumes import Volumes, attached, merged_volumes, volume_alternatives
 from kwhatif.matching.ports import HostPort
 from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT

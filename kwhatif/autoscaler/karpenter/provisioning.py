@@ -8,6 +8,7 @@ from kwhatif.autoscaler.answer import ExistingNode, IgnoredPod, NewNodeClaim, Re
 from kwhatif.autoscaler.karpenter.claims import NewClaim
 from kwhatif.autoscaler.karpenter.instance_types import cheapest_of
 from kwhatif.autoscaler.karpenter.nodes import World
+from kwhatif.autoscaler.karpenter.places import Ground
 from kwhatif.autoscaler.karpenter.pods import Wanted, is_provisionable
 from kwhatif.autoscaler.karpenter.requirements import (
     CAPACITY_TYPE,
@@ -21,7 +22,7 @@ from kwhatif.autoscaler.karpenter.requirements import (
     WELL_KNOWN,
     pod_requirements,
 )
-from kwhatif.autoscaler.karpenter.scheduling import Ground, Results, Scheduler
+from kwhatif.autoscaler.karpenter.scheduling import Results, Scheduler
 from kwhatif.autoscaler.karpenter.volumes import claims_objection
 from kwhatif.matching.label_syntax import label_key_errors, label_value_errors
 from kwhatif.matching.labels import parse_int64
