@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kwhatif.matching.qos import qos_class
-from kwhatif.model.go_sort import go_sort
-from kwhatif.model.pod import Pod
+from kwhatif.kube.matching.qos import qos_class
+from kwhatif.kube.model.go_sort import go_sort
+from kwhatif.kube.model.pod import Pod
 
 _CLASSES = ("BestEffort", "Burstable", "Guaranteed")
 

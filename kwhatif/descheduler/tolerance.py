@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerates
-from kwhatif.model.node import Taint
-from kwhatif.model.pod import Pod
+from kwhatif.kube.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerates
+from kwhatif.kube.model.node import Taint
+from kwhatif.kube.model.pod import Pod
 
 
 def keeps_away(taint: Taint) -> bool:

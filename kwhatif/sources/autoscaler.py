@@ -7,7 +7,7 @@ from typing import BinaryIO
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroups
 from kwhatif.autoscaler.karpenter import InstanceType, build_instance_types
 from kwhatif.errors import InputError
-from kwhatif.model.cluster import Cluster
+from kwhatif.kube.model.cluster import Cluster
 from kwhatif.sources.scheduler.config import read_config, read_data
 
 

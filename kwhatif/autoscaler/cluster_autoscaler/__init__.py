@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from kwhatif.autoscaler.answer import ScalingPlan, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroups
 from kwhatif.errors import InputError, Problem
-from kwhatif.framework.profile import Profile
-from kwhatif.model.caveat import Caveat
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from kwhatif.model.node import Node
+from kwhatif.kube.model.node import Node
 
 
 class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):

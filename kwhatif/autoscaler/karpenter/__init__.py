@@ -15,9 +15,9 @@ from kwhatif.autoscaler.karpenter.instance_types import (
 from kwhatif.autoscaler.karpenter.nodes import World
 from kwhatif.autoscaler.karpenter.observed import observed_types, seen_version
 from kwhatif.autoscaler.karpenter.provisioning import provisioning_round
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.autoscaling import KarpenterVersionAssumed, PricesUnknown, ShapesObservedOnly
-from kwhatif.model.meta import parse_time
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.autoscaling import KarpenterVersionAssumed, PricesUnknown, ShapesObservedOnly
+from kwhatif.kube.model.meta import parse_time
 from kwhatif.state.state import State
 
 __all__ = ["InstanceType", "build_instance_types", "disrupt", "provision"]

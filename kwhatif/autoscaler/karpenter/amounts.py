@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from kwhatif.gates import ResizeRules
-from kwhatif.matching.requests import add_into, pod_requests, requested
-from kwhatif.model.pod import Pod
-from kwhatif.model.quantity import NANO, Quantity, QuantityText, amounts, parse_amount, parse_quantity
+from kwhatif.kube.gates import ResizeRules
+from kwhatif.kube.matching.requests import add_into, pod_requests, requested
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.quantity import NANO, Quantity, QuantityText, amounts, parse_amount, parse_quantity
 
 Amounts = Mapping[str, int]
 Sum = dict[str, int]

@@ -11,11 +11,11 @@ from kwhatif.autoscaler.karpenter.nodes import DO_NOT_DISRUPT, StateNode, World,
 from kwhatif.autoscaler.karpenter.pods import is_daemon, is_disruptable, is_reschedulable
 from kwhatif.autoscaler.karpenter.requirements import CAPACITY_TYPE, INSTANCE_TYPE, NODE_POOL, ZONE
 from kwhatif.controllers.cron import is_due
-from kwhatif.model.bystanders import DisruptionBudget, NodePool
-from kwhatif.model.cluster import key_of
-from kwhatif.model.duration import parse_duration
-from kwhatif.model.meta import SECOND
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.bystanders import DisruptionBudget, NodePool
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.duration import parse_duration
+from kwhatif.kube.model.meta import SECOND
+from kwhatif.kube.model.pod import Pod
 
 BLOCKED, UNCONSOLIDATABLE = "DisruptionBlocked", "Unconsolidatable"
 EMPTY, DRIFTED, UNDERUTILIZED = "Empty", "Drifted", "Underutilized"

@@ -44,10 +44,10 @@ from kwhatif.autoscaler.karpenter.requirements import (
 )
 from kwhatif.autoscaler.karpenter.topology import Topology
 from kwhatif.autoscaler.karpenter.type_filter import DaemonGroup, Filtering, remaining_types
-from kwhatif.matching.ports import HostPort
-from kwhatif.model.bystanders import NodePool
-from kwhatif.model.node import Taint
-from kwhatif.model.pod import Pod
+from kwhatif.kube.matching.ports import HostPort
+from kwhatif.kube.model.bystanders import NodePool
+from kwhatif.kube.model.node import Taint
+from kwhatif.kube.model.pod import Pod
 
 MOST_TYPES = 600
 

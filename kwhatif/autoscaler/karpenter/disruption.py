@@ -32,9 +32,9 @@ from kwhatif.autoscaler.karpenter.pods import is_provisionable
 from kwhatif.autoscaler.karpenter.provisioning import Batch, claim_row, moving_pods
 from kwhatif.autoscaler.karpenter.requirements import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE, Refusal, one_of
 from kwhatif.autoscaler.karpenter.scheduling import Results, Scheduler
-from kwhatif.model.bystanders import karpenter_condition
-from kwhatif.model.go_sort import go_sort
-from kwhatif.model.meta import SECOND
+from kwhatif.kube.model.bystanders import karpenter_condition
+from kwhatif.kube.model.go_sort import go_sort
+from kwhatif.kube.model.meta import SECOND
 
 #: After that long a command has to be as good as before.
 _VALIDATION = 15 * SECOND

@@ -19,11 +19,11 @@ from kwhatif.autoscaler.karpenter.requirements import (
     label_requirements,
     selector_requirements,
 )
-from kwhatif.matching.labels import Selector
-from kwhatif.model.affinity import Toleration, TopologySpreadConstraint
-from kwhatif.model.meta import LabelSelector
-from kwhatif.model.node import Taint
-from kwhatif.model.pod import Pod, node_affinity_of
+from kwhatif.kube.matching.labels import Selector
+from kwhatif.kube.model.affinity import Toleration, TopologySpreadConstraint
+from kwhatif.kube.model.meta import LabelSelector
+from kwhatif.kube.model.node import Taint
+from kwhatif.kube.model.pod import Pod, node_affinity_of
 
 UNBOUNDED = 2**31 - 1
 _SHOWN_DOMAINS = 25

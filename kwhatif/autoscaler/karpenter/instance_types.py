@@ -31,9 +31,9 @@ from kwhatif.autoscaler.karpenter.requirements import (
     requirement,
 )
 from kwhatif.errors import InputError, Problem
-from kwhatif.matching.label_syntax import label_key_errors
-from kwhatif.matching.labels import parse_int64
-from kwhatif.model.quantity import parse_quantity
+from kwhatif.kube.matching.label_syntax import label_key_errors
+from kwhatif.kube.matching.labels import parse_int64
+from kwhatif.kube.model.quantity import parse_quantity
 
 _CAPACITY_TYPES = (ON_DEMAND, SPOT, RESERVED)
 _OVERHEAD = ("kubeReserved", "systemReserved", "evictionThreshold")

@@ -19,16 +19,16 @@ from kwhatif.autoscaler.karpenter.requirements import (
 )
 from kwhatif.autoscaler.karpenter.topology import Standing, uid_of
 from kwhatif.autoscaler.karpenter.volumes import Volumes, attached, merged_volumes, volume_alternatives
-from kwhatif.matching.ports import HostPort
-from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT
-from kwhatif.model.bystanders import NodeClaim, NodePool, karpenter_condition
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.duration import parse_duration
-from kwhatif.model.meta import parse_time
-from kwhatif.model.node import Node, Taint
-from kwhatif.model.pod import Pod
-from kwhatif.model.quantity import NANO
-from kwhatif.model.storage import CSINode
+from kwhatif.kube.matching.ports import HostPort
+from kwhatif.kube.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT
+from kwhatif.kube.model.bystanders import NodeClaim, NodePool, karpenter_condition
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.duration import parse_duration
+from kwhatif.kube.model.meta import parse_time
+from kwhatif.kube.model.node import Node, Taint
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.quantity import NANO
+from kwhatif.kube.model.storage import CSINode
 from kwhatif.state.state import State
 
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"

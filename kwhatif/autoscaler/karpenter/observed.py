@@ -16,9 +16,9 @@ from kwhatif.autoscaler.karpenter.requirements import (
     ZONE,
     one_of,
 )
-from kwhatif.model.bystanders import NodeClaim
-from kwhatif.model.container import ResourceList
-from kwhatif.model.node import Node
+from kwhatif.kube.model.bystanders import NodeClaim
+from kwhatif.kube.model.container import ResourceList
+from kwhatif.kube.model.node import Node
 from kwhatif.state.state import State
 
 #: Labels that a machine has for its type: those of Karpenter's providers, such as `karpenter.k8s.aws/instance-cpu`.

@@ -27,13 +27,13 @@ from kwhatif.autoscaler.karpenter.requirements import (
 )
 from kwhatif.autoscaler.karpenter.topology import Topology
 from kwhatif.autoscaler.karpenter.volumes import Volumes, exceeds, merged_volumes
-from kwhatif.matching.ports import HostPort, conflicts
-from kwhatif.matching.tolerations import PREFER_NO_SCHEDULE
-from kwhatif.model.bystanders import NodePool, karpenter_condition
-from kwhatif.model.container import Container
-from kwhatif.model.meta import controller_of
-from kwhatif.model.pod import Pod, PodMeta
-from kwhatif.model.workload import DaemonSet
+from kwhatif.kube.matching.ports import HostPort, conflicts
+from kwhatif.kube.matching.tolerations import PREFER_NO_SCHEDULE
+from kwhatif.kube.model.bystanders import NodePool, karpenter_condition
+from kwhatif.kube.model.container import Container
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.pod import Pod, PodMeta
+from kwhatif.kube.model.workload import DaemonSet
 
 # --- the nodes that stand --------------------------------------------------------------------------------------------
 

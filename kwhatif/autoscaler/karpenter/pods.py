@@ -9,17 +9,17 @@ from msgspec.structs import replace
 
 from kwhatif.autoscaler.karpenter.amounts import Amounts, requests_of
 from kwhatif.autoscaler.karpenter.requirements import Refusal, Requirements, pod_requirements
-from kwhatif.matching.labels import NOTHING, Selector, SelectorError, compile_selector
-from kwhatif.matching.ports import ANY_IP, HostPort
-from kwhatif.matching.tolerations import NO_SCHEDULE, PREFER_NO_SCHEDULE, tolerates
-from kwhatif.model.affinity import Affinity, PodAffinity, Toleration
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.duration import parse_duration
-from kwhatif.model.go_sort import go_sort
-from kwhatif.model.meta import LabelSelector, parse_time
-from kwhatif.model.node import Taint
-from kwhatif.model.pod import Pod, is_terminal, pod_condition
-from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.kube.matching.labels import NOTHING, Selector, SelectorError, compile_selector
+from kwhatif.kube.matching.ports import ANY_IP, HostPort
+from kwhatif.kube.matching.tolerations import NO_SCHEDULE, PREFER_NO_SCHEDULE, tolerates
+from kwhatif.kube.model.affinity import Affinity, PodAffinity, Toleration
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.duration import parse_duration
+from kwhatif.kube.model.go_sort import go_sort
+from kwhatif.kube.model.meta import LabelSelector, parse_time
+from kwhatif.kube.model.node import Taint
+from kwhatif.kube.model.pod import Pod, is_terminal, pod_condition
+from kwhatif.kube.model.policy import PodDisruptionBudget
 
 T = TypeVar("T")
 

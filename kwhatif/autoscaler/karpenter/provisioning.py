@@ -24,11 +24,11 @@ from kwhatif.autoscaler.karpenter.requirements import (
 )
 from kwhatif.autoscaler.karpenter.scheduling import Results, Scheduler
 from kwhatif.autoscaler.karpenter.volumes import claims_objection
-from kwhatif.matching.label_syntax import label_key_errors, label_value_errors
-from kwhatif.matching.labels import parse_int64
-from kwhatif.model.cluster import key_of
-from kwhatif.model.meta import Requirement as SelectorRequirement
-from kwhatif.model.pod import Pod, node_affinity_of
+from kwhatif.kube.matching.label_syntax import label_key_errors, label_value_errors
+from kwhatif.kube.matching.labels import parse_int64
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.meta import Requirement as SelectorRequirement
+from kwhatif.kube.model.pod import Pod, node_affinity_of
 
 _NOT_HERE = f"configured to not run on a Karpenter provisioned node (requirement={NODE_POOL} DoesNotExist)"
 _DOMAIN = "karpenter.sh"

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from kwhatif.matching.labels import parse_int64
-from kwhatif.model.affinity import NodeSelectorTerm
-from kwhatif.model.int64 import MAX_INT64
-from kwhatif.model.meta import Requirement as SelectorRequirement
-from kwhatif.model.pod import Pod, node_affinity_of
+from kwhatif.kube.matching.labels import parse_int64
+from kwhatif.kube.model.affinity import NodeSelectorTerm
+from kwhatif.kube.model.int64 import MAX_INT64
+from kwhatif.kube.model.meta import Requirement as SelectorRequirement
+from kwhatif.kube.model.pod import Pod, node_affinity_of
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"

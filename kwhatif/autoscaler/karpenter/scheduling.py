@@ -27,7 +27,7 @@ from kwhatif.autoscaler.karpenter.requirements import (
     Refusal,
 )
 from kwhatif.autoscaler.karpenter.topology import Topology
-from kwhatif.model.go_sort import go_sort
+from kwhatif.kube.model.go_sort import go_sort
 
 _CPU, _MEMORY = "cpu", "memory"
 _DEVICES = "pod has Dynamic Resource Allocation requirements that are not yet supported by Karpenter"

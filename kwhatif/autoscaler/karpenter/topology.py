@@ -29,14 +29,14 @@ from kwhatif.autoscaler.karpenter.requirements import (
     Refusal,
     Requirements,
 )
-from kwhatif.matching.labels import EVERYTHING
-from kwhatif.model.affinity import PodAffinity, PodAffinityTerm, Toleration, TopologySpreadConstraint
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import LabelSelector
-from kwhatif.model.meta import Requirement as SelectorRequirement
-from kwhatif.model.node import Taint
-from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.model.workload import Namespace
+from kwhatif.kube.matching.labels import EVERYTHING
+from kwhatif.kube.model.affinity import PodAffinity, PodAffinityTerm, Toleration, TopologySpreadConstraint
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import LabelSelector
+from kwhatif.kube.model.meta import Requirement as SelectorRequirement
+from kwhatif.kube.model.node import Taint
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.workload import Namespace
 
 # --- what is counted of the pods that stand --------------------------------------------------------------------------
 

@@ -23,9 +23,9 @@ from kwhatif.autoscaler.karpenter.pods import (
 from kwhatif.autoscaler.karpenter.requirements import (
     Requirements,
 )
-from kwhatif.matching.ports import HostPort, conflicts
-from kwhatif.model.pod import Pod
-from kwhatif.model.quantity import NANO, Quantity
+from kwhatif.kube.matching.ports import HostPort, conflicts
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.quantity import NANO, Quantity
 
 _MILLION = 1_000_000 * NANO
 

@@ -11,11 +11,11 @@ from kwhatif.autoscaler.karpenter.requirements import (
     requirement,
     selector_requirements,
 )
-from kwhatif.matching.csi_migration import plugin_named
-from kwhatif.matching.volumes import BIND_COMPLETED, ClaimName, claim_names
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import Pod
-from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from kwhatif.kube.matching.csi_migration import plugin_named
+from kwhatif.kube.matching.volumes import BIND_COMPLETED, ClaimName, claim_names
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 
 #: Claims by CSI driver.
 Volumes = Mapping[str, frozenset[str]]

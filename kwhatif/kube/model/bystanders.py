@@ -1,0 +1,204 @@
+"""Objects that no scheduling rule reads: they say whether pods are created and how many, or what they really use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kwhatif.kube.model.container import ResourceList
+from kwhatif.kube.model.meta import AnnotatedMeta, ApiObject, Int32, Int64, Model, ObjectMeta, Requirement
+from kwhatif.kube.model.node import Taint
+
+#: metrics-server measures (`k8s.io/metrics/pkg/apis/metrics/v1beta1`).
+METRICS_API_VERSION = "metrics.k8s.io/v1beta1"
+
+
+class ServiceAccount(ApiObject):
+    """`v1 ServiceAccount`."""
+
+
+class CrossVersionObjectReference(Model):
+    """`scaleTargetRef`, in the same namespace."""
+
+    kind: str = ""
+    name: str = ""
+
+
+class HorizontalPodAutoscalerSpec(Model):
+    """`spec` of an autoscaler."""
+
+    scale_target_ref: CrossVersionObjectReference = CrossVersionObjectReference()
+    min_replicas: Int32 | None = None
+    max_replicas: Int32 | None = None
+
+
+class HorizontalPodAutoscaler(ApiObject):
+    """`HorizontalPodAutoscaler`, the same in every version of `autoscaling`."""
+
+    spec: HorizontalPodAutoscalerSpec = HorizontalPodAutoscalerSpec()
+
+    @property
+    def target(self) -> str:
+        """What it scales, such as `Deployment shop/web`."""
+        target = self.spec.scale_target_ref
+        return f"{target.kind} {self.metadata.namespace}/{target.name}"
+
+
+# --- Karpenter ---------------------------------------------------------------------------------------------------
+
+
+class NodePoolRequirement(Requirement):
+    """One of `requirements[]`: as of a node selector, also with `Gte` and `Lte`.
+
+    With `min_values` the instance types that are left must have so many values of the key, at least.
+    """
+
+    min_values: Int32 | None = None
+
+
+class NodeClassReference(Model):
+    """`nodeClassRef`: what the cloud's provider knows about the nodes."""
+
+    group: str = ""
+    kind: str = ""
+    name: str = ""
+
+
+class NodePoolTemplateSpec(Model):
+    """`spec.template.spec` of a NodePool; the startup taints are only on new nodes, for a while."""
+
+    requirements: tuple[NodePoolRequirement, ...] = ()
+    taints: tuple[Taint, ...] = ()
+    startup_taints: tuple[Taint, ...] = ()
+    node_class_ref: NodeClassReference = NodeClassReference()
+
+
+class NodePoolTemplate(Model):
+    """`spec.template` of a NodePool: what all its nodes have."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: NodePoolTemplateSpec = NodePoolTemplateSpec()
+
+
+class DisruptionBudget(Model):
+    """`spec.disruption.budgets[]`: how many nodes (`nodes`, a number or a part in %) may go at once.
+
+    Without `reasons` for every reason. `schedule` (cron, UTC) and `duration` say when it counts; without them always.
+    """
+
+    reasons: tuple[str, ...] | None = None
+    nodes: str | Int32 = ""
+    schedule: str | None = None
+    duration: str | None = None
+
+
+class NodePoolDisruption(Model):
+    """`spec.disruption` of a NodePool; `consolidate_after` "Never" disables consolidation."""
+
+    consolidate_after: str = "0s"
+    consolidation_policy: str = "WhenEmptyOrUnderutilized"
+    budgets: tuple[DisruptionBudget, ...] = (DisruptionBudget(nodes="10%"),)
+
+
+class KarpenterCondition(Model):
+    """`status.conditions[]` of NodePools and NodeClaims."""
+
+    type: str = ""
+    status: str = ""
+    last_transition_time: str | None = None
+
+
+class NodePoolSpec(Model):
+    """`spec` of a NodePool."""
+
+    template: NodePoolTemplate = NodePoolTemplate()
+    disruption: NodePoolDisruption = NodePoolDisruption()
+    limits: ResourceList = {}
+    weight: Int32 | None = None
+    #: Given where the pool has a fixed number of nodes.
+    replicas: Int64 | None = None
+
+
+class NodePoolStatus(Model):
+    """`status` of a NodePool: what its nodes have together."""
+
+    resources: ResourceList = {}
+    conditions: tuple[KarpenterCondition, ...] = ()
+
+
+class NodePool(ApiObject):
+    """`karpenter.sh NodePool`."""
+
+    spec: NodePoolSpec = NodePoolSpec()
+    status: NodePoolStatus = NodePoolStatus()
+
+
+class NodeClaimSpec(Model):
+    """`spec` of a NodeClaim."""
+
+    taints: tuple[Taint, ...] = ()
+    startup_taints: tuple[Taint, ...] = ()
+    termination_grace_period: str | None = None
+
+
+class NodeClaimStatus(Model):
+    """`status` of a NodeClaim: the machine that was made for it, whether or not it is a node by now."""
+
+    provider_id: str = msgspec.field(name="providerID", default="")
+    node_name: str = ""
+    capacity: ResourceList = {}
+    allocatable: ResourceList = {}
+    conditions: tuple[KarpenterCondition, ...] = ()
+    last_pod_event_time: str | None = None
+
+
+class NodeClaim(ApiObject):
+    """`karpenter.sh NodeClaim`."""
+
+    metadata: AnnotatedMeta = AnnotatedMeta()
+    spec: NodeClaimSpec = NodeClaimSpec()
+    status: NodeClaimStatus = NodeClaimStatus()
+
+
+def karpenter_condition(obj: NodePool | NodeClaim, type_: str) -> KarpenterCondition | None:
+    """The object's condition of that type, if it has one."""
+    return next((condition for condition in obj.status.conditions if condition.type == type_), None)
+
+
+# -----------------------------------------------------------------------------------------------------------------
+
+
+class ConfigMap(ApiObject):
+    """`v1 ConfigMap`, of which only the one that tells of the cluster autoscaler is kept, without its data."""
+
+
+#: The key of that ConfigMap.
+AUTOSCALER_STATUS = "kube-system/cluster-autoscaler-status"
+
+
+class NodeMetrics(ApiObject):
+    """`metrics.k8s.io/v1beta1 NodeMetrics`, named as its node."""
+
+    usage: ResourceList = {}
+
+
+class ContainerMetrics(Model):
+    """`containers[]` of PodMetrics."""
+
+    name: str = ""
+    usage: ResourceList = {}
+
+
+class PodMetrics(ApiObject):
+    """`metrics.k8s.io/v1beta1 PodMetrics`, named as its pod."""
+
+    containers: tuple[ContainerMetrics, ...] = ()
+
+
+class CustomResource(msgspec.Struct, frozen=True):
+    """An object of a kind that only its own controller knows, as it was written, `metadata.namespace` filled in."""
+
+    kind: str
+    metadata: ObjectMeta
+    data: dict[str, Any]
