@@ -224,7 +224,7 @@ def test_pods_of_nodes_that_go_are_placed_too() -> None:
 
 
 def test_spread_pins_a_node_to_the_zone_with_the_fewest_pods() -> None:
-    spread = {
+    spread: Json = {
         "topologySpreadConstraints": [
             {
                 "maxSkew": 1,
