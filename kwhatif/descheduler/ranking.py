@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.descheduler.go_sort import go_sort
+from kwhatif.matching.go_sort import go_sort
 from kwhatif.matching.qos import qos_class
 from kwhatif.model.pod import Pod
 

@@ -34,6 +34,7 @@ class NodeCondition(Model):
     type: str = ""
     status: str = ""
     last_heartbeat_time: str | None = None
+    last_transition_time: str | None = None
 
 
 class NodeSystemInfo(Model):

@@ -111,6 +111,12 @@ class PodAnnotations(Model):
     #: Whether the descheduler may evict the pod whatever it is, or rather would not; they count if they are given.
     evict: str | None = field(name="descheduler.alpha.kubernetes.io/evict", default=None)
     prefer_no_eviction: str | None = field(name="descheduler.alpha.kubernetes.io/prefer-no-eviction", default=None)
+    #: What the Cluster Autoscaler may do with the pod, or with volumes of it, when it drains a node; whether it counts
+    #: as a DaemonSet's; and how long it waits with new nodes for it.
+    safe_to_evict: str = field(name="cluster-autoscaler.kubernetes.io/safe-to-evict", default="")
+    safe_volumes: str = field(name="cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes", default="")
+    counts_as_daemon: str = field(name="cluster-autoscaler.kubernetes.io/daemonset-pod", default="")
+    scale_up_delay: str = field(name="cluster-autoscaler.kubernetes.io/pod-scale-up-delay", default="")
     restarted_at: str = field(name="kubectl.kubernetes.io/restartedAt", default="")
     #: AppArmor and seccomp profiles, by annotation: their names end with those of containers.
     profiles: dict[str, str] = field(name="kwhatif.dev/profiles", default={})

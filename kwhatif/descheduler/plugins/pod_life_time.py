@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 from kwhatif.descheduler.arguments import PodConditionFilter, PodLifeTimeArgs
 from kwhatif.descheduler.attempt import LifeTime
-from kwhatif.descheduler.go_sort import go_sort
 from kwhatif.descheduler.handle import Handle, Result, chosen
 from kwhatif.descheduler.pod_state import exit_codes, reasons
 from kwhatif.descheduler.world import DeschedulerWorld
+from kwhatif.matching.go_sort import go_sort
 from kwhatif.model.meta import SECOND, parse_time
 from kwhatif.model.pod import Pod
 from kwhatif.model.pod_status import PodCondition

@@ -12,10 +12,10 @@ import msgspec
 
 from kwhatif.descheduler.arguments import RemovePodsViolatingTopologySpreadConstraintArgs
 from kwhatif.descheduler.attempt import Skew
-from kwhatif.descheduler.go_sort import go_sort
 from kwhatif.descheduler.handle import Handle, Result, chosen
 from kwhatif.descheduler.node_fit import said_of_nodes
 from kwhatif.descheduler.tolerance import keeps_away, untolerated
+from kwhatif.matching.go_sort import go_sort
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.matching.node_affinity import RequiredNodeAffinity
 from kwhatif.matching.node_selector import named
