@@ -33,7 +33,6 @@ def are_similar(one: Template, other: Template, flags: Flags) -> bool:
         return _agree_on(flags.balancing_label, one, other)
     info, like = one.info(), other.info()
     ignored = _IGNORED.union(flags.balancing_ignore_label)
-    usable, like_usable = (_nanos(allocatable(each.node)) for each in (one, other))
     return (
         _equal_capacity(one.node.status.capacity, other.node.status.capacity, flags.memory_difference_ratio)
         and _within(
