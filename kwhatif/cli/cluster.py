@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -28,7 +28,7 @@ from kwhatif.cli.cluster_options import (
 )
 from kwhatif.cli.edits import Compare, Edits, If
 from kwhatif.cli.progress import reading_progress
-from kwhatif.cli.run import now
+from kwhatif.cli.run import Answers, now
 from kwhatif.cli.stages import Stages
 from kwhatif.cli.usage import check_not_swapped
 from kwhatif.garbage import keep, no_garbage_collection
@@ -98,13 +98,6 @@ class ClusterSource:
             "as_groups": self.as_group or (),
             "request_timeout": self.request_timeout,
         }
-
-
-class Answers(NamedTuple):
-    """What a command has found out; `before` is the answer without the edits, where that is wanted too."""
-
-    report: Report
-    before: Report | None = None
 
 
 @dataclass(frozen=True)

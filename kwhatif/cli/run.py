@@ -17,7 +17,6 @@ from kwhatif.errors import ExitCode
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from kwhatif.cli.cluster import Answers
     from kwhatif.report import Report
 
 #: Width of tables that go to a file or a pipe: nothing is wrapped there.
@@ -73,6 +72,13 @@ def parse_conditions(fail_on: str, *, strict: bool = False, aftermath: bool = Tr
     if unmet:
         raise typer.BadParameter(f"needs --aftermath for {', '.join(unmet)}", param_hint="--fail-on")
     return (*found, *(("missing",) if strict else ()))
+
+
+class Answers(NamedTuple):
+    """What a command has found out; `before` is the answer without the edits, where that is wanted too."""
+
+    report: Report
+    before: Report | None = None
 
 
 class Style(NamedTuple):

@@ -14,7 +14,8 @@ from kwhatif.cli.progress import counting_progress
 
 if TYPE_CHECKING:
     from kwhatif.api.maintenance import MaintenanceOptions
-    from kwhatif.cli.cluster import Answers, SchedulerSource
+    from kwhatif.cli.cluster import SchedulerSource
+    from kwhatif.cli.run import Answers
     from kwhatif.cli.simulate import TimesOptions
     from kwhatif.report import Report
     from kwhatif.whatif.loaded.session import Session

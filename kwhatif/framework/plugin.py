@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import msgspec
 
@@ -21,9 +21,6 @@ from kwhatif.model.cluster import KubernetesObject
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-
-if TYPE_CHECKING:
-    from kwhatif.framework.cycle import Cycle
 
 MAX_NODE_SCORE = 100
 
@@ -177,8 +174,11 @@ class PostFilterResult(msgspec.Struct, frozen=True):
 class PostFilterPlugin(Plugin, Protocol):
     """Called when no node is feasible."""
 
-    def post_filter(self, cycle: Cycle) -> PostFilterResult:
-        """Make the pod schedulable, or say why not; `cycle.verdicts` holds every node's status."""
+    def post_filter(self, cycle: Any) -> PostFilterResult:
+        """Make the pod schedulable, or say why not; `cycle.verdicts` holds every node's status.
+
+        It is a `framework.cycle.Cycle`, which knows the profile with this very plugin: so its type stands above here.
+        """
 
 
 class PostFilterKind(Enum):

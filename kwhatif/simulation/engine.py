@@ -7,12 +7,13 @@ Why so: in reality controllers and the scheduler take milliseconds, kubelets sec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 
 from kwhatif.controllers.contract import Controller, earliest
 from kwhatif.controllers.node_lifecycle import returned
 from kwhatif.framework.profile import Profile
+from kwhatif.framework.reference import is_reference
 from kwhatif.model.node import Node
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
@@ -22,7 +23,6 @@ from kwhatif.simulation.kubelets import Kubelets
 from kwhatif.simulation.loops import EndlessLoop, Loops
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.reactions import LivelockError, Reactions
-from kwhatif.simulation.rest import prove_rest
 from kwhatif.simulation.scheduler import Scheduler
 from kwhatif.simulation.tally import WorkloadTally
 from kwhatif.simulation.world import World
@@ -302,3 +302,38 @@ class Engine:
                 if left < 0:
                     raise LivelockError("pods are tried again and again, and no time passes")
             reactions.react()
+
+
+# --- that it is over ---------------------------------------------------------------------------------
+# A simulation ends while keys and pods are still to be tried again, of which it is known that nothing has changed since
+# they were tried in vain. In the reference mode they are tried all the same.
+
+
+class NotAtRestError(AssertionError):
+    """A bug: something was given up that would have come to something."""
+
+
+def prove_rest(engine: Engine) -> None:
+    """In the reference mode: let everything that was given up be tried once more, on a fork.
+
+    Raises:
+        NotAtRestError: something comes of it.
+    """
+    if not is_reference():
+        return
+    found = list(_what_comes_of_it(engine.fork()))
+    if found:
+        raise NotAtRestError(f"it was not over at {engine.clock.now} s: {'; '.join(found[:3])}")
+
+
+def _what_comes_of_it(fork: Engine) -> Iterator[str]:
+    scheduler, events = fork.scheduler, fork.world.history.events
+    known = len(events)
+    # Pods whose attempts end with an error, and that are not waited for: what another attempt says otherwise.
+    for info in scheduler.queue.backoff.pod_error_backoff.list():
+        result = scheduler.attempts.attempt(info.pod_info)
+        if not result.failed or result.message != scheduler.messages.get(info.uid):
+            yield f"Pod {info.key}: {result.outcome} {result.message}"
+    fork.reactions.retry()
+    yield from (f"{event.actor} {event.verb} {event.object}" for event in events[known:] if event.verb != "was refused")
+    fork.end()

@@ -14,8 +14,7 @@ from kwhatif.controllers import deployment
 from kwhatif.framework.reference import use_reference
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.policy import ResourceQuota, ResourceQuotaSpec
-from kwhatif.simulation.engine import Engine
-from kwhatif.simulation.rest import NotAtRestError, prove_rest
+from kwhatif.simulation.engine import Engine, NotAtRestError, prove_rest
 from kwhatif.state.change import Upsert
 from kwhatif.whatif.advise.change import in_cluster
 from kwhatif.whatif.advise.scene import Scene
