@@ -9,7 +9,7 @@ from typing import Any
 import kwhatif
 from benchmarks.context import Context
 from benchmarks.rows import Row, at_most
-from kwhatif.whatif.loaded.session import Session
+from kwhatif.questions.session.session import Session
 
 TITLE = "Advice"
 NOTE = """\

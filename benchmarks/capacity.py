@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import kwhatif
 from benchmarks.context import Context
 from benchmarks.rows import Row, at_least, at_most
-from kwhatif.whatif.loaded.session import Session
+from kwhatif.questions.session.session import Session
 
 TITLE = "Capacity"
 NOTE = """\
@@ -79,5 +79,5 @@ def rows(context: Context) -> Iterator[Row]:
     half = replace(shape, nodes=shape.nodes // 2)
     session = context.session(half)
     target = full.pods // 2 + half.nodes
-    added = _count(session, pod, target=target, add_nodes_like=session.snapshot.nodes[0].name)
+    added = _count(session, pod, target=target, add_nodes_like=session.state.nodes[0].name)
     yield Row(f"the fewest nodes for {target:,} pods", added.seconds, "s", target=at_most(30))

@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.dump import Shape, write_json, write_yaml
+from kwhatif.questions.session.session import Session
 from kwhatif.sources.dumps.dump import read_cluster
-from kwhatif.whatif.loaded.session import Session
 
 #: A pod that no node has room for: it must evict. As a manifest, which is YAML, too.
 EVICTING_POD = {

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 from benchmarks.context import Context
 from benchmarks.rows import Row, at_most, times
-from kwhatif.framework.attempt import Attempt, attempt
-from kwhatif.model.affinity import Affinity, PodAffinity, PodAffinityTerm, TopologySpreadConstraint
-from kwhatif.model.container import Container, ResourceRequirements
-from kwhatif.model.meta import LabelSelector, ObjectMeta
-from kwhatif.model.pod import Pod, PodSpec
+from kwhatif.kube.model.affinity import Affinity, PodAffinity, PodAffinityTerm, TopologySpreadConstraint
+from kwhatif.kube.model.container import Container, ResourceRequirements
+from kwhatif.kube.model.meta import LabelSelector, ObjectMeta
+from kwhatif.kube.model.pod import Pod, PodSpec
+from kwhatif.questions.session.session import Session
+from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.whatif.loaded.session import Session
 
 TITLE = "The engine, on a snapshot that is loaded"
 
@@ -74,7 +74,7 @@ def seconds(session: Session, question: Callable[[], PodInfo], runs: int = 5) ->
         asked = question().pod
         info = PodInfo(replace(asked, spec=replace(asked.spec, priority=next(_PRIORITIES))))
         started = time.process_time()
-        result: Attempt = attempt(profile, info, session.snapshot)
+        result: Attempt = attempt(profile, info, session.state)
         took = time.process_time() - started
         assert result.scores or result.post_filter
         return took

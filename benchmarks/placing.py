@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from benchmarks.context import Context
 from benchmarks.engine import ANTI_AFFINITY, SPREAD, pod
 from benchmarks.rows import Row, at_least
-from kwhatif.framework.attempt import attempt
-from kwhatif.model.affinity import TopologySpreadConstraint
+from kwhatif.kube.model.affinity import TopologySpreadConstraint
+from kwhatif.questions.placing.placer import Placer
+from kwhatif.questions.session.session import Session
+from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.whatif.loaded.session import Session
-from kwhatif.whatif.placing.placer import Placer
 
 TITLE = "Many pods, one after another"
 
@@ -88,11 +88,11 @@ def pace(session: Session, asked: Series) -> Pace:
     whole = []
     for _ in range(ATTEMPTS + 1):  # the first one fills caches
         started = time.process_time()
-        attempt(profile, asked.templates[0], session.snapshot)
+        attempt(profile, asked.templates[0], session.state)
         whole.append(time.process_time() - started)
     pods = asked.pods()
     started = time.process_time()
-    placer = Placer(session.profiles, session.snapshot.fork())
+    placer = Placer(session.profiles, session.state.fork())
     for _ in placer.place_all(pods):
         pass
     seconds = time.process_time() - started

@@ -10,9 +10,7 @@ from msgspec.structs import replace
 
 from benchmarks.context import Context
 from benchmarks.rows import Row, at_most
-from kwhatif.catalog import default_profile
-from kwhatif.framework.hints import registrations
-from kwhatif.model.affinity import (
+from kwhatif.kube.model.affinity import (
     Affinity,
     NodeAffinity,
     NodeSelector,
@@ -21,14 +19,16 @@ from kwhatif.model.affinity import (
     PodAffinityTerm,
     TopologySpreadConstraint,
 )
-from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.model.container import Container, ResourceRequirements
-from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, Requirement
-from kwhatif.model.node import Node, NodeStatus
-from kwhatif.model.pod import Pod, PodSpec
-from kwhatif.queue.event_handlers import EventHandlers
-from kwhatif.queue.profiles import QueueProfile
-from kwhatif.queue.scheduling_queue import SchedulingQueue
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.container import Container, ResourceRequirements
+from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, Requirement
+from kwhatif.kube.model.node import Node, NodeStatus
+from kwhatif.kube.model.pod import Pod, PodSpec
+from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.hints import registrations
+from kwhatif.scheduler.queue.event_handlers import EventHandlers
+from kwhatif.scheduler.queue.profiles import QueueProfile
+from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 
 TITLE = "The scheduling queue"
 ZONE = "topology.kubernetes.io/zone"

@@ -18,10 +18,10 @@ from benchmarks.context import Context
 from benchmarks.dump import Generator, Shape
 from benchmarks.process import KWHATIF, costs_of
 from benchmarks.rows import Row, at_most, times
+from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.story import Story
 from kwhatif.sources.dumps.dump import read_cluster
-from kwhatif.whatif.loaded.session import Session
 
 Json = dict[str, Any]
 TITLE = "What follows: `simulate`"

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from benchmarks.context import Context
 from benchmarks.engine import QUESTIONS, pod
 from benchmarks.rows import Row, at_most, times
-from kwhatif.framework.attempt import attempt
-from kwhatif.model.node import Node
+from kwhatif.kube.model.node import Node
+from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.state.change import Bind, Change, Delete, Evict, Upsert
 from kwhatif.state.state import State
 
@@ -73,7 +73,7 @@ def _changed(state: State, change: Change) -> Callable[[], object]:
 def rows(context: Context) -> Iterator[Row]:
     """Forks and changes of the large cluster."""
     session = context.session(context.large)
-    state = session.snapshot
+    state = session.state
     state.prepare()
     nodes = f"{context.large.nodes:,} nodes"
     runs = 5 if context.quick else RUNS

@@ -15,12 +15,12 @@ from benchmarks.context import Context
 from benchmarks.dump import Shape
 from benchmarks.process import KWHATIF
 from benchmarks.rows import Row, at_least, at_most
+from kwhatif.questions.maintenance.outage import outage
+from kwhatif.questions.session.session import Session
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.sweep.processes import available_cores, play, play_here
 from kwhatif.sweep.scenario import Outages, Player, SweepScenario, together
-from kwhatif.whatif.loaded.session import Session
-from kwhatif.whatif.maintenance.outage import outage
 
 TITLE = "Every node fails alone"
 NOTE = """Here seconds are those of the clock, with as many processes as there are cores. The pods belong to ReplicaSets
@@ -50,7 +50,7 @@ def _measure(
 ) -> Iterator[Row]:
     shape = _shape(nodes, pods_per_node)
     session = Session(read_cluster([str(context.json(shape))], stdin=sys.stdin.buffer).cluster)
-    asked = together(session, [SweepScenario(node.name, (node.name,)) for node in session.snapshot.nodes])[:scenarios]
+    asked = together(session, [SweepScenario(node.name, (node.name,)) for node in session.state.nodes])[:scenarios]
     player = Player(session, Parameters(), Outages())
     start = time.perf_counter()
     found = list(play(player, asked, available_cores()))

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from kwhatif.api.simulate import simulate
     from kwhatif.api.snapshots import describe, save_snapshot
     from kwhatif.errors import ClusterUnreadable, ExitCode, InputError, KwhatifError, PluginFailed, Problem
+    from kwhatif.questions.session.inventory import Inventory
+    from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
     from kwhatif.report.advise import AdviceRow, AdvisedChangeRow, AdvisedRow, AdviseRow, LeftRow, PatchRow
     from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
@@ -72,8 +74,6 @@ if TYPE_CHECKING:
     from kwhatif.report.upgrade import LandingRow, UpgradedRow, UpgradeRow, UpgradeRuleRow
     from kwhatif.report.workload import QueuedRow, RolloutRow, WorkloadRow
     from kwhatif.sources.manifests.given import Source, text
-    from kwhatif.whatif.loaded.inventory import Inventory
-    from kwhatif.whatif.loaded.session import Session
 
 __all__ = [
     "AdviceRow",
@@ -231,8 +231,8 @@ _HOMES = {
         "FateRow",
         "PodDifferenceRow",
     ),
-    "kwhatif.whatif.loaded.inventory": ("Inventory",),
-    "kwhatif.whatif.loaded.session": ("Session",),
+    "kwhatif.questions.session.inventory": ("Inventory",),
+    "kwhatif.questions.session.session": ("Session",),
 }
 
 

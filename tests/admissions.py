@@ -16,13 +16,13 @@ from kwhatif.admission.new_pod import admit_pod
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.admission.outcome import Denied
 from kwhatif.admission.quota.state import QuotaUsage
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.container import ResourceRequirements
-from kwhatif.model.pod import Pod, PodSpec
-from kwhatif.model.policy import LimitRange, PriorityClass, ResourceQuota, RuntimeClass
-from kwhatif.model.quantity import amounts
-from kwhatif.model.storage import PersistentVolumeClaim, PersistentVolumeClaimSpec, StorageClass
-from kwhatif.model.workload import Namespace, NamespaceMeta, Workload
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.container import ResourceRequirements
+from kwhatif.kube.model.pod import Pod, PodSpec
+from kwhatif.kube.model.policy import LimitRange, PriorityClass, ResourceQuota, RuntimeClass
+from kwhatif.kube.model.quantity import amounts
+from kwhatif.kube.model.storage import PersistentVolumeClaim, PersistentVolumeClaimSpec, StorageClass
+from kwhatif.kube.model.workload import Namespace, NamespaceMeta, Workload
 
 Case = dict[str, Any]
 Setup = Pod | PersistentVolumeClaim | LimitRange | PriorityClass | ResourceQuota | RuntimeClass | StorageClass

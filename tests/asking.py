@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kwhatif.admission.new_pod import stored_pod
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.pod import Pod
+from kwhatif.questions.judging.judge import judge
+from kwhatif.questions.judging.question import Question
+from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.inputs import SourceRow
 from kwhatif.sources.manifests.applied import read_applied
-from kwhatif.whatif.applying.applied import Applied
-from kwhatif.whatif.judging.judge import judge
-from kwhatif.whatif.judging.question import Question
-from kwhatif.whatif.loaded.session import Session
 
 
 def each_alone(session: Session, pods: Iterable[Pod], caveats: Iterable[Caveat] = ()) -> Report:

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any, Self
 
-from kwhatif.framework.plugin import NodeFilter
-from kwhatif.model.affinity import (
+from kwhatif.kube.model.affinity import (
     Affinity,
     NodeAffinity,
     NodeSelector,
@@ -23,15 +22,16 @@ from kwhatif.model.affinity import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from kwhatif.model.cluster import NAMESPACE_LABEL, Cluster, KubernetesObject
-from kwhatif.model.container import Container, ContainerPort, ResourceRequirements
-from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference, Requirement
-from kwhatif.model.node import ContainerImage, Node, NodeSpec, NodeStatus, Taint
-from kwhatif.model.pod import Pod, PodMeta, PodSchedulingGate, PodSpec
-from kwhatif.model.pod_status import PodCondition, PodStatus
-from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus
-from kwhatif.model.volume import ClaimVolumeSource, Volume
-from kwhatif.model.workload import Namespace, NamespaceMeta, Service, ServiceSpec
+from kwhatif.kube.model.cluster import NAMESPACE_LABEL, Cluster, KubernetesObject
+from kwhatif.kube.model.container import Container, ContainerPort, ResourceRequirements
+from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference, Requirement
+from kwhatif.kube.model.node import ContainerImage, Node, NodeSpec, NodeStatus, Taint
+from kwhatif.kube.model.pod import Pod, PodMeta, PodSchedulingGate, PodSpec
+from kwhatif.kube.model.pod_status import PodCondition, PodStatus
+from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus
+from kwhatif.kube.model.volume import ClaimVolumeSource, Volume
+from kwhatif.kube.model.workload import Namespace, NamespaceMeta, Service, ServiceSpec
+from kwhatif.scheduler.framework.plugin import NodeFilter
 from kwhatif.state.change import Upsert
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kwhatif.model.affinity import NodeSelector, NodeSelectorTerm, Toleration
-from kwhatif.model.device_taint_rule import DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
-from kwhatif.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference, Requirement
-from kwhatif.model.pod import PodResourceClaim
-from kwhatif.model.pod_status import PodResourceClaimStatus
-from kwhatif.model.resource import (
+from kwhatif.kube.model.affinity import NodeSelector, NodeSelectorTerm, Toleration
+from kwhatif.kube.model.device_taint_rule import DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
+from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference, Requirement
+from kwhatif.kube.model.pod import PodResourceClaim
+from kwhatif.kube.model.pod_status import PodResourceClaimStatus
+from kwhatif.kube.model.resource import (
     ALL,
     EXACT_COUNT,
     AllocatedDeviceStatus,
@@ -36,7 +36,7 @@ from kwhatif.model.resource import (
     ResourceClaimSpec,
     ResourceClaimStatus,
 )
-from kwhatif.model.resource_slice import (
+from kwhatif.kube.model.resource_slice import (
     CapacityRequestPolicy,
     CapacityRequestPolicyRange,
     Counter,

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import kwhatif
-from kwhatif.whatif.loaded.session import Session
+from kwhatif.questions.session.session import Session
 
 
 def node(name: str, zone: str, **spec: Any) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
-from kwhatif.framework.status import SUCCESS, Status
-from kwhatif.model.cluster import KubernetesObject
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, Reads
+from kwhatif.scheduler.framework.status import SUCCESS, Status
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import State
 

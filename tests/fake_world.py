@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, SyncResult, Update, Write
-from kwhatif.model.cluster import key_of
-from kwhatif.model.meta import controller_of, parse_time
-from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.model.pod_status import PodCondition
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.meta import controller_of, parse_time
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.pod_status import PodCondition
 from kwhatif.simulation.clock import Clock
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.workloads.generated import uid_of

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.framework.profile import Profile
+from kwhatif.scheduler.framework.profile import Profile
 
 _POINTS = ("pre_filter", "filter", "pre_score", "score")
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kwhatif.model.affinity import NodeSelector, NodeSelectorTerm
-from kwhatif.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference, Requirement
-from kwhatif.model.storage import (
+from kwhatif.kube.model.affinity import NodeSelector, NodeSelectorTerm
+from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference, Requirement
+from kwhatif.kube.model.storage import (
     ClaimReference,
     CSIDriver,
     CSIDriverSpec,
@@ -35,7 +35,7 @@ from kwhatif.model.storage import (
     VolumeAttachmentSpec,
     VolumeNodeAffinity,
 )
-from kwhatif.model.volume import EphemeralVolumeSource
+from kwhatif.kube.model.volume import EphemeralVolumeSource
 
 WAIT = "WaitForFirstConsumer"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"

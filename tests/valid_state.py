@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from kwhatif.model.node import Node
-from kwhatif.model.overlay import Overlay
-from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.overlay import Overlay
+from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.state.images import ImageStates, add_images, images_on
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_index import PodIndex

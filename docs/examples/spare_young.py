@@ -8,9 +8,9 @@ from __future__ import annotations
 import time
 from typing import ClassVar
 
-from kwhatif.model.meta import parse_time
-from kwhatif.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
-from kwhatif.preemption.policy import Policy
+from kwhatif.kube.model.meta import parse_time
+from kwhatif.scheduler.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
+from kwhatif.scheduler.preemption.policy import Policy
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 

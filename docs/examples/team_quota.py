@@ -10,10 +10,10 @@ from typing import ClassVar
 
 import msgspec
 
-from kwhatif.framework.evidence import Note
-from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.status import SKIP, SUCCESS, Status, unresolvable, unschedulable
-from kwhatif.model.quantity import milli_value, parse_quantity
+from kwhatif.kube.model.quantity import milli_value, parse_quantity
+from kwhatif.scheduler.framework.evidence import Note
+from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
+from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Status, unresolvable, unschedulable
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from kwhatif.cel import CelError, Program, compile_expression
-from kwhatif.matching.labels import SelectorError, compile_selector
-from kwhatif.model.admission_hooks import (
+from kwhatif.kube.matching.labels import SelectorError, compile_selector
+from kwhatif.kube.model.admission_hooks import (
     MatchCondition,
     MatchResources,
     MatchRule,
@@ -23,8 +23,8 @@ from kwhatif.model.admission_hooks import (
     ValidatingAdmissionPolicyBinding,
     ValidatingWebhookConfiguration,
 )
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import LabelSelector
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import LabelSelector
 
 #: What an expression may read: everything else of an object is not all there, or is about who asks.
 _KNOWN = frozenset(

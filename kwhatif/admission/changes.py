@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.model.meta import Model
-from kwhatif.model.pod import PodTemplateSpec
+from kwhatif.kube.model.meta import Model
+from kwhatif.kube.model.pod import PodTemplateSpec
 
 
 class FieldChange(msgspec.Struct, frozen=True):

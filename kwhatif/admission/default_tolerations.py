@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kwhatif.matching.tolerations import NO_EXECUTE
-from kwhatif.model.affinity import Toleration
-from kwhatif.model.pod import Pod
+from kwhatif.kube.matching.tolerations import NO_EXECUTE
+from kwhatif.kube.model.affinity import Toleration
+from kwhatif.kube.model.pod import Pod
 
 DEFAULT_TOLERATIONS = tuple(
     Toleration(key=key, operator="Exists", effect=NO_EXECUTE, toleration_seconds=300)

@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from kwhatif.admission.pod_defaults import default_claim_spec, default_pod, default_rbd
 from kwhatif.admission.same import each, with_parts
-from kwhatif.model.cluster import NAMESPACE_LABEL
-from kwhatif.model.kinds import RESOURCES
-from kwhatif.model.meta import Model, ObjectMeta
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import LimitRange, LimitRangeItem
-from kwhatif.model.resource import (
+from kwhatif.kube.model.cluster import NAMESPACE_LABEL
+from kwhatif.kube.model.kinds import RESOURCES
+from kwhatif.kube.model.meta import Model, ObjectMeta
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import LimitRange, LimitRangeItem
+from kwhatif.kube.model.resource import (
     EXACT_COUNT,
     DeviceRequest,
     DeviceSubRequest,
@@ -24,8 +24,8 @@ from kwhatif.model.resource import (
     ResourceClaimSpec,
     ResourceClaimTemplate,
 )
-from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
-from kwhatif.model.workload import Deployment, Namespace, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from kwhatif.kube.model.workload import Deployment, Namespace, ReplicaSet, ReplicationController, StatefulSet
 
 DEFAULT_NAMESPACE = "default"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from kwhatif.admission.same import each, with_parts
-from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.device_taint_rule import DeviceTaintRule
-from kwhatif.model.resource_slice import Device, DeviceTaint, ResourceSlice
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
+from kwhatif.kube.model.resource_slice import Device, DeviceTaint, ResourceSlice
 
 
 def with_times(obj: KubernetesObject, before: KubernetesObject | None, now: str) -> KubernetesObject:

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from kwhatif.matching.labels import SelectorError, compile_selector
-from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.model.kinds import RESOURCES
-from kwhatif.model.meta import OwnerReference, controller_of
-from kwhatif.model.pod import Pod, is_ready
-from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
-from kwhatif.model.workload import SCALABLE, ReplicaSet, Scalable
+from kwhatif.kube.matching.labels import SelectorError, compile_selector
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.kinds import RESOURCES
+from kwhatif.kube.model.meta import OwnerReference, controller_of
+from kwhatif.kube.model.pod import Pod, is_ready
+from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+from kwhatif.kube.model.workload import SCALABLE, ReplicaSet, Scalable
 
 _PERCENT = re.compile(r"([+-]?\d{1,18})%")
 

@@ -10,10 +10,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.admission.same import each, with_parts
-from kwhatif.model.container import Container
-from kwhatif.model.job import CronJobSpec
-from kwhatif.model.meta import controller_of
-from kwhatif.model.pod import Pod, PodSpec
+from kwhatif.kube.model.container import Container
+from kwhatif.kube.model.job import CronJobSpec
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.pod import Pod, PodSpec
 
 _SOME = "left-out"
 

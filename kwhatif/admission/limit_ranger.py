@@ -13,14 +13,14 @@ from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied, forbidden
 from kwhatif.admission.same import each, with_parts
-from kwhatif.matching.requests import CPU, MEMORY, limited, requested
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.container import Container, ResourceList, ResourceRequirements
-from kwhatif.model.int64 import MAX_INT64
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import LimitRange, LimitRangeItem
-from kwhatif.model.quantity import Quantity, amounts, milli_value, value
-from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.kube.matching.requests import CPU, MEMORY, limited, requested
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements
+from kwhatif.kube.model.int64 import MAX_INT64
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import LimitRange, LimitRangeItem
+from kwhatif.kube.model.quantity import Quantity, amounts, milli_value, value
+from kwhatif.kube.model.storage import PersistentVolumeClaim
 
 _CONTAINER, _POD, _CLAIM = "Container", "Pod", "PersistentVolumeClaim"
 #: Above that, milli-units would not fit into 64 bits (`resource.MaxMilliValue`).

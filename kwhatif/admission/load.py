@@ -13,13 +13,13 @@ from kwhatif.admission.label_keys import merge_label_keys
 from kwhatif.admission.pod_defaults import says_everything
 from kwhatif.admission.pod_level import complete_pod_level, default_before_plugins
 from kwhatif.admission.priority import PriorityClasses, resolve_priority
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.lacking import UnknownPriorityClass
-from kwhatif.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.kinds import RESOURCES
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus, PriorityClass
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.lacking import UnknownPriorityClass
+from kwhatif.kube.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.kinds import RESOURCES
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus, PriorityClass
 
 
 def is_stored(pod: Pod) -> bool:

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from kwhatif.admission.outcome import Denied, forbidden
-from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.model.workload import Namespace
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.workload import Namespace
 
 #: The API server makes these itself.
 ALWAYS_THERE = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})

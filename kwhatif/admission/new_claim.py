@@ -12,9 +12,9 @@ from kwhatif.admission.limit_ranger import check_claim_limits
 from kwhatif.admission.namespaces import check_namespace
 from kwhatif.admission.outcome import AdmissionStep, Admitted, Denied, run_steps
 from kwhatif.admission.quota.state import QuotaUsage
-from kwhatif.matching.volumes import default_class, has_class
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.kube.matching.volumes import default_class, has_class
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.storage import PersistentVolumeClaim
 
 
 def admit_claim(

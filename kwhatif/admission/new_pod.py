@@ -27,11 +27,11 @@ from kwhatif.admission.priority import PriorityClasses, admit_priority, resolve_
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.admission.runtime_class import apply_runtime_class, check_overhead
 from kwhatif.admission.validation.pod import validate_pod
-from kwhatif.framework.reference import is_reference
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import Pod, PodSpec
-from kwhatif.model.policy import LimitRange, PriorityClass, RuntimeClass
-from kwhatif.model.workload import Namespace
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.pod import Pod, PodSpec
+from kwhatif.kube.model.policy import LimitRange, PriorityClass, RuntimeClass
+from kwhatif.kube.model.workload import Namespace
+from kwhatif.scheduler.framework.reference import is_reference
 
 
 def admit_pod(pod: Pod, cluster: Cluster, usage: QuotaUsage) -> Admitted[Pod] | Denied:

@@ -8,8 +8,8 @@ from kwhatif.admission.namespaces import check_namespace
 from kwhatif.admission.outcome import Denied
 from kwhatif.admission.validation.workload import validate_workload
 from kwhatif.admission.validation.workload_update import validate_workload_update
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.workload import Workload
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.workload import Workload
 
 
 def check_workload(workload: Workload, cluster: Cluster) -> Denied | None:

@@ -8,9 +8,9 @@ from typing import Generic, NamedTuple, TypeVar
 import msgspec
 
 from kwhatif.admission.changes import FieldChange, changes_between
-from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.model.kinds import RESOURCES
-from kwhatif.model.meta import Model
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.kinds import RESOURCES
+from kwhatif.kube.model.meta import Model
 
 T = TypeVar("T", bound=Model)
 

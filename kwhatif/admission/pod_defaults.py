@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from kwhatif.admission.pod_level import default_pod_level
 from kwhatif.admission.same import each, with_parts
-from kwhatif.framework.profile import DEFAULT_SCHEDULER
-from kwhatif.model.container import Container, ContainerPort, ResourceRequirements
-from kwhatif.model.disks import RBD
-from kwhatif.model.pod import Pod, PodSpec, PodTemplateSpec
-from kwhatif.model.storage import PersistentVolumeClaimSpec
-from kwhatif.model.volume import Volume
+from kwhatif.kube.model.container import Container, ContainerPort, ResourceRequirements
+from kwhatif.kube.model.disks import RBD
+from kwhatif.kube.model.pod import Pod, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.storage import PersistentVolumeClaimSpec
+from kwhatif.kube.model.volume import Volume
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 
 
 def default_pod(pod: Pod) -> Pod:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from kwhatif.admission.same import with_parts
-from kwhatif.gates import Gates
-from kwhatif.matching.requests import CPU, HUGEPAGES_PREFIX, MEMORY, is_pod_level_resource, limited, requested
-from kwhatif.model.container import ResourceRequirements
-from kwhatif.model.pod import Pod, PodSpec
-from kwhatif.model.quantity import QuantityText, amounts
+from kwhatif.kube.gates import Gates
+from kwhatif.kube.matching.requests import CPU, HUGEPAGES_PREFIX, MEMORY, is_pod_level_resource, limited, requested
+from kwhatif.kube.model.container import ResourceRequirements
+from kwhatif.kube.model.pod import Pod, PodSpec
+from kwhatif.kube.model.quantity import QuantityText, amounts
 
 #: With this gate they are filled in after the admission plugins, else before.
 _AFTER_PLUGINS = "PodLevelResourcesFixDefaulting"

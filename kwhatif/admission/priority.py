@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied, forbidden
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import PriorityClass
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import PriorityClass
 
 DEFAULT_POLICY = "PreemptLowerPriority"
 

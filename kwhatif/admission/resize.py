@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied, forbidden
 from kwhatif.admission.validation.errors import FieldErrors
-from kwhatif.matching.qos import computed_qos_class, qos_class
-from kwhatif.matching.requests import CPU, MEMORY, pod_requests, resource_nanos, to_resources
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.container import Container, ResourceList, ResourceRequirements, is_sidecar
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, PodSpec, is_terminal
+from kwhatif.kube.matching.qos import computed_qos_class, qos_class
+from kwhatif.kube.matching.requests import CPU, MEMORY, pod_requests, resource_nanos, to_resources
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements, is_sidecar
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod, PodSpec, is_terminal
 
 RESIZABLE = (CPU, MEMORY)
 #: Since when the API server knows what a node can hold; before, its kubelet said that a resize is infeasible.

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied, forbidden
-from kwhatif.matching.requests import resource_nanos
-from kwhatif.matching.tolerations import NO_EXECUTE
-from kwhatif.model.affinity import Toleration
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.container import ResourceList
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import RuntimeClass, RuntimeClassScheduling
+from kwhatif.kube.matching.requests import resource_nanos
+from kwhatif.kube.matching.tolerations import NO_EXECUTE
+from kwhatif.kube.model.affinity import Toleration
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.container import ResourceList
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import RuntimeClass, RuntimeClassScheduling
 
 _OTHER_OVERHEAD = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
 _OWN_OVERHEAD = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"

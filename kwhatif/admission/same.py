@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from kwhatif.model.meta import Model
+from kwhatif.kube.model.meta import Model
 
 T = TypeVar("T")
 Whole = TypeVar("Whole", bound=Model)

@@ -6,9 +6,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.policy import PodDisruptionBudget
-from kwhatif.model.storage import PersistentVolume
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.policy import PodDisruptionBudget
+from kwhatif.kube.model.storage import PersistentVolume
 
 
 def updated(obj: Any, cluster: Cluster) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
-from kwhatif.whatif.loaded.session import Session
+from kwhatif.questions.session.session import Session
 
 PathLike = str | Path
 

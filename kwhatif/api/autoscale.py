@@ -10,17 +10,17 @@ from msgspec.structs import replace
 from kwhatif.api.arguments import require_session
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
-from kwhatif.render.worded import worded
-from kwhatif.report import Report
-from kwhatif.sources.manifests.given import Source, named_input
-from kwhatif.sources.text.files import standard_input
-from kwhatif.whatif.autoscaling.autoscale import (
+from kwhatif.questions.autoscaling.autoscale import (
     AutoscalerChoice,
     AutoscalerQuestion,
     ask_autoscale,
     ask_consolidate,
 )
-from kwhatif.whatif.loaded.session import Session
+from kwhatif.questions.session.session import Session
+from kwhatif.render.worded import worded
+from kwhatif.report import Report
+from kwhatif.sources.manifests.given import Source, named_input
+from kwhatif.sources.text.files import standard_input
 
 
 def autoscale(
@@ -72,7 +72,7 @@ def consolidate(
     require_session(session, "consolidate")
     question = _question(session, autoscaler, node_groups, instance_types, at, now)
     name = None if explain is None else explain.removeprefix("nodes/").removeprefix("node/").removeprefix("no/")
-    if name is not None and session.snapshot.node(name) is None:
+    if name is not None and session.state.node(name) is None:
         raise InputError([Problem("--explain", f"there is no node {name}")])
     return _answered(ask_consolidate, session, replace(question, explain=name))
 
@@ -92,8 +92,8 @@ def _question(
     at: str | None,
     now: datetime | None,
 ) -> AutoscalerQuestion:
+    from kwhatif.questions.session.moment import moment_of
     from kwhatif.sources.autoscaler import read_instance_types, read_node_groups
-    from kwhatif.whatif.loaded.moment import moment_of
 
     if autoscaler == "karpenter" and node_groups is not None:
         raise ValueError("node groups are the Cluster Autoscaler's: Karpenter has NodePools, which the cluster holds")

@@ -11,20 +11,20 @@ from kwhatif.api.arguments import require_known, require_session
 from kwhatif.api.manifests import ManifestOptions, read_manifests
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.cluster import key_of
-from kwhatif.model.workload import DaemonSet
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.workload import DaemonSet
+from kwhatif.questions.capacity.capacity import CapacityQuestion, ask_capacity
+from kwhatif.questions.capacity.filling import Part
+from kwhatif.questions.capacity.headroom import ask_headroom
+from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.manifests.hooks import ends
+from kwhatif.questions.session.session import Session
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import parse_template_paths
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.text.files import GivenText
-from kwhatif.whatif.applying.applied import Applied
-from kwhatif.whatif.applying.hooks import ends
-from kwhatif.whatif.capacity.capacity import CapacityQuestion, ask_capacity
-from kwhatif.whatif.capacity.filling import Part
-from kwhatif.whatif.capacity.headroom import ask_headroom
-from kwhatif.whatif.loaded.session import Session
 
 #: So many pods, or sets, are counted unless somebody asks for more; and of each kind of pods of the cluster.
 LIMIT, LIMIT_OF_SHAPES = 10_000, 1_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from kwhatif.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
+from kwhatif.kube.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
 from kwhatif.render.ends import ends
 from kwhatif.report import Report
 from kwhatif.report.comparison import (

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 from kwhatif.api.arguments import require_session
 from kwhatif.garbage import rare_garbage_collection
+from kwhatif.questions.session.session import Session
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.given import Source, named_input
 from kwhatif.sources.text.files import standard_input
-from kwhatif.whatif.loaded.session import Session
 
 
 def deschedule(
@@ -38,9 +38,9 @@ def deschedule(
     """
     require_session(session, "deschedule")
     from kwhatif.descheduler.build import strategy_policy
+    from kwhatif.questions.deschedule.deschedule import DescheduleQuestion, ask_deschedule
+    from kwhatif.questions.session.moment import moment_of
     from kwhatif.sources.descheduler_policy import DeschedulerPolicyFile, read_descheduler_policy
-    from kwhatif.whatif.loaded.moment import moment_of
-    from kwhatif.whatif.rebalancing.deschedule import DescheduleQuestion, ask_deschedule
 
     if (policy is None) == (strategy is None):
         raise ValueError("either a policy or a strategy is needed")

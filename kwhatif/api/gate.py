@@ -12,14 +12,14 @@ from msgspec.structs import replace
 from kwhatif.api.arguments import PathLike, require_known
 from kwhatif.api.manifests import ManifestOptions, read_manifests, require_asked
 from kwhatif.garbage import rare_garbage_collection
+from kwhatif.questions.judging.question import Question
+from kwhatif.questions.manifests.hooks import in_phases
+from kwhatif.questions.session.session import Session
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import as_row
 from kwhatif.sources.manifests.given import Source, named_input, named_inputs
 from kwhatif.sources.text.files import standard_input
-from kwhatif.whatif.applying.hooks import in_phases
-from kwhatif.whatif.judging.question import Question
-from kwhatif.whatif.loaded.session import Session
 from kwhatif.workloads.rolling.update import Rollout
 
 if TYPE_CHECKING:
@@ -71,10 +71,10 @@ def gate(
     if rollout not in get_args(Rollout):
         raise ValueError(f"rollout: {rollout!r} is none of {', '.join(get_args(Rollout))}")
     from kwhatif.policy.build import default_rulebook
+    from kwhatif.questions.gate import gate as judge_by_policy
     from kwhatif.sources.policy import read_policy
     from kwhatif.sweep.processes import play
     from kwhatif.sweep.survival import survival
-    from kwhatif.whatif.gate import gate as judge_by_policy
 
     policy = find_policy() if policy is None else policy
     book = default_rulebook() if policy is None else read_policy(named_input(policy, "policy"), stdin=standard_input())

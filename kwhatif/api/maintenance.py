@@ -14,7 +14,12 @@ from kwhatif.edits.edit import Wrong
 from kwhatif.edits.selection import selector_of
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
-from kwhatif.matching.labels import Selector
+from kwhatif.kube.matching.labels import Selector
+from kwhatif.questions.maintenance.drain import drain as play_drain
+from kwhatif.questions.maintenance.outage import outage as play_outage
+from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.played import named_nodes
+from kwhatif.questions.upgrade.upgrade import ask_upgrade
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
@@ -23,11 +28,6 @@ from kwhatif.sources.sweeps import SweepFile
 from kwhatif.sweep.processes import play
 from kwhatif.sweep.report import Runner, drain_each, outage_each
 from kwhatif.sweep.scenario import Drains, Outages, Player, ScenarioOutcome, SweepScenario
-from kwhatif.whatif.loaded.session import Session
-from kwhatif.whatif.maintenance.drain import drain as play_drain
-from kwhatif.whatif.maintenance.outage import outage as play_outage
-from kwhatif.whatif.story.played import named_nodes
-from kwhatif.whatif.upgrade.upgrade import ask_upgrade
 
 
 class MaintenanceOptions(Times, total=False):

@@ -7,11 +7,11 @@ from typing import TypedDict
 
 from kwhatif.api.arguments import require_session
 from kwhatif.errors import InputError, Problem
+from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.sources.decoding.strict import Validation, parse_validation
 from kwhatif.sources.manifests.applied import AskedObjects, parse_template_paths, read_applied
 from kwhatif.sources.text.files import standard_input
-from kwhatif.whatif.loaded.session import Session
 
 
 class ManifestOptions(TypedDict, total=False):

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from kwhatif.api.arguments import require_known, require_names, require_session
 from kwhatif.api.manifests import ManifestOptions, read_manifests, require_asked, require_no_problems
 from kwhatif.garbage import rare_garbage_collection
+from kwhatif.questions.judging.judge import judge
+from kwhatif.questions.judging.question import Question
+from kwhatif.questions.session.session import Session
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.manifests.named import require_namespace
-from kwhatif.whatif.judging.judge import judge
-from kwhatif.whatif.judging.question import Question
-from kwhatif.whatif.loaded.session import Session
 
 
 def schedule(
@@ -103,7 +103,7 @@ def _judged(session: Session, command: str, question: Question, *, aftermath: bo
     answer = judge(session, question)
     if not aftermath:
         return worded(answer.report(session, command))
-    from kwhatif.whatif.story.aftermath import aftermath as aftermath_of
+    from kwhatif.questions.story.aftermath import aftermath as aftermath_of
 
     story, caveats = aftermath_of(session, question.applied)
     answer.caveats.update(dict.fromkeys(caveats))
@@ -132,7 +132,7 @@ def advise(
     """
     require_asked(session, manifests, "advise")
     require_known(options, ManifestOptions, "advise")
-    from kwhatif.whatif.advise.question import Limits, ask_advice
+    from kwhatif.questions.advise.question import Limits, ask_advice
 
     session = session.with_owners()
     asked, paths = read_manifests(session, named_inputs(manifests, "manifest"), options)
@@ -158,9 +158,9 @@ def pending(session: Session, *pods: str, namespace: str | None = None, explain:
     """
     require_session(session, "pending")
     require_names(pods, "pod")
+    from kwhatif.questions.queue_report.question import ask_queue
+    from kwhatif.questions.queue_report.trying import QueueQuestion
     from kwhatif.sources.manifests.named import pending_keys
-    from kwhatif.whatif.pending.question import ask_queue
-    from kwhatif.whatif.pending.trying import QueueQuestion
 
     clusters = [session.cluster, *([session.unedited.cluster] if session.unedited else [])]
     keys = pending_keys(pods, clusters, namespace or session.namespace)

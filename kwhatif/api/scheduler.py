@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from kwhatif.api.arguments import PathLike
-from kwhatif.framework.profile import DEFAULT_SCHEDULER
-from kwhatif.model.originals import Originals, SessionOriginals
+from kwhatif.kube.model.originals import Originals, SessionOriginals
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.sources.scheduler.release import ReleaseOptions
 from kwhatif.sources.text.files import standard_input
 
 if TYPE_CHECKING:
-    from kwhatif.framework.profile import Profile
-    from kwhatif.release import Release
+    from kwhatif.scheduler.framework.profile import Profile
+    from kwhatif.scheduler.release import Release
     from kwhatif.sources.scheduler.plugins import PluginSource
     from kwhatif.sources.scheduler.profiles import ConfiguredScheduler, SchedulerConfig
 

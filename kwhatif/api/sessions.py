@@ -10,15 +10,15 @@ from kwhatif.api.arguments import PathLike, require_edits, require_known, requir
 from kwhatif.api.scheduler import RequestedScheduler, SchedulerOptions, scheduler_source
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
-from kwhatif.model.meta import parse_time
-from kwhatif.model.node import Node
+from kwhatif.kube.model.meta import parse_time
+from kwhatif.kube.model.node import Node
+from kwhatif.questions.session.session import Session
 from kwhatif.render.caveats import sentences
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster
 from kwhatif.sources.dumps.progress import Progress, ProgressReporter
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.scheduler.release import ask_release
 from kwhatif.sources.text.files import standard_input
-from kwhatif.whatif.loaded.session import Session
 
 
 def load(
@@ -150,7 +150,7 @@ def _session(
         namespace=loaded.namespace,
         originals=source.originals,
     )
-    reporter.report("snapshot", len(session.snapshot.pods) + len(session.snapshot.nodes), done=True)
+    reporter.report("snapshot", len(session.state.pods) + len(session.state.nodes), done=True)
     return session
 
 
@@ -193,8 +193,8 @@ def edited_by(
     """The session after these edits, as `edited` returns it; `option` is what an edit is called in errors."""
     require_session(session, "edited")
     require_edits(edits, option)
+    from kwhatif.questions.manifests.edited import edit_session
     from kwhatif.sources.manifests.edits import read_edit_files, read_edits
-    from kwhatif.whatif.applying.edited import edit_session
 
     where, stdin = namespace or session.namespace, standard_input()
     minor = session.cluster.minor

@@ -10,8 +10,13 @@ from msgspec.structs import replace
 from kwhatif.api.arguments import require_edits, require_known, require_session
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
-from kwhatif.model.caveat import Caveat, merged
-from kwhatif.model.caveat.manifests import HelmHooks
+from kwhatif.kube.model.caveat import Caveat, merged
+from kwhatif.kube.model.caveat.manifests import HelmHooks
+from kwhatif.questions.manifests.edited import Given
+from kwhatif.questions.manifests.hooks import steps_of
+from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.runs import Runs
+from kwhatif.questions.story.simulate import simulate as play
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
@@ -22,11 +27,6 @@ from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.manifests.scenario import parse_parameter, read_scenario
 from kwhatif.sources.text.files import standard_input
-from kwhatif.whatif.applying.edited import Given
-from kwhatif.whatif.applying.hooks import steps_of
-from kwhatif.whatif.loaded.session import Session
-from kwhatif.whatif.story.runs import Runs
-from kwhatif.whatif.story.simulate import simulate as play
 
 
 class Times(TypedDict, total=False):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from kwhatif.api.arguments import PathLike
 from kwhatif.api.sessions import require_complete
+from kwhatif.questions.session.inventory import Inventory, inventory
 from kwhatif.render.caveats import inventory_worded
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.dump import collect_dump
@@ -14,7 +15,6 @@ from kwhatif.sources.dumps.left_out import taken_at as dump_taken_at
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.saving import Moment, Saved, save
 from kwhatif.sources.text.files import standard_input
-from kwhatif.whatif.loaded.inventory import Inventory, inventory
 
 if TYPE_CHECKING:
     from kwhatif.sources.dumps.progress import Progress

@@ -9,8 +9,8 @@ from typing import Literal
 
 import msgspec
 
-from kwhatif.framework.evidence import Evidence
-from kwhatif.model.meta import FrozenMeta
+from kwhatif.kube.model.meta import FrozenMeta
+from kwhatif.scheduler.framework.evidence import Evidence
 
 Autoscaler = Literal["cluster-autoscaler", "karpenter"]
 

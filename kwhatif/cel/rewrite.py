@@ -22,7 +22,7 @@ from kwhatif.cel.library.lists import TYPED
 from kwhatif.cel.library.regex import MARK, without_groups
 from kwhatif.cel.library.semver import parse as parse_semver
 from kwhatif.cel.library.strings import RENAMED
-from kwhatif.model.quantity import parse_quantity
+from kwhatif.kube.model.quantity import parse_quantity
 
 #: Static types of `device.attributes` and `device.capacity`.
 DOMAINS = frozenset({"map(string, map(string, any))", "map(string, map(string, kubernetes.Quantity))"})

@@ -85,7 +85,7 @@ class Scaling:
         Raises:
             BadParameter: in words for the user.
         """
-        from kwhatif.model.meta import parse_time
+        from kwhatif.kube.model.meta import parse_time
 
         karpenter, groups = self.autoscaler is Autoscaler.KARPENTER, self.autoscaler is Autoscaler.CLUSTER_AUTOSCALER
         if self.node_groups is not None and (karpenter or self.instance_types is not None):

@@ -35,10 +35,10 @@ from kwhatif.garbage import keep, no_garbage_collection
 
 if TYPE_CHECKING:
     from kwhatif.api.scheduler import SchedulerOptions
+    from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
     from kwhatif.sources.dumps.progress import Progress
     from kwhatif.sources.live.options import LiveArguments
-    from kwhatif.whatif.loaded.session import Session
 
 
 @dataclass(frozen=True)

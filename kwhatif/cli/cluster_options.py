@@ -11,7 +11,7 @@ from kwhatif.cli.usage import CLUSTER, OTHER, SCHEDULER
 
 def complete_version(incomplete: str) -> list[str]:
     """The releases that are modelled."""
-    from kwhatif.release import MINORS
+    from kwhatif.scheduler.release import MINORS
 
     return [version for version in (f"1.{minor}" for minor in MINORS) if version.startswith(incomplete)]
 

@@ -90,7 +90,7 @@ def _check(strategy: str | None, at: str | None) -> None:
         BadParameter: there is no such strategy, or no such time.
     """
     from kwhatif.descheduler.build import strategy_policy
-    from kwhatif.model.meta import parse_time
+    from kwhatif.kube.model.meta import parse_time
 
     if strategy is not None:
         try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from kwhatif.model.cluster import Cluster
+    from kwhatif.kube.model.cluster import Cluster
 
 #: A dump of more bytes is not read while somebody waits for a completion.
 _MOST_BYTES = 4 << 20
@@ -19,7 +19,7 @@ _COMMON = ("deploy/", "sts/", "job/", "cronjob/", "rs/", "pod/")
 
 def node_names(ctx: typer.Context) -> list[str]:
     """The names of all nodes; none where the dump is large, or cannot be read: who completes a line sees no error."""
-    from kwhatif.model.node import Node
+    from kwhatif.kube.model.node import Node
 
     cluster = _cluster(ctx)
     return sorted(cluster.all(Node)) if cluster is not None else []
@@ -32,8 +32,8 @@ def complete_node(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_object(ctx: typer.Context, incomplete: str) -> list[str]:
     """Objects of the cluster that pods are made of, as `deploy/shop/web`; the shell itself completes files."""
-    from kwhatif.model.kinds import BY_WORD
-    from kwhatif.model.workload import POD_SOURCES
+    from kwhatif.kube.model.kinds import BY_WORD
+    from kwhatif.kube.model.workload import POD_SOURCES
 
     word, slash, _ = incomplete.partition("/")
     given = ctx.params.get("manifests") or ()

@@ -29,7 +29,7 @@ Filenames = Annotated[
 
 
 def _namespace(name: str | None) -> str | None:
-    from kwhatif.matching.label_syntax import dns_label_errors
+    from kwhatif.kube.matching.label_syntax import dns_label_errors
 
     wrong = dns_label_errors(name) if name else ()
     if wrong:
@@ -89,13 +89,13 @@ def fail_on(*conditions: str, besides: str = "") -> OptionInfo:
     """The option `--fail-on` of a command whose answers can hold these conditions, besides caveats.
 
     Args:
-        conditions: names in `kwhatif.whatif.deciding.fail_on.CONDITIONS`.
+        conditions: names in `kwhatif.questions.decisions.fail_on.CONDITIONS`.
         besides: a sentence for the end of its help.
     """
     allowed = (*conditions, "missing", "caveats")
 
     def check(text: str) -> str:
-        from kwhatif.whatif.deciding.fail_on import parse_fail_on
+        from kwhatif.questions.decisions.fail_on import parse_fail_on
 
         try:
             parse_fail_on(text, allowed)
@@ -104,7 +104,7 @@ def fail_on(*conditions: str, besides: str = "") -> OptionInfo:
         return text
 
     def complete(incomplete: str) -> list[str]:
-        from kwhatif.model.caveat import CODES
+        from kwhatif.kube.model.caveat import CODES
 
         done, comma, _ = incomplete.rpartition(",")
         given = done.split(",")

@@ -65,7 +65,7 @@ def parse_conditions(fail_on: str, *, strict: bool = False, aftermath: bool = Tr
     Raises:
         BadParameter: one is about what follows, and that is not asked.
     """
-    from kwhatif.whatif.deciding.fail_on import parse_fail_on
+    from kwhatif.questions.decisions.fail_on import parse_fail_on
 
     found = parse_fail_on(fail_on)
     unmet = [] if aftermath else [name for name in found if name in OF_AFTERMATH]
@@ -91,7 +91,7 @@ class Style(NamedTuple):
 
 def answer(answers: Answers, style: Style, conditions: tuple[str, ...]) -> None:
     """Print the report, and exit with 1 if it holds one of the conditions."""
-    from kwhatif.whatif.deciding.fail_on import fails
+    from kwhatif.questions.decisions.fail_on import fails
 
     print_answers(answers, style)
     if fails(answers.report, conditions):

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from kwhatif.cli.cluster import SchedulerSource
     from kwhatif.cli.run import Answers
     from kwhatif.cli.simulate import TimesOptions
+    from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
-    from kwhatif.whatif.loaded.session import Session
 
 
 class SweepOutput(Enum):

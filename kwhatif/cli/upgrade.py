@@ -16,8 +16,8 @@ from kwhatif.cli.run import Style, answer, parse_conditions
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
-    from kwhatif.whatif.loaded.session import Session
 
 To = Annotated[
     str,

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 if TYPE_CHECKING:
-    from kwhatif.whatif.loaded.session import Session
+    from kwhatif.questions.session.session import Session
 
 #: The groups after the one that has no name of its own, in this order.
 CLUSTER = "Cluster"
@@ -233,8 +233,8 @@ def check_not_swapped(dumps: Sequence[str], manifests: Sequence[str], session: S
     Raises:
         UsageError: they do.
     """
-    snapshot = session.snapshot
-    if snapshot.nodes or len(snapshot.pods) > len(snapshot.pending):
+    state = session.state
+    if state.nodes or len(state.pods) > len(state.pending):
         return
     from kwhatif.sources.text.files import find_inputs, read_inputs
     from kwhatif.sources.text.problems import Problems

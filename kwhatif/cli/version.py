@@ -14,7 +14,7 @@ def version_line() -> str:
 
 def version() -> None:
     """Print the version, as --version does, and the Kubernetes releases whose rules are known."""
-    from kwhatif.release import MINORS
+    from kwhatif.scheduler.release import MINORS
 
     typer.echo(version_line())
     typer.echo(f"Kubernetes 1.{min(MINORS)} to 1.{max(MINORS)}")

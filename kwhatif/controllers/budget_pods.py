@@ -1,7 +1,7 @@
 """`BudgetPods`: which pods a PodDisruptionBudget selects, and which budgets select a pod.
 
 As the disruption controller and the Eviction API match them: an empty selector selects every pod of the namespace, a
-missing or an invalid one none. The scheduler matches otherwise (`kwhatif.preemption.budgets`).
+missing or an invalid one none. The scheduler matches otherwise (`kwhatif.scheduler.preemption.budgets`).
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from kwhatif.matching.labels import Labels, Selector, SelectorError, compile_selector
-from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.model.overlay import Overlay
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.kube.matching.labels import Labels, Selector, SelectorError, compile_selector
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.overlay import Overlay
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import PodDisruptionBudget
 
 #: Pods by key: a set that is cheap to fork.
 _Pods = Overlay[str, bool]

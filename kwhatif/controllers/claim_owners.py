@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kwhatif.model.meta import OwnerReference
-from kwhatif.model.pod import Pod
-from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.workload import ClaimRetentionPolicy, StatefulSet
+from kwhatif.kube.model.meta import OwnerReference
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.storage import PersistentVolumeClaim
+from kwhatif.kube.model.workload import ClaimRetentionPolicy, StatefulSet
 from kwhatif.workloads.owners import reference
 
 _DELETE = "Delete"

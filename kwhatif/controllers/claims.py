@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.contract import NOTHING, Create, Remove, SyncResult, Update, View, Write
 from kwhatif.controllers.pods import controllers_of
-from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.meta import controller_of
-from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.model.resource import ResourceClaim, ResourceClaimTemplate
-from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.resource import ResourceClaim, ResourceClaimTemplate
+from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.workloads.pod_claims import ephemeral_claims, with_resource_claims
 
 

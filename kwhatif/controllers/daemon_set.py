@@ -14,10 +14,10 @@ from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.contract import NOTHING, Create, DeletePod, SyncResult, View, Write, earliest
 from kwhatif.controllers.pods import created_at, is_available, keys_of, next_available, next_named, owners_of_changed
 from kwhatif.controllers.revisions import revision_label, revisions_of
-from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal
-from kwhatif.model.workload import DaemonSet
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal
+from kwhatif.kube.model.workload import DaemonSet
 from kwhatif.workloads.controllers.daemon_set import DaemonPodsOnNode, bounds_of, rolling_update
 from kwhatif.workloads.daemon_set import daemon_pod, node_of, pinned, selects_all, tolerable_nodes
 from kwhatif.workloads.generated import hash_of

@@ -20,11 +20,11 @@ from kwhatif.controllers.deployment_sets import (
     revision_of,
 )
 from kwhatif.controllers.pods import controllers_of, is_available, keys_of, next_available, owners_of_changed
-from kwhatif.framework.reference import is_reference
-from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.meta import LabelSelector
-from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.model.workload import Deployment, ReplicaSet
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.meta import LabelSelector
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.workload import Deployment, ReplicaSet
+from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.workloads.controllers.deployment import Sized, bounds_for, is_scaling_event, scale, sync
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.numbers import natural_number

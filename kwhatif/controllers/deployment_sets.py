@@ -6,10 +6,10 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.contract import View
 from kwhatif.controllers.pods import created_at
-from kwhatif.model.cluster import key_of
-from kwhatif.model.meta import controller_of
-from kwhatif.model.pod import PodTemplateSpec
-from kwhatif.model.workload import Deployment, ReplicaSet
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.pod import PodTemplateSpec
+from kwhatif.kube.model.workload import Deployment, ReplicaSet
 from kwhatif.workloads.controllers.deployment import Bounds
 from kwhatif.workloads.generated import hash_of, uid_of
 from kwhatif.workloads.numbers import natural_number

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from kwhatif.admission.disruption import SyncFailed, counted_status
 from kwhatif.controllers.budget_pods import budget_pods, pods_selected_by
 from kwhatif.controllers.contract import NOTHING, Moment, SyncResult, Update, View
-from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 
 #: Seconds for which a pod counts as gone because its eviction was granted, whatever became of it (`DeletionTimeout`).
 DELETION_TIMEOUT = 120.0

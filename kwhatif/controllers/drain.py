@@ -14,7 +14,7 @@ from kwhatif.controllers.contract import SyncResult, Update, View, Write
 from kwhatif.controllers.drain_filters import DrainOptions, joined, list_pods
 from kwhatif.controllers.drained_node import DrainedNode, DrainLog, Order
 from kwhatif.controllers.eviction import EvictionApi
-from kwhatif.model.node import Node
+from kwhatif.kube.model.node import Node
 
 
 class KubectlDrain:

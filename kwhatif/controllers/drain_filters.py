@@ -9,11 +9,11 @@ import msgspec
 
 from kwhatif.controllers.contract import View
 from kwhatif.controllers.finished_pods import pods_assigned_to
-from kwhatif.matching.labels import EVERYTHING, Selector
-from kwhatif.model.cluster import key_of
-from kwhatif.model.meta import controller_of
-from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.model.workload import DaemonSet
+from kwhatif.kube.matching.labels import EVERYTHING, Selector
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.workload import DaemonSet
 
 DAEMON_SET = "DaemonSet-managed Pods (use --ignore-daemonsets to ignore)"
 DAEMON_SET_STAYS = "ignoring DaemonSet-managed Pods"

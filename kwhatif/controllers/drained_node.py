@@ -15,9 +15,9 @@ import msgspec
 from kwhatif.controllers.contract import DeletePod, View, Write
 from kwhatif.controllers.drain_filters import DrainOptions, is_left_out
 from kwhatif.controllers.eviction import NOT_FOUND, TOO_MANY_REQUESTS, EvictionApi, EvictionGranted, EvictionRefused
-from kwhatif.model.cluster import key_of
-from kwhatif.model.duration import go_duration
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.duration import go_duration
+from kwhatif.kube.model.pod import Pod
 
 #: Seconds until a pod that was refused is asked for again, and between two looks whether one is gone.
 RETRY, POLL = 5.0, 1.0

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from kwhatif.admission.disruption import SyncFailed, counted_status
 from kwhatif.controllers.budget_pods import budget_pods, pods_selected_by
 from kwhatif.controllers.contract import DeletePod, Moment, Update, Write
-from kwhatif.model.pod import Pod, is_ready
-from kwhatif.model.pod_status import PodCondition
-from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+from kwhatif.kube.model.pod import Pod, is_ready
+from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 
 #: What a granted eviction leaves in the pod's status.
 EVICTED = PodCondition(type="DisruptionTarget", status="True", reason="EvictionByEvictionAPI")

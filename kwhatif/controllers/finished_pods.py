@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.model.overlay import Overlay
-from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.overlay import Overlay
+from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.state.state import State
 from kwhatif.workloads.survey import survey_of
 

@@ -12,13 +12,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import NOTHING, DeletePod, Remove, SyncResult, Update, View, Write
-from kwhatif.matching.volumes import claim_names
-from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.job import CronJob, Job
-from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.model.resource import ResourceClaim
-from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.kube.matching.volumes import claim_names
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.job import CronJob, Job
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.resource import ResourceClaim
+from kwhatif.kube.model.storage import PersistentVolumeClaim
+from kwhatif.kube.model.workload import DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet
 
 #: What objects of a kind may own.
 _DEPENDENTS: dict[type, tuple[type, ...]] = {

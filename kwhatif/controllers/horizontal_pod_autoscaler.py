@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.contract import NOTHING, SyncResult, Update, View
 from kwhatif.controllers.pods import keys_of
-from kwhatif.model.bystanders import HorizontalPodAutoscaler
-from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.workload import SCALABLE
+from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.workload import SCALABLE
 from kwhatif.workloads.autoscaling import bounded, scalers_of, target_of
 from kwhatif.workloads.expand import replicas_of
 

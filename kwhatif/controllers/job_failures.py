@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kwhatif.controllers.contract import View
-from kwhatif.model.cluster import key_of
-from kwhatif.model.job import Job, OnExitCodes, PodFailureRule
-from kwhatif.model.pod import Pod, is_orphaned, pod_condition
-from kwhatif.model.pod_status import ContainerStatus
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.job import Job, OnExitCodes, PodFailureRule
+from kwhatif.kube.model.pod import Pod, is_orphaned, pod_condition
+from kwhatif.kube.model.pod_status import ContainerStatus
 from kwhatif.workloads.removal import sidecar_statuses
 
 #: Seconds (`DefaultJobPodFailureBackOff`, `MaxJobPodFailureBackOff`).

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
-from kwhatif.model.job import SuccessPolicy
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.job import SuccessPolicy
+from kwhatif.kube.model.pod import Pod
 from kwhatif.workloads.job import INDEX_LABEL
 from kwhatif.workloads.numbers import natural_number
 

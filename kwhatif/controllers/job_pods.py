@@ -12,9 +12,9 @@ from kwhatif.controllers.contract import Create, DeletePod, View, Write
 from kwhatif.controllers.job_failures import BackoffRecord, Failures, replaces_only_failed
 from kwhatif.controllers.job_indexes import first_pending, index_of
 from kwhatif.controllers.pods import identity, named
-from kwhatif.model.cluster import key_of
-from kwhatif.model.job import Job, completions_of
-from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.job import Job, completions_of
+from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal
 from kwhatif.workloads.job import indexed_pod, is_indexed, job_pod, parallelism_of
 from kwhatif.workloads.owners import reference
 from kwhatif.workloads.removal import is_active, removed_first_of_job

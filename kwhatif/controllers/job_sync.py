@@ -11,9 +11,9 @@ from kwhatif.controllers.job_failures import BackoffRecord, EndedPod, Failures, 
 from kwhatif.controllers.job_indexes import index_of, is_success, parse_indexes, write_indexes
 from kwhatif.controllers.job_pods import JobPods, JobProgress, Managed
 from kwhatif.controllers.pods import identity
-from kwhatif.model.cluster import key_of
-from kwhatif.model.job import Job, JobCondition, completions_of
-from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.job import Job, JobCondition, completions_of
+from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.workloads.job import is_indexed
 from kwhatif.workloads.numbers import natural_number
 from kwhatif.workloads.removal import is_active

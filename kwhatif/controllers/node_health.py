@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kwhatif.controllers.node_taints import is_evicting, ready_status
-from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.model.node import Node
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.node import Node
 from kwhatif.state.node_tree import Zone, zone_of
 
 #: Nodes with this label are not counted in their zone.

@@ -17,10 +17,10 @@ from kwhatif.controllers.finished_pods import pods_assigned_to
 from kwhatif.controllers.node_health import NodeHealth
 from kwhatif.controllers.node_taints import ready_status, with_no_schedule_taints
 from kwhatif.controllers.zones import Zones
-from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.node import Node, NodeCondition
-from kwhatif.model.pod import Pod, is_ready, pod_condition
-from kwhatif.model.pod_status import PodCondition
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.node import Node, NodeCondition
+from kwhatif.kube.model.pod import Pod, is_ready, pod_condition
+from kwhatif.kube.model.pod_status import PodCondition
 
 #: What a kubelet reports, and what is Unknown once it is silent.
 _OF_KUBELET = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 
 from msgspec.structs import replace
 
-from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT
-from kwhatif.model.node import Node, Taint
+from kwhatif.kube.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT
+from kwhatif.kube.model.node import Node, Taint
 
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 #: Condition and status -> the key of the NoSchedule taint.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Generic, Self, TypeVar, cast
 
-from kwhatif.matching.labels import Selector
-from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.model.meta import controller_of
-from kwhatif.model.overlay import Overlay
-from kwhatif.model.pod import Pod
-from kwhatif.model.workload import ReplicaSet
+from kwhatif.kube.matching.labels import Selector
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.overlay import Overlay
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import ReplicaSet
 from kwhatif.workloads.survey import survey_of
 
 T = TypeVar("T", bound=KubernetesObject)

@@ -14,11 +14,11 @@ from msgspec.structs import replace
 from kwhatif.controllers.contract import NOTHING, DeletePod, SyncResult, Update, View, Write
 from kwhatif.controllers.finished_pods import finished_pods
 from kwhatif.controllers.node_taints import ready_status
-from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.node import Node
-from kwhatif.model.pod import ORPHANED, Pod, is_terminal
-from kwhatif.model.pod_status import PodCondition
-from kwhatif.model.unknown import lacks_node
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import ORPHANED, Pod, is_terminal
+from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.unknown import lacks_node
 from kwhatif.state.state import State
 
 #: Seconds between two looks, and those that a node must have been absent for.

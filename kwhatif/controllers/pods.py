@@ -9,9 +9,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import View
-from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.meta import controller_of, parse_time
-from kwhatif.model.pod import Pod, is_ready, is_terminal, pod_condition
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.meta import controller_of, parse_time
+from kwhatif.kube.model.pod import Pod, is_ready, is_terminal, pod_condition
 from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.removal import is_active
 from kwhatif.workloads.replicas import names_for

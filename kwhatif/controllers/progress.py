@@ -12,9 +12,9 @@ from kwhatif.controllers.deployment_sets import is_of_old_template
 from kwhatif.controllers.pods import is_available
 from kwhatif.controllers.revisions import revision_label
 from kwhatif.controllers.stateful_set import moves_of, newest_revision
-from kwhatif.model.cluster import key_of
-from kwhatif.model.pod import Pod
-from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kwhatif.workloads.controllers.daemon_set import bounds_of
 from kwhatif.workloads.controllers.deployment import bounds_for
 from kwhatif.workloads.expand import replicas_of

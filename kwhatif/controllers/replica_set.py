@@ -11,10 +11,10 @@ from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, SyncResult, View
 from kwhatif.controllers.deployment_sets import is_of_old_template
 from kwhatif.controllers.pods import controllers_of, is_handed_over, keys_of, next_named, standing
-from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.meta import controller_of, parse_time
-from kwhatif.model.pod import Pod, PodTemplateSpec
-from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.meta import controller_of, parse_time
+from kwhatif.kube.model.pod import Pod, PodTemplateSpec
+from kwhatif.kube.model.workload import Deployment, ReplicaSet, ReplicationController
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.owners import reference
 from kwhatif.workloads.removal import active, removed_first

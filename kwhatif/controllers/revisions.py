@@ -11,9 +11,9 @@ from collections.abc import Callable, Container, Iterable
 from typing import NamedTuple
 
 from kwhatif.controllers.contract import View
-from kwhatif.model.cluster import key_of
-from kwhatif.model.pod import Pod, PodTemplateSpec
-from kwhatif.model.workload import DaemonSet, StatefulSet
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.pod import Pod, PodTemplateSpec
+from kwhatif.kube.model.workload import DaemonSet, StatefulSet
 from kwhatif.workloads.daemon_set import newest_label
 from kwhatif.workloads.stateful_set import REVISION_LABEL
 from kwhatif.workloads.template import same_template

@@ -15,10 +15,10 @@ from kwhatif.controllers.claim_owners import with_owners
 from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, SyncResult, Update, View, Write
 from kwhatif.controllers.pods import is_available, keys_of, next_available, owners_of_changed
 from kwhatif.controllers.revisions import Revision, has_others, note_missed, revision_label, revisions_of
-from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal
-from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.workload import StatefulSet
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal
+from kwhatif.kube.model.storage import PersistentVolumeClaim
+from kwhatif.kube.model.workload import StatefulSet
 from kwhatif.workloads.controllers.stateful_set import Moves, Replica, made_of_old, sync
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.generated import uid_of

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from kwhatif.controllers.contract import NOTHING, DeletePod, SyncResult, View
 from kwhatif.controllers.finished_pods import pods_assigned_to
 from kwhatif.controllers.node_taints import NOT_READY, UNREACHABLE
-from kwhatif.matching.tolerations import no_execute_taints, tolerates
-from kwhatif.model.affinity import Toleration
-from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.node import Node, Taint
-from kwhatif.model.pod import Pod
-from kwhatif.model.pod_status import PodCondition
+from kwhatif.kube.matching.tolerations import no_execute_taints, tolerates
+from kwhatif.kube.model.affinity import Toleration
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.node import Node, Taint
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_status import PodCondition
 
 #: What the eviction leaves in the pod's status.
 TAINTED = PodCondition(type="DisruptionTarget", status="True", reason="DeletionByTaintManager")

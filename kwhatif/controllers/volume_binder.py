@@ -12,14 +12,14 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import NOTHING, Create, SyncResult, Update, View
-from kwhatif.matching.names import nearest
-from kwhatif.matching.volumes import BIND_COMPLETED, WAIT_FOR_FIRST_CONSUMER, claim_class, is_bound_to
-from kwhatif.model.affinity import NodeSelector, NodeSelectorTerm
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.scheduling import ClaimUnbound, VolumeProvisioned
-from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.model.meta import AnnotatedMeta, Requirement
-from kwhatif.model.storage import (
+from kwhatif.kube.matching.names import nearest
+from kwhatif.kube.matching.volumes import BIND_COMPLETED, WAIT_FOR_FIRST_CONSUMER, claim_class, is_bound_to
+from kwhatif.kube.model.affinity import NodeSelector, NodeSelectorTerm
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.scheduling import ClaimUnbound, VolumeProvisioned
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.meta import AnnotatedMeta, Requirement
+from kwhatif.kube.model.storage import (
     ClaimReference,
     CSIPersistentVolumeSource,
     PersistentVolume,
@@ -29,9 +29,9 @@ from kwhatif.model.storage import (
     StorageClass,
     VolumeNodeAffinity,
 )
-from kwhatif.plugins.volume_binding.provisioning import NO_PROVISIONER
-from kwhatif.plugins.volume_binding.static import VolumeSearch
-from kwhatif.plugins.volume_binding.unbound import mismatches
+from kwhatif.scheduler.plugins.volume_binding.provisioning import NO_PROVISIONER
+from kwhatif.scheduler.plugins.volume_binding.static import VolumeSearch
+from kwhatif.scheduler.plugins.volume_binding.unbound import mismatches
 from kwhatif.workloads.generated import uid_of
 
 _CAVEAT = "caveat"

@@ -12,7 +12,7 @@ import msgspec
 
 from kwhatif.controllers.node_health import ZoneCounts
 from kwhatif.controllers.node_taints import is_evicting, ready_status, with_no_execute_taint, without_no_execute_taints
-from kwhatif.model.node import Node
+from kwhatif.kube.model.node import Node
 from kwhatif.state.node_tree import Zone, zone_of
 
 #: Nodes per second that are tainted: `--node-eviction-rate`, `--secondary-node-eviction-rate`.

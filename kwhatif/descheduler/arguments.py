@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from kwhatif.descheduler.evictor_arguments import DEFAULT_EVICTOR, DefaultEvictorArgs
 from kwhatif.descheduler.go_types import Args, Int, Int32, MetricsSource, ResourceThresholds, Uint, go_type
-from kwhatif.model.meta import LabelSelector, Model
+from kwhatif.kube.model.meta import LabelSelector, Model
 
 _Action = Annotated[str, go_type("v1.UnsatisfiableConstraintAction")]
 _Mode = Annotated[str, go_type("nodeutilization.EvictionMode")]

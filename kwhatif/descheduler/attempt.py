@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from kwhatif.model.meta import FrozenMeta
+from kwhatif.kube.model.meta import FrozenMeta
 
 RefusedBy = Literal["total-limit", "node-limit", "namespace-limit", "pdb", "multiple-pdbs", "forbidden", "not-found"]
 Stage = Literal["Filter", "PreEvictionFilter"]

@@ -28,11 +28,11 @@ from kwhatif.descheduler.policy import RunnablePolicy, RunnableProfile
 from kwhatif.descheduler.profiles import ProfileBuilder
 from kwhatif.descheduler.reading import NamedArgs, PolicyReader, meant, refusal
 from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS, aggregate, validate
-from kwhatif.matching.names import nearest
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.descheduling import PolicyIsEmpty
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.policy import PriorityClass
+from kwhatif.kube.matching.names import nearest
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.descheduling import PolicyIsEmpty
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.policy import PriorityClass
 
 
 def build_policy(data: Mapping[str, Any], name: str, cluster: Cluster) -> tuple[RunnablePolicy, list[Caveat]]:

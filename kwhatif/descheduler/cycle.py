@@ -23,8 +23,8 @@ from kwhatif.descheduler.plugins import (
 )
 from kwhatif.descheduler.policy import RunnablePolicy, RunnableProfile
 from kwhatif.descheduler.world import DeschedulerWorld
-from kwhatif.model.cluster import key_of
-from kwhatif.model.node import Node
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.node import Node
 
 #: Evicts; returns why it could not do its work, or "".
 Run = Callable[[Any, Handle], str]

@@ -13,9 +13,9 @@ import msgspec
 from msgspec import inspect
 
 from kwhatif.descheduler.go_types import INTEGERS, quoted
-from kwhatif.matching.names import nearest
-from kwhatif.model.duration import parse_duration
-from kwhatif.model.meta import LabelSelector, Requirement
+from kwhatif.kube.matching.names import nearest
+from kwhatif.kube.model.duration import parse_duration
+from kwhatif.kube.model.meta import LabelSelector, Requirement
 
 T = TypeVar("T")
 

@@ -8,11 +8,11 @@ from kwhatif.descheduler.evictor_arguments import SYSTEM_CRITICAL_PRIORITY, Defa
 from kwhatif.descheduler.node_fit import OtherNodes
 from kwhatif.descheduler.validate import DEFAULT_PROTECTIONS
 from kwhatif.descheduler.world import DeschedulerWorld
-from kwhatif.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.model.duration import go_duration, parse_duration
-from kwhatif.model.pod import Pod
-from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.workload import Namespace
+from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
+from kwhatif.kube.model.duration import go_duration, parse_duration
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.storage import PersistentVolumeClaim
+from kwhatif.kube.model.workload import Namespace
 
 _FITS_NOWHERE = (
     "pod does not fit on any other node because of nodeSelector(s), Taint(s), or nodes marked as unschedulable"

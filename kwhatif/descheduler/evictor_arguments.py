@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta, field
 
 from kwhatif.descheduler.go_types import Args, Int32, Uint, go_type
-from kwhatif.model.meta import LabelSelector, Model
+from kwhatif.kube.model.meta import LabelSelector, Model
 
 #: `SystemCriticalPriority` (`utils/priority.go`).
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000

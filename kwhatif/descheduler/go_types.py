@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import Meta
 
-from kwhatif.model.meta import Model
+from kwhatif.kube.model.meta import Model
 
 
 def quoted(text: str) -> str:

@@ -14,11 +14,11 @@ from kwhatif.descheduler.go_types import quoted
 from kwhatif.descheduler.node_fit import NodeFit
 from kwhatif.descheduler.policy import RunnablePolicy
 from kwhatif.descheduler.world import DeschedulerWorld
-from kwhatif.matching.labels import compile_selector
-from kwhatif.model.cluster import key_of
-from kwhatif.model.meta import LabelSelector
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
+from kwhatif.kube.matching.labels import compile_selector
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.meta import LabelSelector
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
 
 PodFilter = Callable[[Pod], bool]
 

@@ -11,15 +11,15 @@ import msgspec
 
 from kwhatif.descheduler.tolerance import keeps_away, untolerated
 from kwhatif.descheduler.world import DeschedulerWorld
-from kwhatif.framework.reference import is_reference
-from kwhatif.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.matching.node_affinity import RequiredNodeAffinity
-from kwhatif.matching.node_selector import named
-from kwhatif.matching.requests import CPU, MEMORY, PODS
-from kwhatif.model.affinity import PodAffinityTerm
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
-from kwhatif.model.quantity import milli_value, parse_quantity, value
+from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
+from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity
+from kwhatif.kube.matching.node_selector import named
+from kwhatif.kube.matching.requests import CPU, MEMORY, PODS
+from kwhatif.kube.model.affinity import PodAffinityTerm
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.quantity import milli_value, parse_quantity, value
+from kwhatif.scheduler.framework.reference import is_reference
 
 _UNITS = 1000
 

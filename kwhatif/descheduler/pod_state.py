@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kwhatif.model.pod import Pod
-from kwhatif.model.pod_status import ContainerState
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_status import ContainerState
 
 
 def states(pod: Pod, *, init: bool, ephemeral: bool = False) -> Iterator[ContainerState]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Meta, field
 
 from kwhatif.descheduler.go_types import Args, Int64, Uint
-from kwhatif.model.meta import Model
+from kwhatif.kube.model.meta import Model
 
 API_VERSION = "descheduler/v1alpha2"
 KIND = "DeschedulerPolicy"

@@ -15,8 +15,8 @@ from kwhatif.descheduler.policy import RunnableProfile
 from kwhatif.descheduler.reading import refusal
 from kwhatif.descheduler.validate import PROMETHEUS
 from kwhatif.errors import InputError
-from kwhatif.matching.labels import SelectorError, compile_selector
-from kwhatif.matching.selector_text import parse_selector
+from kwhatif.kube.matching.labels import SelectorError, compile_selector
+from kwhatif.kube.matching.selector_text import parse_selector
 
 #: The resource of thresholds about what Prometheus measures.
 METRIC_RESOURCE = "MetricResource"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kwhatif.matching.go_sort import go_sort
-from kwhatif.matching.qos import qos_class
-from kwhatif.model.pod import Pod
+from kwhatif.kube.matching.go_sort import go_sort
+from kwhatif.kube.matching.qos import qos_class
+from kwhatif.kube.model.pod import Pod
 
 _CLASSES = ("BestEffort", "Burstable", "Guaranteed")
 

@@ -14,8 +14,8 @@ from kwhatif.descheduler.decode import go_decode, json_name
 from kwhatif.descheduler.go_types import Args, quoted
 from kwhatif.descheduler.policy import API_VERSION, KIND
 from kwhatif.errors import InputError, Problem
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.manifests import FieldIgnored
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.manifests import FieldIgnored
 
 _SCHEME = '"pkg/runtime/scheme.go:111"'
 _NO_VERSION = "couldn't get version/kind; json parse error: json: "

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from kwhatif.matching.labels import parse_int64
-from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerates
-from kwhatif.model.affinity import Toleration
-from kwhatif.model.node import Taint
-from kwhatif.model.pod import Pod
+from kwhatif.kube.matching.labels import parse_int64
+from kwhatif.kube.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerates
+from kwhatif.kube.model.affinity import Toleration
+from kwhatif.kube.model.node import Taint
+from kwhatif.kube.model.pod import Pod
 
 _DECIMAL = re.compile(r"-?[1-9][0-9]*|0")
 

@@ -8,8 +8,8 @@ from typing import Any
 from kwhatif.descheduler import arguments as of
 from kwhatif.descheduler.evictor_arguments import DefaultEvictorArgs, PodProtections
 from kwhatif.descheduler.go_types import Args, quoted
-from kwhatif.matching.labels import SelectorError, compile_selector
-from kwhatif.model.meta import LabelSelector
+from kwhatif.kube.matching.labels import SelectorError, compile_selector
+from kwhatif.kube.model.meta import LabelSelector
 
 KUBERNETES_METRICS = "KubernetesMetrics"
 PROMETHEUS = "Prometheus"

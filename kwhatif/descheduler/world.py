@@ -12,12 +12,12 @@ from functools import cached_property
 
 from kwhatif.controllers.contract import Update
 from kwhatif.controllers.eviction import EvictionApi, EvictionGranted, EvictionRefused
-from kwhatif.matching.requests import pod_requests
-from kwhatif.matching.selector_text import parse_selector
-from kwhatif.model.cluster import key_of
-from kwhatif.model.meta import SECOND, OwnerReference, format_time, parse_time
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.kube.matching.requests import pod_requests
+from kwhatif.kube.matching.selector_text import parse_selector
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.meta import SECOND, OwnerReference, format_time, parse_time
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.state.change import Delete, Evict, Upsert
 from kwhatif.state.state import State
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import cache
 
 from kwhatif.dra.devices import DeviceId
-from kwhatif.gates import BASE_GATES, Gates
-from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.model.quantity import parse_quantity
-from kwhatif.model.resource import DeviceRequestAllocationResult, ResourceClaim
+from kwhatif.kube.gates import BASE_GATES, Gates
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.quantity import parse_quantity
+from kwhatif.kube.model.resource import DeviceRequestAllocationResult, ResourceClaim
 
 #: Nano-units by capacity.
 Capacities = dict[str, int]

@@ -15,12 +15,12 @@ from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request, Requ
 from kwhatif.dra.results import allocation_result
 from kwhatif.dra.rules import BASE_RULES, AllocatorRules
 from kwhatif.dra.search import DeviceSearch
-from kwhatif.gates import BASE_GATES, Gates
-from kwhatif.matching.node_selector import SelectedNode
-from kwhatif.matching.tolerations import first_untolerated
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.node import Taint
-from kwhatif.model.resource import AllocationResult
+from kwhatif.kube.gates import BASE_GATES, Gates
+from kwhatif.kube.matching.node_selector import SelectedNode
+from kwhatif.kube.matching.tolerations import first_untolerated
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.node import Taint
+from kwhatif.kube.model.resource import AllocationResult
 
 
 class UnsatisfiedRequest(NamedTuple):

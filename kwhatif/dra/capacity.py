@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kwhatif.model.quantity import NANO, parse_quantity, value
-from kwhatif.model.resource_slice import CapacityRequestPolicy, CapacityRequestPolicyRange, DeviceCapacity
+from kwhatif.kube.model.quantity import NANO, parse_quantity, value
+from kwhatif.kube.model.resource_slice import CapacityRequestPolicy, CapacityRequestPolicyRange, DeviceCapacity
 
 _Amounts = Mapping[str, int]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from kwhatif.dra.devices import PoolDevice
 from kwhatif.dra.requests import Request
 from kwhatif.dra.rules import AllocatorRules
-from kwhatif.model.resource import DeviceConstraint
-from kwhatif.model.resource_slice import DeviceAttribute
+from kwhatif.kube.model.resource import DeviceConstraint
+from kwhatif.kube.model.resource_slice import DeviceAttribute
 
 #: The type of an attribute and its value; versions are equal when their texts are.
 TypedValue = tuple[str, str | int | bool]

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from kwhatif.cel import AttributeValue, CelRuntimeError, DeviceView, Semver
 from kwhatif.dra.taints import selects
-from kwhatif.gates import BASE_GATES, Gates
-from kwhatif.matching.node_selector import SelectedNode, any_matches, compile_terms
-from kwhatif.model.affinity import NodeSelector
-from kwhatif.model.device_taint_rule import DeviceTaintRule
-from kwhatif.model.quantity import parse_quantity
-from kwhatif.model.resource_slice import Counter, Device, DeviceAttribute, ResourceSlice
+from kwhatif.kube.gates import BASE_GATES, Gates
+from kwhatif.kube.matching.node_selector import SelectedNode, any_matches, compile_terms
+from kwhatif.kube.model.affinity import NodeSelector
+from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
+from kwhatif.kube.model.quantity import parse_quantity
+from kwhatif.kube.model.resource_slice import Counter, Device, DeviceAttribute, ResourceSlice
 
 #: Nano-units by set, and in it by counter.
 CounterSets = Mapping[str, Mapping[str, int]]

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kwhatif.matching.device_classes import IMPLICIT_PREFIX
-from kwhatif.matching.requests import is_extended_resource
-from kwhatif.model.container import Container, is_sidecar
-from kwhatif.model.int64 import fits
-from kwhatif.model.pod import PodSpec
-from kwhatif.model.quantity import NANO, parse_quantity
-from kwhatif.model.resource import EXACT_COUNT, DeviceClass, DeviceRequest, ExactDeviceRequest
+from kwhatif.kube.matching.device_classes import IMPLICIT_PREFIX
+from kwhatif.kube.matching.requests import is_extended_resource
+from kwhatif.kube.model.container import Container, is_sidecar
+from kwhatif.kube.model.int64 import fits
+from kwhatif.kube.model.pod import PodSpec
+from kwhatif.kube.model.quantity import NANO, parse_quantity
+from kwhatif.kube.model.resource import EXACT_COUNT, DeviceClass, DeviceRequest, ExactDeviceRequest
 
 
 def is_dra_resource(name: str) -> bool:

@@ -14,8 +14,8 @@ from kwhatif.dra.devices import PoolDevice
 from kwhatif.dra.partial_allocation import PartialAllocation, PooledDevice
 from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request, RequestKey
 from kwhatif.dra.rules import AllocatorRules
-from kwhatif.matching.node_selector import SelectedNode
-from kwhatif.matching.tolerations import first_untolerated
+from kwhatif.kube.matching.node_selector import SelectedNode
+from kwhatif.kube.matching.tolerations import first_untolerated
 
 #: No claim gets more devices (`AllocationResultsMaxSize`).
 MAX_DEVICES = 32

@@ -13,8 +13,8 @@ from kwhatif.dra.devices import DeviceId, PoolDevice
 from kwhatif.dra.pools import Pool
 from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request
 from kwhatif.dra.rules import BASE_RULES, AllocatorRules
-from kwhatif.gates import BASE_GATES, Gates
-from kwhatif.matching.tolerations import first_untolerated
+from kwhatif.kube.gates import BASE_GATES, Gates
+from kwhatif.kube.matching.tolerations import first_untolerated
 
 #: A device and the pool that it is taken from.
 PooledDevice = tuple[Pool, PoolDevice]

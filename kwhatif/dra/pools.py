@@ -11,12 +11,12 @@ import msgspec
 from kwhatif.dra.devices import CounterSets, PoolDevice, Slice
 from kwhatif.dra.rules import BASE_RULES, AllocatorRules
 from kwhatif.dra.taints import rules_count, taint_rules
-from kwhatif.gates import BASE_GATES, Gates
-from kwhatif.matching.node_selector import SelectedNode
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.device_taint_rule import DeviceTaintRule
-from kwhatif.model.node import Node
-from kwhatif.model.resource_slice import ResourceSlice
+from kwhatif.kube.gates import BASE_GATES, Gates
+from kwhatif.kube.matching.node_selector import SelectedNode
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.resource_slice import ResourceSlice
 
 PoolId = tuple[str, str]
 

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from kwhatif.cel import CelCompileError, CelRuntimeError, compile_device_selector
 from kwhatif.dra.devices import PoolDevice
 from kwhatif.dra.rules import BASE_RULES, AllocatorRules
-from kwhatif.gates import BASE_GATES, Gates
-from kwhatif.matching.node_selector import SelectedNode
-from kwhatif.model.affinity import Toleration
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.quantity import parse_quantity
-from kwhatif.model.resource import (
+from kwhatif.kube.gates import BASE_GATES, Gates
+from kwhatif.kube.matching.node_selector import SelectedNode
+from kwhatif.kube.model.affinity import Toleration
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.quantity import parse_quantity
+from kwhatif.kube.model.resource import (
     ALL,
     EXACT_COUNT,
     DeviceClass,

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.dra.partial_allocation import Taken
 from kwhatif.dra.requests import AllocationError
-from kwhatif.matching.node_selector import NAME_FIELD
-from kwhatif.model.affinity import NodeSelector, NodeSelectorTerm
-from kwhatif.model.meta import Requirement
-from kwhatif.model.quantity import to_text
-from kwhatif.model.resource import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
+from kwhatif.kube.matching.node_selector import NAME_FIELD
+from kwhatif.kube.model.affinity import NodeSelector, NodeSelectorTerm
+from kwhatif.kube.model.meta import Requirement
+from kwhatif.kube.model.quantity import to_text
+from kwhatif.kube.model.resource import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
 
 
 def allocation_result(claim: str, taken: Sequence[Taken], node_name: str) -> AllocationResult:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kwhatif.gates import Gates
+from kwhatif.kube.gates import Gates
 
 
 class AllocatorRules(NamedTuple):

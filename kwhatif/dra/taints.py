@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kwhatif.gates import Gates
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.device_taint_rule import DeviceTaintRule
-from kwhatif.model.resource_slice import DeviceTaint, ResourceSlice
+from kwhatif.kube.gates import Gates
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
+from kwhatif.kube.model.resource_slice import DeviceTaint, ResourceSlice
 
 #: The first release in which rules have a gate of their own; before, they count where taints do.
 _OWN_GATE = 35

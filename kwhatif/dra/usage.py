@@ -12,10 +12,10 @@ from kwhatif.dra.allocated import allocated_devices
 from kwhatif.dra.devices import PoolDevice, Slice, device_view
 from kwhatif.dra.pools import inventory
 from kwhatif.dra.requests import AllocationError, CelSelector
-from kwhatif.gates import BASE_GATES, Gates
-from kwhatif.matching.node_selector import SelectedNode
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.resource import DeviceClass
+from kwhatif.kube.gates import BASE_GATES, Gates
+from kwhatif.kube.matching.node_selector import SelectedNode
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.resource import DeviceClass
 
 
 class DeviceUsage:

@@ -7,15 +7,15 @@ from typing import Any
 
 from kwhatif.edits.edit import DeleteObjects, Reference, Resolved, Wrong
 from kwhatif.edits.selection import Lookup
-from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of
-from kwhatif.model.job import CronJob, Job
-from kwhatif.model.kinds import RESOURCES
-from kwhatif.model.meta import AnnotatedMeta, ObjectMeta, controller_of
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import PriorityClass
-from kwhatif.model.unknown import lacks_node
-from kwhatif.model.workload import Deployment, Namespace, ReplicaSet
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of
+from kwhatif.kube.model.job import CronJob, Job
+from kwhatif.kube.model.kinds import RESOURCES
+from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta, controller_of
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import PriorityClass
+from kwhatif.kube.model.unknown import lacks_node
+from kwhatif.kube.model.workload import Deployment, Namespace, ReplicaSet
 from kwhatif.state.change import Delete
 from kwhatif.workloads.owners import pods_of
 

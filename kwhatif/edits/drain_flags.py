@@ -8,8 +8,8 @@ from typing import Any
 from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.edits.edit import Drain, Wrong
 from kwhatif.edits.selection import selector_of
-from kwhatif.matching.labels import Selector
-from kwhatif.matching.names import did_you_mean, nearest
+from kwhatif.kube.matching.labels import Selector
+from kwhatif.kube.matching.names import did_you_mean, nearest
 
 
 def drain_options(edit: Drain) -> DrainOptions:

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.kinds import Resource
-from kwhatif.model.node import Taint
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.kinds import Resource
+from kwhatif.kube.model.node import Taint
 from kwhatif.state.change import Change
 
 

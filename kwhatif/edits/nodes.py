@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from kwhatif.edits.edit import AddNodes, Cordon, Resolved, TaintNodes, TaintRemoval, Uncordon, Wrong
 from kwhatif.edits.selection import Lookup
-from kwhatif.model.node import Node, NodeCondition, NodeStatus, Taint
-from kwhatif.model.resource_slice import ResourceSlice
-from kwhatif.model.storage import CSINode
+from kwhatif.kube.model.node import Node, NodeCondition, NodeStatus, Taint
+from kwhatif.kube.model.resource_slice import ResourceSlice
+from kwhatif.kube.model.storage import CSINode
 from kwhatif.state.change import Upsert
 
 HOSTNAME = "kubernetes.io/hostname"

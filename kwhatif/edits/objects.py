@@ -19,12 +19,12 @@ from kwhatif.admission.validation.pod import validate_pod
 from kwhatif.edits.edit import Apply, Assignment, Label, Patch, Reference, Resolved, SetFields, Wrong
 from kwhatif.edits.policies import counted
 from kwhatif.edits.selection import Lookup
-from kwhatif.matching.names import did_you_mean, nearest
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import PodDisruptionBudget
-from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.workload import SCALABLE, Workload
+from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import PodDisruptionBudget
+from kwhatif.kube.model.storage import PersistentVolumeClaim
+from kwhatif.kube.model.workload import SCALABLE, Workload
 from kwhatif.simulation.resizing import asks_as_before
 from kwhatif.state.change import Upsert
 from kwhatif.workloads.applied_object import applied_object

@@ -14,7 +14,7 @@ from typing import Any
 from kwhatif.edits.data import WORDS, Word
 from kwhatif.edits.edit import Edit, Wrong
 from kwhatif.edits.verbs import PARSERS, Reader, shown
-from kwhatif.matching.names import did_you_mean, nearest
+from kwhatif.kube.matching.names import did_you_mean, nearest
 
 #: No command line takes a longer word.
 _MAX_TEXT = 128 * 1024

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from kwhatif.admission.load import with_status
 from kwhatif.edits.edit import Budget, Priority, Resolved, Wrong
 from kwhatif.edits.selection import Lookup
-from kwhatif.matching.names import did_you_mean, nearest
-from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
-from kwhatif.model.kinds import BY_WORD
-from kwhatif.model.meta import LabelSelector, ObjectMeta
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PriorityClass
-from kwhatif.model.workload import SCALABLE, ReplicationController
+from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
+from kwhatif.kube.model.kinds import BY_WORD
+from kwhatif.kube.model.meta import LabelSelector, ObjectMeta
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PriorityClass
+from kwhatif.kube.model.workload import SCALABLE, ReplicationController
 from kwhatif.state.change import Upsert
 
 #: No user may have a higher one (`HighestUserDefinablePriority` in `pkg/apis/scheduling/types.go`).

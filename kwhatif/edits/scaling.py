@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.edits.edit import Reference, Resolved, Scale, Wrong
 from kwhatif.edits.selection import Lookup
-from kwhatif.model.cluster import key_of
-from kwhatif.model.job import Job
-from kwhatif.model.meta import controller_of
-from kwhatif.model.workload import SCALABLE, Deployment
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.job import Job
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.workload import SCALABLE, Deployment
 from kwhatif.state.change import Upsert
 
 

@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from kwhatif.edits.edit import Reference, Wrong
-from kwhatif.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.matching.names import did_you_mean, is_like, nearest
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.kinds import BY_WORD, RESOURCES, Resource
-from kwhatif.model.meta import LabelSelector, Requirement
-from kwhatif.model.node import Node
+from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
+from kwhatif.kube.matching.names import did_you_mean, is_like, nearest
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.kinds import BY_WORD, RESOURCES, Resource
+from kwhatif.kube.model.meta import LabelSelector, Requirement
+from kwhatif.kube.model.node import Node
 
 _SEPARATOR = re.compile(r"[(),]")
 _IN = re.compile(r"(?P<key>\S+)\s+(?P<operator>in|notin)\s+\((?P<values>[^()]*)\)")

@@ -21,8 +21,8 @@ from kwhatif.edits.words import (
     split_assignments,
     taints_of,
 )
-from kwhatif.model.duration import parse_duration
-from kwhatif.model.kinds import Resource
+from kwhatif.kube.model.duration import parse_duration
+from kwhatif.kube.model.kinds import Resource
 
 
 class Reader(Protocol):

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 
 from kwhatif.edits.edit import Reference, TaintRemoval, Wrong
-from kwhatif.matching.label_syntax import label_key_errors, label_value_errors
-from kwhatif.matching.names import did_you_mean, nearest
-from kwhatif.model.kinds import BY_WORD
-from kwhatif.model.node import Taint
+from kwhatif.kube.matching.label_syntax import label_key_errors, label_value_errors
+from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.model.kinds import BY_WORD
+from kwhatif.kube.model.node import Taint
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _MAX_INT32 = 2**31 - 1

@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 
 from kwhatif.cel import CelCompileError, Program, compile_expression
-from kwhatif.configuration.strict import problems, without_nulls
 from kwhatif.errors import InputError, Problem
-from kwhatif.matching.field_errors import Issue
-from kwhatif.matching.labels import Selector, SelectorError, compile_selector
+from kwhatif.kube.matching.field_errors import Issue
+from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.policy import aftermath, caveats, fields, rules
 from kwhatif.policy.names import all_names, unknown_rule
 from kwhatif.policy.rules import Find, Labels, Rule
 from kwhatif.policy.schema import KIND, Level, Policy
 from kwhatif.report.row import API_VERSION
+from kwhatif.scheduler.configuration.strict import problems, without_nulls
 
 _VARIABLES = {"decision": "dyn", "workload": "dyn", "node": "dyn"}
 

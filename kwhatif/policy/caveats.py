@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kwhatif.matching.field_errors import Issue
-from kwhatif.matching.names import is_like
-from kwhatif.model.caveat import CODES, Caveat
-from kwhatif.model.caveat.reading import StaleSnapshot
-from kwhatif.model.duration import parse_duration
+from kwhatif.kube.matching.field_errors import Issue
+from kwhatif.kube.matching.names import is_like
+from kwhatif.kube.model.caveat import CODES, Caveat
+from kwhatif.kube.model.caveat.reading import StaleSnapshot
+from kwhatif.kube.model.duration import parse_duration
 from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.policy.names import CAVEATS, did_you_mean
 from kwhatif.policy.schema import Level, Policy

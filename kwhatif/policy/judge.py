@@ -8,7 +8,7 @@ from functools import partial
 
 import msgspec
 
-from kwhatif.model.caveat import Caveat
+from kwhatif.kube.model.caveat import Caveat
 from kwhatif.policy.aftermath import Fragile, consequence_of, consequences
 from kwhatif.policy.build import Rulebook
 from kwhatif.policy.caveats import doubts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kwhatif.matching.names import is_like, nearest
-from kwhatif.model.caveat import CODES
+from kwhatif.kube.matching.names import is_like, nearest
+from kwhatif.kube.model.caveat import CODES
 
 #: The kind of findings about caveats; their names are `caveats/CODE`.
 CAVEATS = "caveats"

@@ -9,8 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.cel import CelRuntimeError, Program
-from kwhatif.matching.labels import Selector
-from kwhatif.matching.names import is_like
+from kwhatif.kube.matching.labels import Selector
+from kwhatif.kube.matching.names import is_like
 from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.policy.schema import ClassRule, ExpressionRule, Level, PlacementRule, Protection, VictimLimit
 from kwhatif.report.decision import Decision, Outcome

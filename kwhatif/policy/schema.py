@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from kwhatif.model.meta import FrozenMeta, LabelSelector
+from kwhatif.kube.model.meta import FrozenMeta, LabelSelector
 
 KIND = "Policy"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kwhatif.framework.evidence import InsufficientResource
 from kwhatif.render.outcomes import Quality, doubted
 from kwhatif.render.sentences import free_on, sentence
 from kwhatif.render.why import did_you_mean, why
 from kwhatif.report import Report
 from kwhatif.report.capacity import AddedNodesRow, CapacityRow, CountedRow, FitRow, ReasonRow, StopRow, TightestRow
 from kwhatif.report.decision import Decision
+from kwhatif.scheduler.framework.evidence import InsufficientResource
 from kwhatif.words.amounts import amount, but, plural, some
 
 

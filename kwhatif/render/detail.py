@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from kwhatif.model.caveat import Caveat
+from kwhatif.kube.model.caveat import Caveat
 from kwhatif.render.node_names import NodeNames
 
 #: With more pods or workloads than this, only verdicts are printed, and only of those that do not fit, unless details

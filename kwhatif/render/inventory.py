@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.table import Table
 
+from kwhatif.questions.session.inventory import Inventory
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, table, text
-from kwhatif.whatif.loaded.inventory import Inventory
 from kwhatif.words.amounts import amount, plural, some
 
 #: Nodes of a shape of their own, and pending pods, beyond which only the number is shown.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator, Sequence
 
-from kwhatif.model.caveat.manifests import NothingJudged
+from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.render.aftermath import aftermath_lines
 from kwhatif.render.autoscale import autoscale_parts, consolidate_parts
 from kwhatif.render.caveats import besides_findings

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from kwhatif.model.caveat import Caveat, lacking, manifests, reading
-from kwhatif.model.caveat.autoscaling import (
+from kwhatif.kube.model.caveat import Caveat, lacking, manifests, reading
+from kwhatif.kube.model.caveat.autoscaling import (
     AutoscalerDisagrees,
     CloudCapacityUnknown,
     ExpanderAssumed,
@@ -15,14 +15,14 @@ from kwhatif.model.caveat.autoscaling import (
     PricesUnknown,
     ShapesObservedOnly,
 )
-from kwhatif.model.caveat.descheduling import (
+from kwhatif.kube.model.caveat.descheduling import (
     EvictionOrder,
     MomentNotKnown,
     NoMetrics,
     PolicyIsEmpty,
     PrometheusNotAsked,
 )
-from kwhatif.model.caveat.scheduling import (
+from kwhatif.kube.model.caveat.scheduling import (
     AssumedVersion,
     Batching,
     BindingNotDated,
@@ -49,7 +49,7 @@ from kwhatif.model.caveat.scheduling import (
     TaintRulesIgnored,
     VolumeProvisioned,
 )
-from kwhatif.model.caveat.workloads import (
+from kwhatif.kube.model.caveat.workloads import (
     AutoscalerNotModelled,
     AutoscalersNotRead,
     EvictedByTaint,

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from kwhatif.queue.wakeup import Flush
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import SIGNS, verb
 from kwhatif.render.text import FAINT, STRONG, hidden, indented, table, text
@@ -17,6 +16,7 @@ from kwhatif.render.wakeups import wake_up_sentence
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.queue import AfterEditsRow, QueuedPodRow, QueueRow, QueueState, WakeUpRow
+from kwhatif.scheduler.queue.wakeup import Flush
 from kwhatif.words.amounts import age, plural, some
 
 #: So many rows of a queue are shown, unless it is wide.

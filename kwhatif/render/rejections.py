@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kwhatif.framework.evidence import CordonedNode, InsufficientResource, UntoleratedTaint
-from kwhatif.matching.tolerations import UNSCHEDULABLE_TAINT
+from kwhatif.kube.matching.tolerations import UNSCHEDULABLE_TAINT
 from kwhatif.render.sentences import summary
 from kwhatif.report.decision import Decision
 from kwhatif.report.nodes import ObjectionRow, RejectedRow
+from kwhatif.scheduler.framework.evidence import CordonedNode, InsufficientResource, UntoleratedTaint
 from kwhatif.words.amounts import some
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TypeVar, assert_never, cast
 
-from kwhatif.framework.evidence import (
+from kwhatif.scheduler.framework.evidence import (
     BindingFailed,
     BindingTimedOut,
     ClaimElsewhere,

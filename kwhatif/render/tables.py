@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from rich.console import RenderableType
 from rich.text import Text
 
-from kwhatif.model.caveat.manifests import NothingJudged
+from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.render.advise import advise
 from kwhatif.render.aftermath import aftermath_lines
 from kwhatif.render.autoscale import autoscale, consolidate

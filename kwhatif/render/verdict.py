@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 
 from rich.text import Text
 
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.lacking import NoBudgets
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.lacking import NoBudgets
 from kwhatif.render.node_names import WHOLE, NodeNames
 from kwhatif.render.outcomes import SIGNS, sign_of
 from kwhatif.render.qualifiers import about_pod, about_workload, qualifier

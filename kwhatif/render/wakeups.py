@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import assert_never
 
-from kwhatif.matching.requests import PODS
-from kwhatif.queue import wakeup
+from kwhatif.kube.matching.requests import PODS
 from kwhatif.report.queue import WakeUpRow
+from kwhatif.scheduler.queue import wakeup
 from kwhatif.words.amounts import plural, quantity, some
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwhatif.framework.evidence import (
+from kwhatif.render.sentences import free_on, sentence
+from kwhatif.report.decision import Decision
+from kwhatif.report.nodes import MissRow, NameKind, NearRow, ObstacleRow, UnknownNameRow
+from kwhatif.scheduler.framework.evidence import (
     CordonedNode,
     Evidence,
     ExistingAntiAffinity,
@@ -17,9 +20,6 @@ from kwhatif.framework.evidence import (
     UntoleratedTaint,
     taint_text,
 )
-from kwhatif.render.sentences import free_on, sentence
-from kwhatif.report.decision import Decision
-from kwhatif.report.nodes import MissRow, NameKind, NearRow, ObstacleRow, UnknownNameRow
 from kwhatif.words.amounts import amount, plural, some
 
 _KINDS: dict[NameKind, str] = {

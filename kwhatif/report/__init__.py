@@ -6,7 +6,7 @@ these types by `make generated`.
 
 from __future__ import annotations
 
-from kwhatif.model.caveat import Caveat
+from kwhatif.kube.model.caveat import Caveat
 from kwhatif.report.advise import AdviseRow
 from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
 from kwhatif.report.capacity import CapacityRow

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kwhatif.framework.evidence import Evidence
 from kwhatif.report.row import Row
+from kwhatif.scheduler.framework.evidence import Evidence
 
 #: Why no more pods are counted: the scheduler finds no node, or none without eviction; the pod stays out of the queue,
 #: belongs to another scheduler, or is refused by the API server.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kwhatif.gates import BASE
+from kwhatif.kube.gates import BASE
 from kwhatif.report.row import Row
 
 #: How the cluster's version is known: it was given, its API server or a snapshot of it said so, or it is that of the

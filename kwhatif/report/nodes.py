@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kwhatif.framework.evidence import Evidence
 from kwhatif.report.row import Row
+from kwhatif.scheduler.framework.evidence import Evidence
 
 NameKind = Literal[
     "label",

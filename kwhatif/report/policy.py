@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kwhatif.model.caveat import Caveat
+from kwhatif.kube.model.caveat import Caveat
 from kwhatif.report.inputs import SourceRow
 from kwhatif.report.row import Row
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kwhatif.framework.evidence import Evidence
 from kwhatif.report.nodes import RejectedRow
 from kwhatif.report.row import Row
+from kwhatif.scheduler.framework.evidence import Evidence
 
 
 class VictimRow(Row):

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.model.meta import FrozenMeta
+from kwhatif.kube.model.meta import FrozenMeta
 
 API_VERSION = "kwhatif.dev/v1"
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from kwhatif.batch.cache import BatchCache, Cycles
-from kwhatif.batch.result import ScheduleResult
-from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.batch.cache import BatchCache, Cycles
+from kwhatif.scheduler.batch.result import ScheduleResult
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.simulation.world import World
 from kwhatif.state.pod_info import PodInfo
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import FIRST_SECOND, LAST_SECOND, SECOND, format_time, parse_time
-from kwhatif.model.node import Node
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import FIRST_SECOND, LAST_SECOND, SECOND, format_time, parse_time
+from kwhatif.kube.model.node import Node
 from kwhatif.workloads.survey import survey_of
 
 #: The start where nothing in the input bears a time.

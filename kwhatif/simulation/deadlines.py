@@ -6,7 +6,7 @@ unless somebody's place hangs on it: a pod that is pending, or that a quota does
 
 from __future__ import annotations
 
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.pod import Pod
 from kwhatif.simulation.reactions import Reactions
 from kwhatif.simulation.world import World
 

@@ -12,9 +12,9 @@ from copy import copy
 
 from kwhatif.controllers.contract import Controller, earliest
 from kwhatif.controllers.node_lifecycle import returned
-from kwhatif.framework.profile import Profile
-from kwhatif.framework.reference import is_reference
-from kwhatif.model.node import Node
+from kwhatif.kube.model.node import Node
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.deadlines import NEAR, has_got_room, is_anybody_waiting

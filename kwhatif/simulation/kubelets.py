@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from kwhatif.controllers.contract import earliest
 from kwhatif.controllers.node_lifecycle import silent_before
-from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, is_ready, is_terminal
-from kwhatif.model.unknown import lacks_node
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
+from kwhatif.kube.model.unknown import lacks_node
 from kwhatif.simulation.clock import Agenda
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.pods import ended, restarting, running

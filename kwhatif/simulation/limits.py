@@ -6,10 +6,10 @@ from collections import Counter
 from copy import copy
 
 from kwhatif.admission.outcome import Denied
-from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.model.meta import controller_of
-from kwhatif.model.pod import Pod
-from kwhatif.model.workload import POD_CONTROLLERS, DaemonSet
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import POD_CONTROLLERS, DaemonSet
 from kwhatif.simulation.view import SimulatedView
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.workloads.many import FEW, most_pods, room_for, wanted

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from copy import copy
 from typing import Any
 
-from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.model.drawers import Drawers
-from kwhatif.model.meta import PLAIN_TIME, controller_of, parse_time
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
-from kwhatif.model.workload import ReplicaSet
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.drawers import Drawers
+from kwhatif.kube.model.meta import PLAIN_TIME, controller_of, parse_time
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import ReplicaSet
 from kwhatif.workloads.removal import is_active
 from kwhatif.workloads.survey import survey_of
 

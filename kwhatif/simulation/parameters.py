@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from kwhatif.model.container import Probe
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.container import Probe
+from kwhatif.kube.model.pod import Pod
 
 #: Seconds that a dead node's pods, and everything else that is slow, get before the simulation gives up.
 HOUR = 3600.0

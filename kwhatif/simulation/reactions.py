@@ -10,9 +10,9 @@ from typing import NamedTuple
 from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.contract import Controller, Create, SyncResult
 from kwhatif.controllers.controller_refs import ControllerRefs
-from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.simulation.clock import Agenda
 from kwhatif.simulation.world import World
 from kwhatif.workloads.survey import survey_of

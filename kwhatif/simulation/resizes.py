@@ -7,8 +7,8 @@ from copy import copy
 from typing import NamedTuple
 
 from kwhatif.admission.resize import is_resize
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.pod import Pod, is_terminal, pod_condition
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.pod import Pod, is_terminal, pod_condition
 from kwhatif.simulation import resizing
 from kwhatif.simulation.world import World
 

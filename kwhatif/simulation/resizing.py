@@ -13,18 +13,18 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.admission.resize import API_SERVER_LOOKS_AT_NODES, OS_LABEL, RESIZABLE
-from kwhatif.framework.evidence import InsufficientResource
-from kwhatif.matching.node_affinity import RequiredNodeAffinity
-from kwhatif.matching.qos import qos_class
-from kwhatif.matching.requests import MEMORY, is_extended_resource, pod_requests, resource_nanos, to_resources
-from kwhatif.matching.tolerations import no_execute_taints, tolerated
-from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
-from kwhatif.model.container import Container, ResourceList, ResourceRequirements, is_sidecar
-from kwhatif.model.pod import Pod, is_terminal, pod_condition
-from kwhatif.model.pod_status import ContainerStatus, PodCondition, PodStatus
-from kwhatif.model.quantity import milli_value
-from kwhatif.plugins.node_affinity import REASON_POD
-from kwhatif.plugins.node_resources_fit.room import Room
+from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity
+from kwhatif.kube.matching.qos import qos_class
+from kwhatif.kube.matching.requests import MEMORY, is_extended_resource, pod_requests, resource_nanos, to_resources
+from kwhatif.kube.matching.tolerations import no_execute_taints, tolerated
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
+from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements, is_sidecar
+from kwhatif.kube.model.pod import Pod, is_terminal, pod_condition
+from kwhatif.kube.model.pod_status import ContainerStatus, PodCondition, PodStatus
+from kwhatif.kube.model.quantity import milli_value
+from kwhatif.scheduler.framework.evidence import InsufficientResource
+from kwhatif.scheduler.plugins.node_affinity import REASON_POD
+from kwhatif.scheduler.plugins.node_resources_fit.room import Room
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 

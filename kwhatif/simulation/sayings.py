@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from kwhatif.controllers.contract import How
 from kwhatif.controllers.node_taints import ready_status
-from kwhatif.model.job import Job
-from kwhatif.model.meta import controller_of
-from kwhatif.model.node import Node, Taint
-from kwhatif.model.pod import Pod, pod_condition
-from kwhatif.model.pod_status import PodCondition
-from kwhatif.model.workload import SCALABLE, DaemonSet
+from kwhatif.kube.model.job import Job
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.node import Node, Taint
+from kwhatif.kube.model.pod import Pod, pod_condition
+from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.workload import SCALABLE, DaemonSet
 
 _WORKLOADS = (*SCALABLE, DaemonSet, Job)
 

@@ -12,21 +12,21 @@ from copy import copy
 
 from msgspec.structs import replace
 
-from kwhatif.batch.result import ScheduleResult
 from kwhatif.controllers.contract import DeletePod
-from kwhatif.framework.diagnosis import NO_NODES
-from kwhatif.framework.profile import Profile
-from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.meta import SECOND
-from kwhatif.model.pod import Pod
-from kwhatif.model.pod_status import PodCondition
-from kwhatif.queue.event_handlers import EventHandlers
-from kwhatif.queue.failure import FailedAttempt, handle_failure
-from kwhatif.queue.nominator import pod_lister
-from kwhatif.queue.preempting import Preempting
-from kwhatif.queue.profiles import QueueProfile, queue_profile
-from kwhatif.queue.queued_pod import QueuedPodInfo
-from kwhatif.queue.scheduling_queue import SchedulingQueue
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.meta import SECOND
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.scheduler.batch.result import ScheduleResult
+from kwhatif.scheduler.framework.diagnosis import NO_NODES
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.queue.event_handlers import EventHandlers
+from kwhatif.scheduler.queue.failure import FailedAttempt, handle_failure
+from kwhatif.scheduler.queue.nominator import pod_lister
+from kwhatif.scheduler.queue.preempting import Preempting
+from kwhatif.scheduler.queue.profiles import QueueProfile, queue_profile
+from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 from kwhatif.simulation.attempts import SimulatedAttempts
 from kwhatif.simulation.pods import bound, with_condition
 from kwhatif.simulation.world import World

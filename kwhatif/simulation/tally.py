@@ -8,12 +8,12 @@ from itertools import chain
 
 import msgspec
 
-from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.meta import controller_of
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, is_ready, is_terminal
-from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
-from kwhatif.model.workload import ReplicaSet
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
+from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+from kwhatif.kube.model.workload import ReplicaSet
 from kwhatif.simulation.owned import root_of
 from kwhatif.simulation.world import World
 from kwhatif.workloads.survey import survey_of

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any, Self, TypeVar
 
-from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.drawers import Drawers
-from kwhatif.model.pod import Pod
-from kwhatif.model.workload import POD_CONTROLLERS
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.drawers import Drawers
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import POD_CONTROLLERS
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.owned import Owned
 from kwhatif.state.state import State

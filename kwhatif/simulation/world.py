@@ -16,14 +16,14 @@ from kwhatif.admission.outcome import Admitted, Denied, already_exists
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.finished_pods import finished_pods
-from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.injection import KnownInjection
-from kwhatif.model.meta import AnnotatedMeta
-from kwhatif.model.node import Node
-from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
-from kwhatif.model.policy import ResourceQuota
-from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.unknown import lacks_node
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.injection import KnownInjection
+from kwhatif.kube.model.meta import AnnotatedMeta
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
+from kwhatif.kube.model.policy import ResourceQuota
+from kwhatif.kube.model.storage import PersistentVolumeClaim
+from kwhatif.kube.model.unknown import lacks_node
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.history import Gone, History, StoryEvent

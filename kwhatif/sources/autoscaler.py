@@ -11,11 +11,11 @@ from kwhatif.autoscaler.cluster_autoscaler.flags import NAMES, build_flags, unmo
 from kwhatif.autoscaler.cluster_autoscaler.groups import EXPANDERS, NO_MAXIMUM, NodeGroup, NodeGroups
 from kwhatif.autoscaler.karpenter import InstanceType, build_instance_types
 from kwhatif.errors import InputError, Problem
-from kwhatif.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.matching.selector_text import parse_selector
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import LabelSelector
-from kwhatif.model.node import Node
+from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
+from kwhatif.kube.matching.selector_text import parse_selector
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import LabelSelector
+from kwhatif.kube.model.node import Node
 from kwhatif.policy.names import did_you_mean
 from kwhatif.sources.decoding.lenient import reader
 from kwhatif.sources.scheduler.config import read_config, read_data

@@ -11,9 +11,9 @@ from kwhatif.descheduler.build import build_policy
 from kwhatif.descheduler.decode import sorted_keys
 from kwhatif.descheduler.policy import KIND, RunnablePolicy
 from kwhatif.errors import InputError
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.manifests import FieldIgnored
-from kwhatif.model.cluster import Cluster
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.manifests import FieldIgnored
+from kwhatif.kube.model.cluster import Cluster
 from kwhatif.sources.scheduler.config import read_config
 
 

@@ -18,7 +18,7 @@ import msgspec
 
 from kwhatif._version import __version__
 from kwhatif.errors import InputError, Problem
-from kwhatif.model.cluster import KubernetesObject
+from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.sources.text.files import read_bytes
 from kwhatif.sources.text.inflate import Unreadable
 from kwhatif.sweep.scenario import Player, ScenarioOutcome, SweepQuestion

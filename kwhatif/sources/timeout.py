@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kwhatif.model.duration import parse_duration
+from kwhatif.kube.model.duration import parse_duration
 
 #: Seconds. Nobody waits for longer than a day for one answer, and the clocks of sockets overflow.
 LONGEST = 86_400.0

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.model.cluster import key_of
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.pod import Pod
 
 
 class Upsert(msgspec.Struct, frozen=True):
@@ -16,7 +16,7 @@ class Upsert(msgspec.Struct, frozen=True):
     A pod that names the node that it is on keeps its place there; on any other node it comes last.
     """
 
-    #: A Kubernetes object of `kwhatif.model`.
+    #: A Kubernetes object of `kwhatif.kube.model`.
     obj: Any
 
 

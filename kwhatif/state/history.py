@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kwhatif.model.node import Node
+from kwhatif.kube.model.node import Node
 from kwhatif.state.pod_info import PodInfo
 
 #: The most steps that are kept, as each holds on to what it was about; who has fallen behind further starts anew.

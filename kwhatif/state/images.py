@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kwhatif.model.node import Node
-from kwhatif.model.overlay import Overlay
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.overlay import Overlay
 
 
 class ImageState(NamedTuple):

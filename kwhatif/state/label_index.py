@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from operator import attrgetter
 
-from kwhatif.matching.labels import Labels, Selector
-from kwhatif.model.overlay import Overlay
+from kwhatif.kube.matching.labels import Labels, Selector
+from kwhatif.kube.model.overlay import Overlay
 from kwhatif.state.pod_info import PodInfo
 
 

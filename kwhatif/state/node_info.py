@@ -6,10 +6,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from kwhatif.matching.ports import HostPort
-from kwhatif.matching.requests import PODS, Resources, resource_nanos, to_resources
-from kwhatif.model.node import Node, Taint
-from kwhatif.model.quantity import value
+from kwhatif.kube.matching.ports import HostPort
+from kwhatif.kube.matching.requests import PODS, Resources, resource_nanos, to_resources
+from kwhatif.kube.model.node import Node, Taint
+from kwhatif.kube.model.quantity import value
 from kwhatif.state.pod_info import PodInfo
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kwhatif.model.generation import next_generation
-from kwhatif.model.node import Node
-from kwhatif.model.overlay import Overlay
+from kwhatif.kube.model.generation import next_generation
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.overlay import Overlay
 from kwhatif.state.history import Touched
 from kwhatif.state.images import ImageStates, add_images, images_on, remove_images
 from kwhatif.state.node_info import NodeInfo

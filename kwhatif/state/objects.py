@@ -6,8 +6,8 @@ import weakref
 from collections.abc import Mapping
 from typing import Protocol
 
-from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.model.generation import next_generation
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.generation import next_generation
 from kwhatif.state.change import Change, Delete, Upsert
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, TypeVar
 
-from kwhatif.gates import BASE_RESIZES, ResizeRules
-from kwhatif.matching.affinity import AffinityTerms, affinity_terms
-from kwhatif.matching.pod_resources import PodResources, pod_resources
-from kwhatif.matching.ports import HostPort, host_ports
-from kwhatif.model.meta import parse_time
-from kwhatif.model.pod import Pod
+from kwhatif.kube.gates import BASE_RESIZES, ResizeRules
+from kwhatif.kube.matching.affinity import AffinityTerms, affinity_terms
+from kwhatif.kube.matching.pod_resources import PodResources, pod_resources
+from kwhatif.kube.matching.ports import HostPort, host_ports
+from kwhatif.kube.model.meta import parse_time
+from kwhatif.kube.model.pod import Pod
 
 #: So many findings are kept of a pod: which volumes it has, here and in a fork or two where they are others.
 _MEMOS = 4

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from operator import attrgetter
 
-from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, Resources
+from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, Resources
 from kwhatif.state.pod_info import PodInfo
 
 _AMOUNTS: dict[str, Callable[[Resources], int]] = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.node import Node
-from kwhatif.model.overlay import Overlay
-from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.overlay import Overlay
+from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.state.history import Move, Touched
 from kwhatif.state.nodes import Nodes
 from kwhatif.state.nominations import Nominations

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.model.node import Node
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.node import Node
 
 #: A label with more distinct values than this share of the nodes is near-unique: it would give every node a shape.
 _NEAR_UNIQUE_SHARE = 0.5

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.model.generation import next_generation, resume_after
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, is_orphaned
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.generation import next_generation, resume_after
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod, is_orphaned
 from kwhatif.state.change import Bind, Change, Delete, Evict, Nominate, Upsert
 from kwhatif.state.history import Step, Touched, record, since
 from kwhatif.state.images import ImageStates

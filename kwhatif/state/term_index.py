@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from kwhatif.matching.affinity import AffinityTerms
-from kwhatif.model.overlay import Overlay
-from kwhatif.model.pod import pod_affinity_terms
+from kwhatif.kube.matching.affinity import AffinityTerms
+from kwhatif.kube.model.overlay import Overlay
+from kwhatif.kube.model.pod import pod_affinity_terms
 from kwhatif.state.label_index import count
 from kwhatif.state.pod_info import PodInfo
 

@@ -39,7 +39,7 @@ def available_cores() -> int:
 
 def default_jobs(player: Player, scenarios: int) -> int:
     """How many processes are worth while."""
-    if scenarios * len(player.session.snapshot.pods) < _WORTHWHILE:
+    if scenarios * len(player.session.state.pods) < _WORTHWHILE:
         return 1
     return max(1, min(available_cores(), scenarios))
 

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.matching.names import did_you_mean, nearest
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.workloads import OwnersSilent
-from kwhatif.model.node import Node
+from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.workloads import OwnersSilent
+from kwhatif.kube.model.node import Node
+from kwhatif.questions.maintenance.drain import Drained, with_remedies
+from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.story import ScenarioRow
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sweep.scenario import Drains, Outages, Player, ScenarioOutcome, SweepQuestion, SweepScenario, together
-from kwhatif.whatif.loaded.session import Session
-from kwhatif.whatif.maintenance.drain import Drained, with_remedies
 
 #: So many that do harm are explained, the worst first.
 _EXPLAINED = 2

@@ -11,20 +11,20 @@ import msgspec
 from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.edits.edit import Apply
 from kwhatif.edits.selection import selector_of
-from kwhatif.matching.labels import EVERYTHING
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.meta import controller_of
+from kwhatif.kube.matching.labels import EVERYTHING
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.questions.maintenance.drain import Drained
+from kwhatif.questions.maintenance.outage import Lost
+from kwhatif.questions.manifests.edited import Given
+from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.caveats import caveats_of_end
+from kwhatif.questions.story.played import SettledCluster
+from kwhatif.questions.story.simulate import Playing
 from kwhatif.report.story import ScenarioRow
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.whatif.applying.edited import Given
-from kwhatif.whatif.loaded.session import Session
-from kwhatif.whatif.maintenance.drain import Drained
-from kwhatif.whatif.maintenance.outage import Lost
-from kwhatif.whatif.story.caveats import caveats_of_end
-from kwhatif.whatif.story.played import SettledCluster
-from kwhatif.whatif.story.simulate import Playing
 
 #: Verdicts about so many nodes are kept of the base, and of a scenario: less than elsewhere, as scenarios of the same
 #: workloads follow each other.
@@ -135,7 +135,7 @@ def together(session: Session, scenarios: Iterable[SweepScenario]) -> list[Sweep
     """
 
     def workloads(scenario: SweepScenario) -> list[tuple[str, str]]:
-        state = session.snapshot
+        state = session.state
         found: dict[tuple[str, str], None] = {}
         for name in scenario.nodes:
             node = state.node(name)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.errors import InputError
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.cluster import KubernetesObject
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.policy.aftermath import Fragile
+from kwhatif.questions.session.session import Session
 from kwhatif.report.maintenance import VerdictRow
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sweep.report import Runner, groups_of, trouble
 from kwhatif.sweep.scenario import Outages, Player, SweepScenario, together
-from kwhatif.whatif.loaded.session import Session
 
 _ZONE = "topology.kubernetes.io/zone"
 
@@ -42,7 +42,7 @@ def survival(
 def _of_kind(kind: str, before: Player, after: Player, run: Runner) -> Iterator[Fragile]:
     """One finding about all that may not fail, and might without the manifests."""
     session = after.session
-    nodes = [SweepScenario(node.name, (node.name,)) for node in session.snapshot.nodes]
+    nodes = [SweepScenario(node.name, (node.name,)) for node in session.state.nodes]
     scenarios = nodes if kind == "node" else groups_of(session, _ZONE)
     if not scenarios:
         lacking = f"no node has the label {_ZONE}" if kind == "zone" else "there are no nodes"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
-from kwhatif.model.meta import parse_time
+from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
+from kwhatif.kube.model.meta import parse_time
 
 _BINARY = (("Ei", 1 << 60), ("Pi", 1 << 50), ("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 

@@ -9,10 +9,10 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.meta import LastApplied
-from kwhatif.model.pod import Pod
-from kwhatif.model.workload import SCALABLE, WORKLOADS
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.meta import LastApplied
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import SCALABLE, WORKLOADS
 from kwhatif.workloads.applied_template import TemplateDifference, merge_template, template_of, with_template
 from kwhatif.workloads.merge import UNKNOWN, Json, Owned, three_way
 from kwhatif.workloads.template_fields import managed_paths, places_of

@@ -11,9 +11,9 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from kwhatif.model.bystanders import HorizontalPodAutoscaler
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.workload import SCALABLE, Scalable
+from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.workload import SCALABLE, Scalable
 from kwhatif.workloads.expand import replicas_of
 
 T = TypeVar("T")

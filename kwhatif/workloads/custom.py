@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import ObjectMeta, OwnerReference
-from kwhatif.model.pod import PodSpec, PodTemplateSpec
-from kwhatif.model.quantity import amounts
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import ObjectMeta, OwnerReference
+from kwhatif.kube.model.pod import PodSpec, PodTemplateSpec
+from kwhatif.kube.model.quantity import amounts
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.many import most_pods

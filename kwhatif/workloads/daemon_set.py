@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.matching.node_affinity import RequiredNodeAffinity
-from kwhatif.matching.node_selector import NAME_FIELD
-from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, first_untolerated, no_execute_taints
-from kwhatif.model.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import LabelSelector, Requirement, parse_time
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, PodSpec, PodTemplateSpec
-from kwhatif.model.workload import DaemonSet
+from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity
+from kwhatif.kube.matching.node_selector import NAME_FIELD
+from kwhatif.kube.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, first_untolerated, no_execute_taints
+from kwhatif.kube.model.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import LabelSelector, Requirement, parse_time
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.workload import DaemonSet
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.generated import hash_of
 from kwhatif.workloads.owners import reference_to

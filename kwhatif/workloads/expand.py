@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.job import CronJob, Job
-from kwhatif.model.pod import Pod
-from kwhatif.model.workload import (
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.job import CronJob, Job
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import (
     DaemonSet,
     Deployment,
     PodSource,

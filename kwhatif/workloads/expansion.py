@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.model.pod import Pod
-from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.storage import PersistentVolumeClaim
 
 
 class ReplicaGroup(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ import hashlib
 import uuid
 from collections.abc import Container, Iterator
 
-from kwhatif.model.meta import ObjectMeta
+from kwhatif.kube.model.meta import ObjectMeta
 
 #: Without vowels, and without digits that look like letters: no name becomes a word.
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"

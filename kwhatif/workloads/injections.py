@@ -16,12 +16,12 @@ from kwhatif.admission.defaults import default_object
 from kwhatif.admission.injection import workload_of
 from kwhatif.admission.new_pod import without_webhooks
 from kwhatif.admission.outcome import Denied
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.injection import Injection, KnownInjection
-from kwhatif.model.job import Job
-from kwhatif.model.meta import OwnerReference, controller_of
-from kwhatif.model.pod import Pod, PodSpec, PodTemplateSpec, is_terminal
-from kwhatif.model.workload import POD_CONTROLLERS, DaemonSet, Deployment, PodController, ReplicaSet, StatefulSet
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.injection import Injection, KnownInjection
+from kwhatif.kube.model.job import Job
+from kwhatif.kube.model.meta import OwnerReference, controller_of
+from kwhatif.kube.model.pod import Pod, PodSpec, PodTemplateSpec, is_terminal
+from kwhatif.kube.model.workload import POD_CONTROLLERS, DaemonSet, Deployment, PodController, ReplicaSet, StatefulSet
 from kwhatif.workloads.daemon_set import newest_label, with_own_tolerations
 from kwhatif.workloads.injected import Expected, difference, read_volumes, shared
 from kwhatif.workloads.marks import Marks, marks_of, words_of

@@ -7,13 +7,20 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from kwhatif.matching.requests import PODS, resource_nanos
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.job import CronJob, Job
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
-from kwhatif.model.quantity import value
-from kwhatif.model.workload import SCALABLE, Deployment, ReplicaSet, ReplicationController, RollingUpdate, StatefulSet
+from kwhatif.kube.matching.requests import PODS, resource_nanos
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.job import CronJob, Job
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.quantity import value
+from kwhatif.kube.model.workload import (
+    SCALABLE,
+    Deployment,
+    ReplicaSet,
+    ReplicationController,
+    RollingUpdate,
+    StatefulSet,
+)
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.workloads.expand import replicas_of

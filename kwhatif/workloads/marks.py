@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import PodMeta
-from kwhatif.model.workload import Namespace
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.pod import PodMeta
+from kwhatif.kube.model.workload import Namespace
 
 #: (what it is, key, value): `label`, `annotation`, and both of the namespace.
 Marks = frozenset[tuple[str, str, str]]

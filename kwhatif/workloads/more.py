@@ -7,11 +7,11 @@ from itertools import chain, count, islice, repeat
 
 from msgspec.structs import replace
 
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.job import CronJob, Job
-from kwhatif.model.pod import Pod
-from kwhatif.model.pod_status import PodStatus
-from kwhatif.model.workload import DaemonSet, Deployment, PodSource, StatefulSet
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.job import CronJob, Job
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_status import PodStatus
+from kwhatif.kube.model.workload import DaemonSet, Deployment, PodSource, StatefulSet
 from kwhatif.workloads.expand import named
 from kwhatif.workloads.expansion import ReplicaGroup
 from kwhatif.workloads.job import expand_job, is_indexed, job_pod, run_of

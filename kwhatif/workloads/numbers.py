@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kwhatif.model.meta import ObjectMeta
+from kwhatif.kube.model.meta import ObjectMeta
 
 #: Ten digits hold every number of 32 bits.
 _DIGITS = re.compile(r"(?=[0-9])0*+([0-9]{0,10})")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from kwhatif.matching.labels import SelectorError, compile_selector
-from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.model.job import CronJob, Job
-from kwhatif.model.kinds import RESOURCES
-from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference, controller_of
-from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.model.workload import Deployment, ReplicaSet
+from kwhatif.kube.matching.labels import SelectorError, compile_selector
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.job import CronJob, Job
+from kwhatif.kube.model.kinds import RESOURCES
+from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, OwnerReference, controller_of
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.workload import Deployment, ReplicaSet
 from kwhatif.workloads.generated import uid_of
 
 T = TypeVar("T", bound=KubernetesObject)

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from kwhatif.matching.volumes import claim_name
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.meta import AnnotatedMeta, OwnerReference, controller_of
-from kwhatif.model.pod import Pod
-from kwhatif.model.pod_status import PodResourceClaimStatus
-from kwhatif.model.resource import ResourceClaim, ResourceClaimTemplate
-from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.kube.matching.volumes import claim_name
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.meta import AnnotatedMeta, OwnerReference, controller_of
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_status import PodResourceClaimStatus
+from kwhatif.kube.model.resource import ResourceClaim, ResourceClaimTemplate
+from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.workloads.generated import generated_name
 
 #: Which entry of the pod's `resourceClaims` the claim is for (`PodResourceClaimAnnotation`).

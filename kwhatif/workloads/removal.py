@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.matching.labels import parse_int64
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.meta import parse_time
-from kwhatif.model.pod import Pod, is_ready, is_terminal, pod_condition
-from kwhatif.model.pod_status import ContainerStatus, PodCondition
+from kwhatif.kube.matching.labels import parse_int64
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.meta import parse_time
+from kwhatif.kube.model.pod import Pod, is_ready, is_terminal, pod_condition
+from kwhatif.kube.model.pod_status import ContainerStatus, PodCondition
 
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 _ALWAYS = "Always"

@@ -11,10 +11,10 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.meta import LabelSelector, OwnerReference, controller_of
-from kwhatif.model.pod import Pod, PodTemplateSpec
-from kwhatif.model.workload import Deployment, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec, ReplicationController
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.meta import LabelSelector, OwnerReference, controller_of
+from kwhatif.kube.model.pod import Pod, PodTemplateSpec
+from kwhatif.kube.model.workload import Deployment, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec, ReplicationController
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.generated import all_names, hash_of, uid_of
 from kwhatif.workloads.owners import owned_by, pods_of, reference_to

@@ -10,12 +10,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.model.caveat.workloads import FieldsNotCompared, ImagesNotCompared, ReplicasKept, WorkloadNotInDump
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.job import CronJob, Job
-from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.model.pod_status import PodStatus
-from kwhatif.model.workload import (
+from kwhatif.kube.model.caveat.workloads import FieldsNotCompared, ImagesNotCompared, ReplicasKept, WorkloadNotInDump
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.job import CronJob, Job
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.pod_status import PodStatus
+from kwhatif.kube.model.workload import (
     DaemonSet,
     Deployment,
     PodSource,

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.gates import Gates
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.meta import AnnotatedMeta
-from kwhatif.model.pod import Pod, PodTemplateSpec
-from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.volume import ClaimTemplate, ClaimVolumeSource, Volume
-from kwhatif.model.workload import StatefulSet
+from kwhatif.kube.gates import Gates
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.meta import AnnotatedMeta
+from kwhatif.kube.model.pod import Pod, PodTemplateSpec
+from kwhatif.kube.model.storage import PersistentVolumeClaim
+from kwhatif.kube.model.volume import ClaimTemplate, ClaimVolumeSource, Volume
+from kwhatif.kube.model.workload import StatefulSet
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.generated import hash_of
 from kwhatif.workloads.owners import reference_to

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import PLAIN_TIME
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import PLAIN_TIME
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
 from kwhatif.workloads.owners import ControllerKey
 
 

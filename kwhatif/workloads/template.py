@@ -9,12 +9,12 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.pod_defaults import default_pod
-from kwhatif.matching.label_syntax import dns_subdomain_errors
-from kwhatif.matching.requests import resource_nanos
-from kwhatif.model.container import Container, Probe
-from kwhatif.model.meta import Model, OwnerReference
-from kwhatif.model.pod import NO_ANNOTATIONS, Pod, PodMeta, PodSpec, PodTemplateSpec
-from kwhatif.model.security import HostAction, PodSecurityContext, SecurityContext
+from kwhatif.kube.matching.label_syntax import dns_subdomain_errors
+from kwhatif.kube.matching.requests import resource_nanos
+from kwhatif.kube.model.container import Container, Probe
+from kwhatif.kube.model.meta import Model, OwnerReference
+from kwhatif.kube.model.pod import NO_ANNOTATIONS, Pod, PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.security import HostAction, PodSecurityContext, SecurityContext
 from kwhatif.workloads.template_digest import equal_digests
 from kwhatif.workloads.template_fields import ADDED_LABELS, filled_fields_of
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from typing import NamedTuple
 
-from kwhatif.model.pod import PodTemplateSpec, TemplateDigest, TemplateText
+from kwhatif.kube.model.pod import PodTemplateSpec, TemplateDigest, TemplateText
 from kwhatif.workloads.template_fields import Fields, filled_fields_of, managed_paths, places_of
 
 #: Bytes of a digest. Few for values, so that a short secret cannot be found by trying: one change in 65,536 is missed.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kwhatif.model.quantity import parse_quantity
+from kwhatif.kube.model.quantity import parse_quantity
 from kwhatif.workloads.template_defaults import fill
 
 #: What controllers and the API server add to the labels of a template.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
-from kwhatif.cache.cache import Cache
-from kwhatif.cache.snapshot import Snapshot
-from kwhatif.matching.requests import Resources
+from kwhatif.kube.matching.requests import Resources
+from kwhatif.scheduler.cache.cache import Cache
+from kwhatif.scheduler.cache.snapshot import Snapshot
 from kwhatif.state.images import ImageState
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo

@@ -13,16 +13,16 @@ import pytest
 
 import kwhatif
 from kwhatif.errors import ExitCode, PluginFailed
-from kwhatif.framework.call_site import CallSite
-from kwhatif.whatif.loaded.session import Session
+from kwhatif.questions.session.session import Session
+from kwhatif.scheduler.framework.call_site import CallSite
 from tests.cli.running import Ran, run
 
 HEAD = """
 import os, sys, time
-from kwhatif.framework.plugin import NodeFilter
-from kwhatif.framework.status import SUCCESS
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
+from kwhatif.scheduler.framework.plugin import NodeFilter
+from kwhatif.scheduler.framework.status import SUCCESS
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
 
 class Own:
     name = "Own"
@@ -167,27 +167,27 @@ def test_what_it_is_shown_cannot_be_changed(pre_filter: str, filter: str) -> Non
         in_vain.append(str(failure).partition(": ")[0])
     assert in_vain[0] in ("node", *(f"plugin Own failed in {point}" for point in POINTS))
     plain = kwhatif.load("cluster.yaml")
-    assert len(session.snapshot.nodes) == len(session.snapshot.by_name) == 1
+    assert len(session.state.nodes) == len(session.state.by_name) == 1
     _check_same(session, plain)
 
 
 def _check_same(session: Session, plain: Session) -> None:
-    (left,), (right,) = session.snapshot.nodes, plain.snapshot.nodes
+    (left,), (right,) = session.state.nodes, plain.state.nodes
     assert [pod.key for pod in left.pods] == [pod.key for pod in right.pods] == ["default/q"]
     assert (left.cpu, left.allowed_pods, left.labels) == (right.cpu, right.allowed_pods, right.labels)
     assert left.node == right.node
-    assert list(session.snapshot.pods) == list(plain.snapshot.pods)
-    for key, pod in session.snapshot.pods.items() | session.snapshot.pending.items():
-        other = plain.snapshot.pods.get(key) or plain.snapshot.pending[key]
+    assert list(session.state.pods) == list(plain.state.pods)
+    for key, pod in session.state.pods.items() | session.state.pending.items():
+        other = plain.state.pods.get(key) or plain.state.pending[key]
         assert (pod.pod, pod.key, pod.labels, pod.priority) == (other.pod, other.key, other.labels, other.priority)
         assert (pod.resources, pod.affinity) == (other.resources, other.affinity)
 
 
 POST_FILTER = """
-from kwhatif.framework.plugin import PostFilterResult
-from kwhatif.framework.status import Status, unschedulable
-from kwhatif.plugins.default_preemption import DefaultPreemption
-from kwhatif.preemption.policy import Policy
+from kwhatif.scheduler.framework.plugin import PostFilterResult
+from kwhatif.scheduler.framework.status import Status, unschedulable
+from kwhatif.scheduler.plugins.default_preemption import DefaultPreemption
+from kwhatif.scheduler.preemption.policy import Policy
 
 class Own:
     name = "Own"
@@ -242,7 +242,7 @@ def _failing(said: str) -> Iterator[None]:
 )
 def test_what_post_filter_is_shown_cannot_be_changed(code: str) -> None:
     Path("own_plugin.py").write_text(
-        "from kwhatif.model.pod import Pod\n" + POST_FILTER.format(post_filter=code, rank="pass")
+        "from kwhatif.kube.model.pod import Pod\n" + POST_FILTER.format(post_filter=code, rank="pass")
     )
     sys.modules.pop("own_plugin", None)
     session = kwhatif.load("cluster.yaml", plugins=["own_plugin:Own"])

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.model.meta import FIRST_SECOND, LAST_SECOND, format_time, parse_time
+from kwhatif.kube.model.meta import FIRST_SECOND, LAST_SECOND, format_time, parse_time
 from tests.cli.running import run
 
 ROOT = Path(__file__).parents[2]

@@ -8,9 +8,9 @@ from itertools import pairwise
 import pytest
 
 import kwhatif
-from kwhatif.model.pod import Pod
-from kwhatif.release import MINORS
-from kwhatif.release.changes import changes
+from kwhatif.kube.model.pod import Pod
+from kwhatif.scheduler.release import MINORS
+from kwhatif.scheduler.release.changes import changes
 from tests.conformance import releases
 from tests.conformance.compare import differences
 from tests.conformance.releases import CASES, differing, merged, patch_between, recorded, settled, stored

@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from kwhatif.model.pod import Pod
-from kwhatif.release import find_release
+from kwhatif.kube.model.pod import Pod
+from kwhatif.questions.session.session import Session
+from kwhatif.scheduler.release import find_release
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.dump import collect_dump
 from kwhatif.sources.saving.formats import format_of
 from kwhatif.sources.saving.save import Moment, Saved, saved_objects
 from kwhatif.sources.scheduler.profiles import read_scheduler_config
-from kwhatif.whatif.loaded.session import Session
 from tests.asking import each_alone, stored_pods
 from tests.conformance.test_conformance import CASES
 from tests.old_names import OldNames, renamed

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.model.workload import DaemonSet
+from kwhatif.kube.model.workload import DaemonSet
+from kwhatif.questions.capacity.filling import Filling, Part
 from kwhatif.sources.manifests.applied import read_applied
-from kwhatif.whatif.capacity.filling import Filling, Part
 from tests.conformance.test_sequences import CASES
 
 Json = dict[str, Any]

@@ -11,7 +11,7 @@ from kwhatif.descheduler.attempt import DeschedulingCycle
 from kwhatif.descheduler.cycle import run_cycle
 from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.errors import InputError
-from kwhatif.model.meta import parse_time
+from kwhatif.kube.model.meta import parse_time
 from kwhatif.sources.descheduler_policy import read_descheduler_policy
 from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.state.state import State

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kwhatif.descheduler.attempt import DeschedulingCycle
-from kwhatif.framework.reference import use_reference
+from kwhatif.scheduler.framework.reference import use_reference
 from tests.descheduling.generate import FAMILIES, generate
 from tests.descheduling.play import play
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.model.quantity import parse_quantity as parse
+from kwhatif.kube.model.quantity import parse_quantity as parse
 from tests.differential.scene import Object
 
 #: What can be overcommitted, and set for a pod as a whole.

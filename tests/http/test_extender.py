@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from kwhatif.configuration.schema import ExtenderConfig, ExtenderTLSConfig, ManagedResource
-from kwhatif.framework.extender import ExtenderError, ExtenderVictims
-from kwhatif.model.originals import Originals, SessionOriginals
+from kwhatif.kube.model.originals import Originals, SessionOriginals
+from kwhatif.scheduler.configuration.schema import ExtenderConfig, ExtenderTLSConfig, ManagedResource
+from kwhatif.scheduler.framework.extender import ExtenderError, ExtenderVictims
 from kwhatif.sources.extenders.http import HTTPExtender
 from kwhatif.sources.extenders.objects import WholeObjects
 from kwhatif.sources.extenders.tls import TLSProblem

@@ -177,9 +177,9 @@ class TestExpiredContinue:
         later = second | {"items": [*second["items"], moved]}
         api.pages[PODS] = {"": first, token: later, second["metadata"]["continue"]: third}
         session = kwhatif.load_live(kubeconfig=kubeconfig())
-        assert len(session.snapshot.pods) == 49
+        assert len(session.state.pods) == 49
         key = f"{moved['metadata']['namespace']}/{moved['metadata']['name']}"
-        assert session.snapshot.pods[key].pod.spec.node_name == "general-a1"
+        assert session.state.pods[key].pod.spec.node_name == "general-a1"
 
     def test_begins_again_where_there_is_no_token(self, api: FakeAPI, kubeconfig: WriteKubeconfig, whole: str) -> None:
         gone = answer(410, status(410, "Expired", "too old"))
@@ -515,11 +515,11 @@ class TestNoConnection:
             kwhatif.load_live(kubeconfig=path)
 
     def test_tls_server_name(self, kubeconfig: WriteKubeconfig) -> None:
-        assert kwhatif.load_live(kubeconfig=kubeconfig(**{"tls-server-name": "localhost"})).snapshot.nodes
+        assert kwhatif.load_live(kubeconfig=kubeconfig(**{"tls-server-name": "localhost"})).state.nodes
 
     def test_a_certificate_that_is_not_looked_at(self, kubeconfig: WriteKubeconfig) -> None:
         path = kubeconfig(**{"certificate-authority": str(CERTS / "other-ca.crt"), "insecure-skip-tls-verify": True})
-        assert kwhatif.load_live(kubeconfig=path).snapshot.nodes
+        assert kwhatif.load_live(kubeconfig=path).state.nodes
 
     def test_a_server_without_tls(self, kubeconfig: WriteKubeconfig) -> None:
         from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -620,7 +620,7 @@ class TestProxies:
     ) -> None:
         monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")
         monkeypatch.setenv("no_proxy", spared)
-        assert kwhatif.load_live(kubeconfig=kubeconfig()).snapshot.nodes
+        assert kwhatif.load_live(kubeconfig=kubeconfig()).state.nodes
 
 
 class TestCommandLine:

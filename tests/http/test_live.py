@@ -61,7 +61,7 @@ def test_neither_secrets_nor_configmaps_are_asked_for(api: FakeAPI, kubeconfig: 
 def test_pages_are_put_together(kubeconfig: WriteKubeconfig) -> None:
     live = kwhatif.load_live(kubeconfig=kubeconfig())
     names = [item["metadata"]["name"] for page in (1, 2, 3) for item in recorded(f"pods-page-{page}")["body"]["items"]]
-    assert sorted(name.partition("/")[2] for name in live.snapshot.pods) == sorted(names)
+    assert sorted(name.partition("/")[2] for name in live.state.pods) == sorted(names)
     assert len(names) == 49
 
 
@@ -92,15 +92,15 @@ def test_manifests_without_a_namespace_go_to_that_of_the_context(kubeconfig: Wri
 
 class TestCredentials:
     def test_a_token(self, kubeconfig: WriteKubeconfig, token: dict[str, str]) -> None:
-        assert kwhatif.load_live(kubeconfig=kubeconfig(token)).snapshot.nodes
+        assert kwhatif.load_live(kubeconfig=kubeconfig(token)).state.nodes
 
     def test_a_token_file(self, kubeconfig: WriteKubeconfig, tmp_path: Path) -> None:
         (tmp_path / "token").write_text(TOKEN)
-        assert kwhatif.load_live(kubeconfig=kubeconfig({"tokenFile": str(tmp_path / "token")})).snapshot.nodes
+        assert kwhatif.load_live(kubeconfig=kubeconfig({"tokenFile": str(tmp_path / "token")})).state.nodes
 
     def test_a_token_file_may_end_with_a_line_break(self, kubeconfig: WriteKubeconfig, tmp_path: Path) -> None:
         (tmp_path / "token").write_text(f"{TOKEN}\n")
-        assert kwhatif.load_live(kubeconfig=kubeconfig({"tokenFile": str(tmp_path / "token")})).snapshot.nodes
+        assert kwhatif.load_live(kubeconfig=kubeconfig({"tokenFile": str(tmp_path / "token")})).state.nodes
 
     def test_a_token_file_that_is_not_there(self, kubeconfig: WriteKubeconfig) -> None:
         with pytest.raises(kwhatif.InputError, match="cannot be used: /no/such/token: No such file or directory"):
@@ -130,7 +130,7 @@ class TestCredentials:
 
     def test_an_exec_plugin(self, kubeconfig: WriteKubeconfig, tmp_path: Path) -> None:
         user = exec_plugin(tmp_path, {"status": {"token": TOKEN}})
-        assert kwhatif.load_live(kubeconfig=kubeconfig(user)).snapshot.nodes
+        assert kwhatif.load_live(kubeconfig=kubeconfig(user)).state.nodes
 
     def test_an_exec_plugin_with_a_certificate(self, kubeconfig: WriteKubeconfig, tmp_path: Path) -> None:
         certificate = {
@@ -138,7 +138,7 @@ class TestCredentials:
             "clientKeyData": (CERTS / "client.key").read_text(),
         }
         user = exec_plugin(tmp_path, {"status": certificate})
-        assert kwhatif.load_live(kubeconfig=kubeconfig(user)).snapshot.nodes
+        assert kwhatif.load_live(kubeconfig=kubeconfig(user)).state.nodes
 
     @pytest.mark.parametrize(
         ("plugin", "said"),
@@ -208,9 +208,9 @@ class TestKubeconfig:
         (tmp_path / "other").write_text(json.dumps(other))
         files = [kubeconfig(), str(tmp_path / "other"), str(tmp_path / "absent")]
         monkeypatch.setenv("KUBECONFIG", os.pathsep.join(files))
-        assert kwhatif.load_live().snapshot.nodes
+        assert kwhatif.load_live().state.nodes
         monkeypatch.setenv("KUBECONFIG", os.pathsep.join(files[::-1]))
-        assert kwhatif.load_live(context="demo").snapshot.nodes
+        assert kwhatif.load_live(context="demo").state.nodes
         with pytest.raises(
             kwhatif.ClusterUnreadable, match=r"https://127.0.0.1:1 \(context elsewhere\): no connection"
         ):

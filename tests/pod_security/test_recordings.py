@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kwhatif.admission.pod_security.policy import standards_of, violations
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.pod import Pod
 from kwhatif.sources.manifests.read import read_manifest_set
 
 CASES = [json.loads(line) for line in (Path("fixtures/admission/pod-security.jsonl")).read_text().splitlines()]

@@ -7,15 +7,15 @@ from random import Random
 from hypothesis import given, settings
 from msgspec.structs import replace
 
-from kwhatif.batch import BatchCache, ScheduleResult
-from kwhatif.framework.attempt import attempt
-from kwhatif.framework.profile import Profile
-from kwhatif.framework.reference import use_reference
-from kwhatif.model.node import Node, Taint
-from kwhatif.model.pod import Pod
-from kwhatif.model.pod_status import PodCondition
-from kwhatif.model.policy import PodDisruptionBudget
-from kwhatif.release.v1_37 import RELEASE
+from kwhatif.kube.model.node import Node, Taint
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.policy import PodDisruptionBudget
+from kwhatif.scheduler.batch import BatchCache, ScheduleResult
+from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.framework.reference import use_reference
+from kwhatif.scheduler.release.v1_37 import RELEASE
 from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
 from kwhatif.state.pod_index import PodIndex
 from kwhatif.state.pod_info import PodInfo

@@ -6,11 +6,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from kwhatif.cache.cache import Cache
-from kwhatif.cache.snapshot import Snapshot
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.scheduler.cache.cache import Cache
+from kwhatif.scheduler.cache.snapshot import Snapshot
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.node_tree import zone_of
 from kwhatif.state.state import State

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kwhatif
-from kwhatif.framework.reference import use_reference
+from kwhatif.questions.capacity.capacity import fewest
 from kwhatif.report.capacity import FitRow
 from kwhatif.report.decision import Decision
-from kwhatif.whatif.capacity.capacity import fewest
+from kwhatif.scheduler.framework.reference import use_reference
 from tests.differential.dice import Dice
 from tests.differential.files import write
 from tests.differential.generate import FAMILIES, generate

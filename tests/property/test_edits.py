@@ -284,7 +284,7 @@ def holds(case: Case, dice: Dice) -> bool:
         return False  # there is no YAML of that, or the pod cannot be read
     edited = kwhatif.edited(session, *said)
     assert outcome(edited, case.pod) == expected, f"{case.name}: {said}"
-    validate(edited.snapshot)
+    validate(edited.state)
     assert outcome(session, case.pod) == before, "parents never notice"
     return True
 

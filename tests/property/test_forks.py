@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 import kwhatif
 from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.drain_filters import DrainOptions
-from kwhatif.framework.reference import use_reference
+from kwhatif.questions.maintenance.drain import Drained
+from kwhatif.questions.maintenance.outage import Lost
+from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.ending import Ending
+from kwhatif.questions.story.played import SettledCluster
+from kwhatif.questions.story.rows import story_of
+from kwhatif.scheduler.framework.reference import use_reference
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.whatif.loaded.session import Session
-from kwhatif.whatif.maintenance.drain import Drained
-from kwhatif.whatif.maintenance.outage import Lost
-from kwhatif.whatif.story.ending import Ending
-from kwhatif.whatif.story.played import SettledCluster
-from kwhatif.whatif.story.rows import story_of
 from tests.property.test_simulation import CLASSES, MANY, budget, deployment, node
 from tests.valid_state import validate
 

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kwhatif
-from kwhatif.framework.reference import use_reference
+from kwhatif.questions.decisions.fail_on import fails
 from kwhatif.report import Report
-from kwhatif.whatif.deciding.fail_on import fails
+from kwhatif.scheduler.framework.reference import use_reference
 from tests.examples import examples
 
 MANY = settings(max_examples=examples(25), suppress_health_check=list(HealthCheck))

@@ -9,16 +9,16 @@ from hypothesis import HealthCheck, given, settings
 
 import kwhatif
 from kwhatif.controllers.drain_filters import DrainOptions
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.policy import PodDisruptionBudget
+from kwhatif.questions.maintenance.drain import Drained
+from kwhatif.questions.maintenance.outage import Lost
+from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.played import SettledCluster
 from kwhatif.report.maintenance import VerdictRow
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.whatif.loaded.session import Session
-from kwhatif.whatif.maintenance.drain import Drained
-from kwhatif.whatif.maintenance.outage import Lost
-from kwhatif.whatif.story.played import SettledCluster
 from tests.examples import examples
 from tests.property.worlds import RANDOMS, one_in
 

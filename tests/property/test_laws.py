@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kwhatif
-from kwhatif.catalog import default_profile
-from kwhatif.framework.attempt import attempt
-from kwhatif.framework.cycle import Cycle
-from kwhatif.framework.scoring import score_nodes
-from kwhatif.model.cluster import Cluster
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
-from kwhatif.whatif.loaded.session import Session
+from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.scheduler.framework.cycle import Cycle
+from kwhatif.scheduler.framework.scoring import score_nodes
 from tests.asking import each_alone, stored_pods
 from tests.builders import node, pod, snapshot
 from tests.examples import examples
@@ -72,7 +72,7 @@ def test_every_node_has_exactly_one_row_and_every_score_is_in_its_range(case: Pa
     if decision.outcome == "Gated":
         return
     rows = [row.node for row in decision.feasible] + [row.node for row in decision.rejected]
-    assert sorted(rows) == sorted(session.snapshot.by_name)
+    assert sorted(rows) == sorted(session.state.by_name)
     weights = session.profiles[decision.scheduler_name].weights
     for row in decision.feasible:
         assert row.score == sum(row.scores.values())

@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 import kwhatif
-from kwhatif.framework.cycle import Cycle, CycleError
-from kwhatif.framework.objections import Objections
-from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
-from kwhatif.framework.status import Verdict
+from kwhatif.scheduler.framework.cycle import Cycle, CycleError
+from kwhatif.scheduler.framework.objections import Objections
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from tests.asking import stored_pods
@@ -53,21 +53,21 @@ def test_what_objects_next_is_what_objects_without_the_first(family: str, tmp_pa
         session = kwhatif.load(folder / "cluster.yaml", scheduler_config=config if case.config else None)
         (candidate,) = stored_pods(session, folder / "pod.yaml")
         profile = session.profiles.get(candidate.spec.scheduler_name or DEFAULT_SCHEDULER)
-        cycle = None if profile is None else judged(profile, PodInfo(candidate), session.snapshot)
+        cycle = None if profile is None else judged(profile, PodInfo(candidate), session.state)
         if profile is None or cycle is None:
             continue
         asking = Objections(cycle)
         others: dict[str, Cycle | None] = {}
-        for node in session.snapshot.nodes:
+        for node in session.state.nodes:
             first = cycle.verdict_of(node.name)
             if first is None or not first.plugin:
                 continue
             found = asking.on(node, first)
             assert found[0] is first
             if first.plugin not in others:
-                others[first.plugin] = judged(without(profile, first.plugin), cycle.pod, session.snapshot)
+                others[first.plugin] = judged(without(profile, first.plugin), cycle.pod, session.state)
             other = others[first.plugin]
-            if other is None or session.snapshot.nominated or other.node_set != cycle.node_set:
+            if other is None or session.state.nominated or other.node_set != cycle.node_set:
                 continue
             assert_next(found, other.verdict_of(node.name), case.name)
         for node in cycle.feasible:

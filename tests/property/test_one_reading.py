@@ -15,10 +15,10 @@ import pytest
 
 import kwhatif
 from kwhatif.policy.judged import JudgedWorkload
+from kwhatif.questions.judging import judge as judging
+from kwhatif.questions.judging.question import Answer, Question
+from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
-from kwhatif.whatif.judging import judge as judging
-from kwhatif.whatif.judging.question import Answer, Question
-from kwhatif.whatif.loaded.session import Session
 from tests.differential.dice import Dice
 from tests.differential.files import write
 from tests.differential.generate import FAMILIES, generate
@@ -127,7 +127,7 @@ def test_schedule_and_gate_say_the_same_of_every_pod(family: str, tmp_path: Path
         assert {pod: by_schedule.get(pod) for pod in by_gate} == by_gate, case.name
         # What was pending already, and stays as it is, is no news for a gate.
         news = by_schedule.keys() - by_gate.keys()
-        assert news <= {each.pod for each in gate.queued_before} | session.snapshot.pending.keys(), case.name
+        assert news <= {each.pod for each in gate.queued_before} | session.state.pending.keys(), case.name
         judged += len(by_gate)
     assert judged
 
@@ -155,7 +155,7 @@ def test_where_nobody_is_evicted_a_simulation_says_the_same(
         return answers[-1]
 
     monkeypatch.setattr(judging, "_BURST", 0)
-    monkeypatch.setattr("kwhatif.whatif.gate.judge", judge)
+    monkeypatch.setattr("kwhatif.questions.gate.judge", judge)
     for index in range(SETS // len(FAMILIES)):
         case = generate(family, SEED, index)
         dice = Dice(case.name)

@@ -6,15 +6,15 @@ from random import Random
 
 from hypothesis import event, given, settings
 
-from kwhatif.batch import ScheduleResult
-from kwhatif.catalog import default_profile
-from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
-from kwhatif.model.caveat.scheduling import Batching
-from kwhatif.model.pod import Pod
-from kwhatif.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
+from kwhatif.kube.model.caveat.scheduling import Batching
+from kwhatif.kube.model.pod import Pod
+from kwhatif.questions.placing.placer import Placer
+from kwhatif.scheduler.batch import ScheduleResult
+from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
 from kwhatif.state.change import Delete
 from kwhatif.state.state import State
-from kwhatif.whatif.placing.placer import Placer
 from tests.examples import examples
 from tests.profiles import replaced
 from tests.property.worlds import RANDOMS, World, worlds
@@ -68,7 +68,7 @@ def compare(world: World, profile: Profile = PROFILE) -> None:
     for outcome in {each.outcome for each in expected}:
         event(outcome)
     assert [as_plain(each.result) for each in placed] == expected
-    assert contents(placer.snapshot) == contents(by_itself)
+    assert contents(placer.state) == contents(by_itself)
     assert contents(session) == before
     if any(isinstance(caveat, Batching) for caveat in placer.caveats):
         event("hinted")
@@ -99,4 +99,4 @@ def test_pods_that_leave_in_between_make_no_difference(world: World, random: Ran
             by_itself.apply(Delete(Pod, key))
         (expected,) = plain.place(PROFILE, by_itself, [info])
         assert as_plain(placer.place(info).result) == expected
-    assert contents(placer.snapshot) == contents(by_itself)
+    assert contents(placer.state) == contents(by_itself)

@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kwhatif.batch import cache
-from kwhatif.framework.attempt import attempt
-from kwhatif.framework.profile import DEFAULT_SCHEDULER
-from kwhatif.model.volume import ClaimVolumeSource
+from kwhatif.kube.model.volume import ClaimVolumeSource
+from kwhatif.questions.placing.placer import Placer
+from kwhatif.scheduler.batch import cache
+from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.state.state import State
-from kwhatif.whatif.placing.placer import Placer
 from tests.builders import HOSTNAME, ZONE, PodBuilder, affinity_term, cluster, node, pod, requirement, selector, service
 from tests.examples import examples
 from tests.property.test_placing import PROFILE, compare

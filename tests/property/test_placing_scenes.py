@@ -9,13 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 import kwhatif
-from kwhatif.framework.profile import DEFAULT_SCHEDULER
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.pod import Pod
+from kwhatif.questions.placing.placer import Placer
+from kwhatif.questions.session.nominations import keep_queued
+from kwhatif.questions.session.session import Session
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.whatif.loaded.nominations import keep_queued
-from kwhatif.whatif.loaded.session import Session
-from kwhatif.whatif.placing.placer import Placer
 from tests.asking import stored_pods
 from tests.differential.dice import Dice
 from tests.differential.files import write
@@ -46,7 +46,7 @@ def again(pod: Pod, dice: Dice) -> Pod:
 
 
 def waiting(session: Session, candidate: Pod, dice: Dice) -> list[PodInfo]:
-    running = [info.pod for info in session.snapshot.pods.values()]
+    running = [info.pod for info in session.state.pods.values()]
     templates = [candidate, *(again(pod, dice) for pod in dice.some(running, 0, 2))]
     scheduler = candidate.spec.scheduler_name
     pods = [pod for template in templates for pod in replicas(template, dice)]
@@ -65,9 +65,9 @@ def test_the_fast_way_equals_the_plain_one(family: str, tmp_path: Path) -> None:
         if profile is None:
             continue
         pods = waiting(session, candidate, Dice(case.name))
-        placer = Placer(session.profiles, session.snapshot.fork())
+        placer = Placer(session.profiles, session.state.fork())
         by_itself = State(session.cluster.fork())
         keep_queued(by_itself, session.profiles)
         expected = plain.place(profile, by_itself, pods)
         assert [as_plain(placement.result) for placement in placer.place_all(pods)] == expected, case.name
-        assert contents(placer.snapshot) == contents(by_itself), case.name
+        assert contents(placer.state) == contents(by_itself), case.name

@@ -9,15 +9,15 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kwhatif.catalog import default_profile
-from kwhatif.framework.cycle import Cycle
-from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.preemption.candidate import Preemption
-from kwhatif.preemption.evaluator import Evaluator
-from kwhatif.preemption.policy import Policy
-from kwhatif.preemption.sole_filter import SoleFilter
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.questions.decisions.preemption_rows import preemption_row
+from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.cycle import Cycle
+from kwhatif.scheduler.preemption.candidate import Preemption
+from kwhatif.scheduler.preemption.evaluator import Evaluator
+from kwhatif.scheduler.preemption.policy import Policy
+from kwhatif.scheduler.preemption.sole_filter import SoleFilter
 from kwhatif.state.state import State
-from kwhatif.whatif.deciding.preemption_rows import preemption_row
 from tests.builders import ZONE, PodBuilder, affinity_term, budget, node, pod, selector, snapshot
 from tests.examples import examples
 from tests.reference import preemption as plain

@@ -9,14 +9,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kwhatif
-from kwhatif.matching.requests import CPU, MEMORY, pod_requests, resource_nanos
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.kube.matching.requests import CPU, MEMORY, pod_requests, resource_nanos
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.questions.story.played import begin
+from kwhatif.questions.story.simulate import Playing
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.resizing import allocated, is_under_way
 from kwhatif.sources.manifests.edits import read_edits
-from kwhatif.whatif.story.played import begin
-from kwhatif.whatif.story.simulate import Playing
 from tests.examples import examples
 from tests.valid_state import validate
 
@@ -101,7 +101,7 @@ def test_no_kubelet_grants_more_than_its_node_has(
         except kwhatif.InputError:  # the pod is not there, or the API server refuses
             continue
         check(at_rest.cluster)
-        validate(at_rest.snapshot)
+        validate(at_rest.state)
     for each in read_edits([text(step) for step in todo], namespace="default", stdin=BytesIO()).edits:
         try:
             playing.perform(each)

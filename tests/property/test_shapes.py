@@ -7,22 +7,22 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.framework.cycle import Cycle
-from kwhatif.framework.plugin import FilterPlugin, NodeFilter, NodeScorer, ScorePlugin
-from kwhatif.framework.profile import Profile
-from kwhatif.framework.scoring import score_nodes
-from kwhatif.framework.status import SUCCESS
-from kwhatif.matching.node_affinity import RequiredNodeAffinity
-from kwhatif.matching.tolerations import UNSCHEDULABLE_TAINT, tolerates
-from kwhatif.model.affinity import NodeAffinity as NodeAffinitySpec
-from kwhatif.model.affinity import NodeSelector, NodeSelectorTerm
-from kwhatif.model.container import RestartPolicyRule
-from kwhatif.model.node import Taint
-from kwhatif.plugins.node_affinity import NodeAffinity, NodeAffinityArgs
-from kwhatif.plugins.node_declared_features import NodeDeclaredFeatures
-from kwhatif.plugins.node_name import NodeName
-from kwhatif.plugins.node_unschedulable import NodeUnschedulable
-from kwhatif.plugins.taint_toleration import TaintToleration
+from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity
+from kwhatif.kube.matching.tolerations import UNSCHEDULABLE_TAINT, tolerates
+from kwhatif.kube.model.affinity import NodeAffinity as NodeAffinitySpec
+from kwhatif.kube.model.affinity import NodeSelector, NodeSelectorTerm
+from kwhatif.kube.model.container import RestartPolicyRule
+from kwhatif.kube.model.node import Taint
+from kwhatif.scheduler.framework.cycle import Cycle
+from kwhatif.scheduler.framework.plugin import FilterPlugin, NodeFilter, NodeScorer, ScorePlugin
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.framework.scoring import score_nodes
+from kwhatif.scheduler.framework.status import SUCCESS
+from kwhatif.scheduler.plugins.node_affinity import NodeAffinity, NodeAffinityArgs
+from kwhatif.scheduler.plugins.node_declared_features import NodeDeclaredFeatures
+from kwhatif.scheduler.plugins.node_name import NodeName
+from kwhatif.scheduler.plugins.node_unschedulable import NodeUnschedulable
+from kwhatif.scheduler.plugins.taint_toleration import TaintToleration
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.node_row import NodeRow
 from kwhatif.state.pod_info import PodInfo

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import kwhatif
 from kwhatif.controllers.catalog import all_controllers
-from kwhatif.framework.reference import use_reference
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.pod import Pod
+from kwhatif.scheduler.framework.reference import use_reference
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
@@ -184,7 +184,7 @@ def test_whatever_the_choices_a_run_is_a_story_like_others(
 ) -> None:
     cluster, applied, _ = world
     session = kwhatif.load([*cluster, *applied])
-    state = session.snapshot.fork()
+    state = session.state.fork()
     clock, chance = Clock(start_of(state.cluster)), Chance(str(seed))
     engine = Engine(state, session.profiles, all_controllers(), clock, Parameters(), chance)
     engine.begin()
@@ -201,7 +201,7 @@ def test_whatever_the_choices_a_run_is_a_story_like_others(
 def test_settled_means_that_nobody_has_anything_to_do(world: tuple[list[Json], list[Json], list[str]]) -> None:
     cluster, applied, _ = world
     session = kwhatif.load([*cluster, *applied])
-    state = session.snapshot.fork()
+    state = session.state.fork()
     engine = Engine(state, session.profiles, all_controllers(), Clock(start_of(state.cluster)), Parameters())
     engine.begin()
     if engine.cycle is not None:

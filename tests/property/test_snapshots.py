@@ -8,12 +8,12 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.pod import Pod
+from kwhatif.questions.session.session import Session
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.dump import collect_dump
 from kwhatif.sources.saving.formats import format_of
 from kwhatif.sources.saving.save import Moment, Saved, saved_objects
-from kwhatif.whatif.loaded.session import Session
 from tests.asking import each_alone
 from tests.examples import examples
 from tests.old_names import OldNames

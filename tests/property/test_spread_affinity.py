@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from kwhatif.framework.by_shape import ask_each
-from kwhatif.framework.incremental import suspects_of
-from kwhatif.framework.plugin import FilterPlugin, NodeFilter, NodeScorer
-from kwhatif.framework.status import SKIP, Code, Status
-from kwhatif.model.affinity import PodAffinityTerm
-from kwhatif.model.meta import LabelSelector
-from kwhatif.model.pod import Pod
-from kwhatif.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
-from kwhatif.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
-from kwhatif.plugins.pod_topology_spread import PodTopologySpread
+from kwhatif.kube.model.affinity import PodAffinityTerm
+from kwhatif.kube.model.meta import LabelSelector
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
+from kwhatif.scheduler.framework.by_shape import ask_each
+from kwhatif.scheduler.framework.incremental import suspects_of
+from kwhatif.scheduler.framework.plugin import FilterPlugin, NodeFilter, NodeScorer
+from kwhatif.scheduler.framework.status import SKIP, Code, Status
+from kwhatif.scheduler.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
+from kwhatif.scheduler.plugins.pod_topology_spread import PodTopologySpread
 from kwhatif.state.change import Bind, Delete, Evict
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.node_row import NodeRow

@@ -8,12 +8,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from kwhatif.catalog import default_profile
-from kwhatif.framework.attempt import Attempt, attempt
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import PodDisruptionBudget
-from kwhatif.preemption.candidate import Preemption
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import PodDisruptionBudget
+from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.attempt import Attempt, attempt
+from kwhatif.scheduler.preemption.candidate import Preemption
 from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
 from kwhatif.state.node_tree import zone_of
 from kwhatif.state.state import State

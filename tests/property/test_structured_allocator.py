@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from kwhatif.dra.allocator import Allocator, InvalidPool, UnsatisfiedRequest
 from kwhatif.dra.requests import AllocationError, compile_claim
-from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.model.resource import DeviceRequest, ResourceClaim
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.resource import DeviceRequest, ResourceClaim
 from tests.builders import cluster, node
 from tests.devices import GPU, alternative, claim, device, device_class, first_of, held, match, request, slice_
 from tests.examples import examples

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.sources.decoding.kinds import AnyObject
 
 Raw = dict[str, Any]

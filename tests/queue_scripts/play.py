@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import SECOND, parse_time
-from kwhatif.queue.hinting import Answers, Occurrence
-from kwhatif.queue.profiles import QueueOptions
-from kwhatif.queue.queued_pod import QueuedPodInfo
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import SECOND, parse_time
+from kwhatif.scheduler.queue.hinting import Answers, Occurrence
+from kwhatif.scheduler.queue.profiles import QueueOptions
+from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
 from tests.queue_scripts.api import Api, stamp
 from tests.queue_scripts.scheduler import Scheduler
 

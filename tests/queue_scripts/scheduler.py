@@ -8,24 +8,24 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.catalog import default_profile
-from kwhatif.framework.attempt import Attempt, attempt
-from kwhatif.framework.events import ASSIGNED_POD_DELETE
-from kwhatif.framework.status import Code
-from kwhatif.matching.ports import HostPort, host_ports
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.model.resource import ResourceClaim
-from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim
-from kwhatif.plugins.dynamic_resources.filtering import ClaimFilter
-from kwhatif.preemption.candidate import Preemption
-from kwhatif.queue.event_handlers import EventHandlers
-from kwhatif.queue.failure import FailedAttempt, handle_failure
-from kwhatif.queue.nominator import pod_lister
-from kwhatif.queue.preempting import Preempting
-from kwhatif.queue.profiles import QueueOptions, queue_profile
-from kwhatif.queue.queued_pod import QueuedPodInfo
-from kwhatif.queue.scheduling_queue import SchedulingQueue, Witness
+from kwhatif.kube.matching.ports import HostPort, host_ports
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.resource import ResourceClaim
+from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim
+from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.attempt import Attempt, attempt
+from kwhatif.scheduler.framework.events import ASSIGNED_POD_DELETE
+from kwhatif.scheduler.framework.status import Code
+from kwhatif.scheduler.plugins.dynamic_resources.filtering import ClaimFilter
+from kwhatif.scheduler.preemption.candidate import Preemption
+from kwhatif.scheduler.queue.event_handlers import EventHandlers
+from kwhatif.scheduler.queue.failure import FailedAttempt, handle_failure
+from kwhatif.scheduler.queue.nominator import pod_lister
+from kwhatif.scheduler.queue.preempting import Preempting
+from kwhatif.scheduler.queue.profiles import QueueOptions, queue_profile
+from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue, Witness
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -242,7 +242,7 @@ class Scheduler:
     @staticmethod
     def _reserve(result: Attempt, node: str) -> list[Any]:
         """What Reserve changes of claims and volumes, in order."""
-        return list(result.cycle.reserve(result.cycle.snapshot.by_name[node]))
+        return list(result.cycle.reserve(result.cycle.state.by_name[node]))
 
     def _pre_bind(self, changed: list[Any], node: str) -> None:
         for obj in changed:

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from kwhatif.queue.hinting import Occurrence, QueueingHints, QueueingStrategy
-from kwhatif.queue.unschedulable_pods import UnschedulablePods
+from kwhatif.scheduler.queue.hinting import Occurrence, QueueingHints, QueueingStrategy
+from kwhatif.scheduler.queue.unschedulable_pods import UnschedulablePods
 from tests.queue_scripts.compare import differences
 from tests.queue_scripts.generate import FAMILIES, script
 from tests.queue_scripts.play import play

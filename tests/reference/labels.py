@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kwhatif.model.meta import LabelSelector, Requirement
+from kwhatif.kube.model.meta import LabelSelector, Requirement
 
 #: None matches nothing, an empty list everything.
 Plain = list[Requirement] | None

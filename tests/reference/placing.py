@@ -1,7 +1,7 @@
 """Placing many pods the plain way: a whole attempt for each, on one snapshot that is changed in place.
 
 Nothing is kept from one pod to the next, not even the index of pods or what was found on a node before, but what
-OpportunisticBatching keeps; `kwhatif.batch` must come to the same.
+OpportunisticBatching keeps; `kwhatif.scheduler.batch` must come to the same.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.framework.attempt import Attempt, attempt, held_back
-from kwhatif.framework.cycle import Cycle, CycleError
-from kwhatif.framework.filters import run_filters
-from kwhatif.framework.profile import Profile
-from kwhatif.framework.reference import use_reference
-from kwhatif.framework.signers import PodSignature, sign_pod
-from kwhatif.framework.status import Verdict
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import PodDisruptionBudget
-from kwhatif.preemption.candidate import Candidate, Preemption
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import PodDisruptionBudget
+from kwhatif.scheduler.framework.attempt import Attempt, attempt, held_back
+from kwhatif.scheduler.framework.cycle import Cycle, CycleError
+from kwhatif.scheduler.framework.filters import run_filters
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.framework.reference import use_reference
+from kwhatif.scheduler.framework.signers import PodSignature, sign_pod
+from kwhatif.scheduler.framework.status import Verdict
+from kwhatif.scheduler.preemption.candidate import Candidate, Preemption
 from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
 from kwhatif.state.pod_index import PodIndex
 from kwhatif.state.pod_info import PodInfo

@@ -1,6 +1,6 @@
 """Preemption the plain way: every filter asked every time, pods moved one by one, Go's sort by comparison.
 
-Slow and literal, beside `pkg/scheduler/framework/preemption` and `plugins/defaultpreemption`; `kwhatif.preemption` must
+Slow and literal, beside `pkg/scheduler/framework/preemption` and `plugins/defaultpreemption`; `kwhatif.scheduler.preemption` must
 come to the same results.
 """
 
@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import NamedTuple
 
-from kwhatif.framework.cycle import Cycle
-from kwhatif.framework.filters import NamedFilter
-from kwhatif.framework.status import Code, Verdict, unresolvable
-from kwhatif.matching.labels import SelectorError, compile_selector
-from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.kube.matching.labels import SelectorError, compile_selector
+from kwhatif.kube.model.policy import PodDisruptionBudget
+from kwhatif.scheduler.framework.cycle import Cycle
+from kwhatif.scheduler.framework.filters import NamedFilter
+from kwhatif.scheduler.framework.status import Code, Verdict, unresolvable
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
@@ -31,7 +31,7 @@ def preempt(cycle: Cycle) -> Plain:
     """Dry-run every node whose verdict is Unschedulable."""
     victims: dict[str, tuple[list[PodInfo], int]] = {}
     rejected: dict[str, tuple[Code, tuple[str, ...]]] = {}
-    for node in cycle.snapshot.nodes:
+    for node in cycle.state.nodes:
         verdict = cycle.verdict_of(node.name)
         if verdict is None or verdict.status.code is not Code.UNSCHEDULABLE:
             continue
@@ -106,7 +106,7 @@ def more_important(left: PodInfo, right: PodInfo, clock: Iterator[int]) -> bool:
 
 def split_by_budgets(cycle: Cycle, pods: Sequence[PodInfo]) -> tuple[list[PodInfo], list[PodInfo]]:
     """`filterPodsWithPDBViolation`."""
-    budgets = list(cycle.snapshot.cluster.all(PodDisruptionBudget).values())
+    budgets = list(cycle.state.cluster.all(PodDisruptionBudget).values())
     allowed = [budget.status.disruptions_allowed if budget.status else 0 for budget in budgets]
     violating: list[PodInfo] = []
     others: list[PodInfo] = []

@@ -130,7 +130,7 @@ def test_lists_of_the_official_client_leave_out_the_kind() -> None:
     )
     nodes = client.V1NodeList(api_version="v1", kind="NodeList", items=[node])
     for given in (nodes, [node], node):
-        assert [info.name for info in kwhatif.load(given).snapshot.nodes] == ["n"]
+        assert [info.name for info in kwhatif.load(given).state.nodes] == ["n"]
 
 
 def test_what_is_wrong_is_named_by_its_place(cluster: kwhatif.Session) -> None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from kwhatif.matching.labels import quoted
-from kwhatif.model.container import Container, Probe
-from kwhatif.model.pod import Pod
-from kwhatif.model.security import LifecycleHandler, PodSecurityContext, SecurityContext, SecurityProfile
-from kwhatif.model.volume import Volume
+from kwhatif.kube.matching.labels import quoted
+from kwhatif.kube.model.container import Container, Probe
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.security import LifecycleHandler, PodSecurityContext, SecurityContext, SecurityProfile
+from kwhatif.kube.model.volume import Volume
 
 #: The parts of the words that say who has set something: the pod, or containers.
 _POD = "pod"

@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple
 
 from kwhatif.admission.outcome import Denied, forbidden
 from kwhatif.admission.pod_security import checks
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
 
 Level = Literal["privileged", "baseline", "restricted"]
 Check = Callable[[Pod], str]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.matching.requests import CPU, MEMORY
-from kwhatif.model.container import ResourceRequirements
-from kwhatif.model.pod import Pod, pod_affinity_terms
-from kwhatif.model.policy import ResourceQuotaSpec, ScopedSelectorRequirement
-from kwhatif.model.quantity import amounts
-from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.kube.matching.requests import CPU, MEMORY
+from kwhatif.kube.model.container import ResourceRequirements
+from kwhatif.kube.model.pod import Pod, pod_affinity_terms
+from kwhatif.kube.model.policy import ResourceQuotaSpec, ScopedSelectorRequirement
+from kwhatif.kube.model.quantity import amounts
+from kwhatif.kube.model.storage import PersistentVolumeClaim
 
 #: All others count for nothing here; a caveat says so.
 KNOWN_SCOPES = frozenset(

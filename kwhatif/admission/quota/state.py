@@ -22,13 +22,13 @@ from kwhatif.admission.quota.usage import (
     counted_of_pods,
     pod_usage,
 )
-from kwhatif.framework.reference import is_reference
-from kwhatif.matching.requests import is_pod_level_resource
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import ResourceQuota
-from kwhatif.model.quantity import Quantity, amounts
-from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.kube.matching.requests import is_pod_level_resource
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import ResourceQuota
+from kwhatif.kube.model.quantity import Quantity, amounts
+from kwhatif.kube.model.storage import PersistentVolumeClaim
+from kwhatif.scheduler.framework.reference import is_reference
 
 Counted = Pod | PersistentVolumeClaim
 

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from kwhatif.admission.validation.resources import is_native_resource
-from kwhatif.gates import BASE_RESIZES
-from kwhatif.matching.requests import (
+from kwhatif.kube.gates import BASE_RESIZES
+from kwhatif.kube.matching.requests import (
     CPU,
     EPHEMERAL_STORAGE,
     HUGEPAGES_PREFIX,
@@ -19,11 +19,11 @@ from kwhatif.matching.requests import (
     pod_requests,
     requested,
 )
-from kwhatif.matching.volumes import claim_class
-from kwhatif.model.container import ResourceList
-from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.model.quantity import NANO, Quantity, amounts, value
-from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.kube.matching.volumes import claim_class
+from kwhatif.kube.model.container import ResourceList
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.quantity import NANO, Quantity, amounts, value
+from kwhatif.kube.model.storage import PersistentVolumeClaim
 
 Usage = dict[str, Quantity]
 

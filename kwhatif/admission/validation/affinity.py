@@ -13,10 +13,10 @@ from kwhatif.admission.validation.selectors import (
     validate_selector,
     with_label_keys,
 )
-from kwhatif.matching.label_syntax import dns_label_errors, dns_subdomain_errors, label_key_errors
-from kwhatif.matching.node_selector import NAME_FIELD
-from kwhatif.model.affinity import Affinity, NodeAffinity, NodeSelectorTerm, PodAffinity, PodAffinityTerm
-from kwhatif.model.meta import Requirement
+from kwhatif.kube.matching.label_syntax import dns_label_errors, dns_subdomain_errors, label_key_errors
+from kwhatif.kube.matching.node_selector import NAME_FIELD
+from kwhatif.kube.model.affinity import Affinity, NodeAffinity, NodeSelectorTerm, PodAffinity, PodAffinityTerm
+from kwhatif.kube.model.meta import Requirement
 
 Labels = Mapping[str, str]
 

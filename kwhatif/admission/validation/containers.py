@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable
 
 from kwhatif.admission.validation.errors import FieldErrors
 from kwhatif.admission.validation.resources import validate_container_resources
-from kwhatif.matching.label_syntax import dns_label_errors
-from kwhatif.model.container import Container, ContainerPort
-from kwhatif.model.pod import PodSpec
+from kwhatif.kube.matching.label_syntax import dns_label_errors
+from kwhatif.kube.model.container import Container, ContainerPort
+from kwhatif.kube.model.pod import PodSpec
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _RESTART_POLICIES = ("Always", "Never", "OnFailure")

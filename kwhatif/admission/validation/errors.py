@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from kwhatif.admission.outcome import Denied, kind_of
-from kwhatif.matching import field_errors
-from kwhatif.matching.field_errors import Issue
-from kwhatif.matching.label_syntax import label_key_errors, label_value_errors
-from kwhatif.model.cluster import KubernetesObject
+from kwhatif.kube.matching import field_errors
+from kwhatif.kube.matching.field_errors import Issue
+from kwhatif.kube.matching.label_syntax import label_key_errors, label_value_errors
+from kwhatif.kube.model.cluster import KubernetesObject
 
 POSITIVE = "must be greater than zero"
 NOT_NEGATIVE = "must be greater than or equal to 0"

@@ -11,10 +11,10 @@ from kwhatif.admission.validation.errors import FieldErrors, Rule
 from kwhatif.admission.validation.resources import validate_overhead, validate_pod_resources
 from kwhatif.admission.validation.spread import validate_spread
 from kwhatif.admission.validation.tolerations import validate_tolerations
-from kwhatif.matching.label_syntax import dns_label_errors, dns_subdomain_errors, label_key_errors
-from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.pod import Pod, PodResourceClaim, PodSchedulingGate, PodSpec, PodTemplateSpec
-from kwhatif.model.volume import Volume
+from kwhatif.kube.matching.label_syntax import dns_label_errors, dns_subdomain_errors, label_key_errors
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.pod import Pod, PodResourceClaim, PodSchedulingGate, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.volume import Volume
 
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 
 from kwhatif.admission.validation.errors import NOT_NEGATIVE, FieldErrors
-from kwhatif.matching.label_syntax import dns_label_errors, label_key_errors
-from kwhatif.matching.requests import (
+from kwhatif.kube.matching.label_syntax import dns_label_errors, label_key_errors
+from kwhatif.kube.matching.requests import (
     CPU,
     EPHEMERAL_STORAGE,
     HUGEPAGES_PREFIX,
@@ -16,9 +16,9 @@ from kwhatif.matching.requests import (
     limited,
     requested,
 )
-from kwhatif.model.container import ResourceClaimRef, ResourceList, ResourceRequirements
-from kwhatif.model.pod import PodSpec
-from kwhatif.model.quantity import NANO, Quantity, amounts, parse_quantity, value
+from kwhatif.kube.model.container import ResourceClaimRef, ResourceList, ResourceRequirements
+from kwhatif.kube.model.pod import PodSpec
+from kwhatif.kube.model.quantity import NANO, Quantity, amounts, parse_quantity, value
 
 #: Counted in whole numbers (`integerResources`); extended resources are, too.
 _INTEGERS = frozenset(

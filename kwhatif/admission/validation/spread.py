@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kwhatif.admission.validation.errors import POSITIVE, FieldErrors
 from kwhatif.admission.validation.selectors import validate_label_keys, validate_selector, with_label_keys
-from kwhatif.model.affinity import TopologySpreadConstraint
+from kwhatif.kube.model.affinity import TopologySpreadConstraint
 
 _DO_NOT_SCHEDULE = "DoNotSchedule"
 _ACTIONS = (_DO_NOT_SCHEDULE, "ScheduleAnyway")

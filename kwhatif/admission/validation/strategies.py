@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kwhatif.admission.validation.errors import NOT_NEGATIVE, FieldErrors
-from kwhatif.model.workload import RollingUpdate, UpdateStrategy
+from kwhatif.kube.model.workload import RollingUpdate, UpdateStrategy
 
 Bound = int | str
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwhatif.admission.validation.errors import FieldErrors
-from kwhatif.matching.label_syntax import label_key_errors, label_value_errors
-from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
-from kwhatif.model.affinity import Toleration
+from kwhatif.kube.matching.label_syntax import label_key_errors, label_value_errors
+from kwhatif.kube.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
+from kwhatif.kube.model.affinity import Toleration
 
 _EFFECTS = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
 _OPERATORS = ("Equal", "Exists")

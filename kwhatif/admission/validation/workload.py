@@ -14,13 +14,13 @@ from kwhatif.admission.validation.errors import NOT_NEGATIVE, FieldErrors
 from kwhatif.admission.validation.pod import validate_metadata, validate_template
 from kwhatif.admission.validation.selectors import as_json, validate_selector
 from kwhatif.admission.validation.strategies import validate_daemon_set_strategy, validate_deployment_strategy
-from kwhatif.matching.label_syntax import dns_label_errors, dns_subdomain_errors
-from kwhatif.matching.labels import Selector, SelectorError, compile_selector, selector_of_map
-from kwhatif.model.job import CronJob, Job, JobSpec
-from kwhatif.model.meta import GIVEN_EMPTY, LabelSelector, ObjectMeta
-from kwhatif.model.pod import PodTemplateSpec
-from kwhatif.model.volume import ClaimVolumeSource, Volume
-from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet, Workload
+from kwhatif.kube.matching.label_syntax import dns_label_errors, dns_subdomain_errors
+from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector, selector_of_map
+from kwhatif.kube.model.job import CronJob, Job, JobSpec
+from kwhatif.kube.model.meta import GIVEN_EMPTY, LabelSelector, ObjectMeta
+from kwhatif.kube.model.pod import PodTemplateSpec
+from kwhatif.kube.model.volume import ClaimVolumeSource, Volume
+from kwhatif.kube.model.workload import DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet, Workload
 
 _ALWAYS = "Always"
 _POLICIES = ("OrderedReady", "Parallel")

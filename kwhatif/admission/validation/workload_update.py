@@ -9,11 +9,11 @@ from kwhatif.admission.pod_defaults import default_claim_spec
 from kwhatif.admission.validation.errors import FieldErrors
 from kwhatif.admission.validation.selectors import as_json
 from kwhatif.admission.validation.workload import validate_workload_spec
-from kwhatif.model.job import Job, JobSpec, completions_of
-from kwhatif.model.meta import LabelSelector
-from kwhatif.model.quantity import amounts
-from kwhatif.model.volume import ClaimTemplate
-from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet, Workload
+from kwhatif.kube.model.job import Job, JobSpec, completions_of
+from kwhatif.kube.model.meta import LabelSelector
+from kwhatif.kube.model.quantity import amounts
+from kwhatif.kube.model.volume import ClaimTemplate
+from kwhatif.kube.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet, Workload
 
 _IMMUTABLE = "field is immutable"
 _INDEXED, _NOT_INDEXED = "Indexed", "NonIndexed"

@@ -11,11 +11,11 @@ from kwhatif.autoscaler.cluster_autoscaler.nodes import readiness
 from kwhatif.autoscaler.cluster_autoscaler.scale_down import ScaleDown
 from kwhatif.autoscaler.cluster_autoscaler.scale_up import ScaleUp, Scaling, upcoming
 from kwhatif.autoscaler.cluster_autoscaler.templates import templates_of
-from kwhatif.catalog import default_profile
-from kwhatif.framework.profile import Profile
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.autoscaling import ExpanderAssumed, ExpanderTied, GroupBoundsUnknown, PricesUnknown
-from kwhatif.model.meta import parse_time
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.autoscaling import ExpanderAssumed, ExpanderTied, GroupBoundsUnknown, PricesUnknown
+from kwhatif.kube.model.meta import parse_time
+from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
 
 

@@ -8,9 +8,9 @@ from kwhatif.autoscaler.cluster_autoscaler.estimator import allocatable
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroup
 from kwhatif.autoscaler.cluster_autoscaler.templates import Template
-from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
-from kwhatif.model.container import ResourceList
-from kwhatif.model.quantity import MICRO_PER_MILLI, NANO, parse_quantity
+from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+from kwhatif.kube.model.container import ResourceList
+from kwhatif.kube.model.quantity import MICRO_PER_MILLI, NANO, parse_quantity
 from kwhatif.state.node_info import NodeInfo
 
 #: Labels that may differ (`BasicIgnoredLabels`), and those that clouds put on nodes of one zone or instance.

@@ -19,12 +19,12 @@ from kwhatif.autoscaler.cluster_autoscaler.pods import (
     is_young,
 )
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot
-from kwhatif.framework.profile import Profile
-from kwhatif.matching.go_sort import go_sort
-from kwhatif.model.container import Container
-from kwhatif.model.meta import parse_time
-from kwhatif.model.pod import Pod
-from kwhatif.model.storage import CSINode
+from kwhatif.kube.matching.go_sort import go_sort
+from kwhatif.kube.model.container import Container
+from kwhatif.kube.model.meta import parse_time
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.storage import CSINode
+from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -71,7 +71,7 @@ def pods_to_help(snapshot: Snapshot, state: State, flags: Flags, now: int) -> Ba
     """The pods that wait for a node; those that fit on what is there are put on it.
 
     Args:
-        snapshot: the cluster with all upcoming nodes.
+        state: the cluster with all upcoming nodes.
         state: the cluster as it is.
         flags: the autoscaler's.
         now: nanoseconds since the epoch.
@@ -140,7 +140,7 @@ def _cleared(containers: Iterable[Container]) -> tuple[Container, ...]:
     )
 
 
-def _fitting(snapshot: Snapshot, pods: Iterable[PodInfo]) -> Mapping[str, str]:
+def _fitting(state: Snapshot, pods: Iterable[PodInfo]) -> Mapping[str, str]:
     """Put the pods on what is there, one after another (`filterOutSchedulableByPacking`).
 
     One that is like a pod which has found no place is not tried any more.
@@ -151,7 +151,7 @@ def _fitting(snapshot: Snapshot, pods: Iterable[PodInfo]) -> Mapping[str, str]:
         number = alike.number(pod)
         if number in hopeless:
             continue
-        node = snapshot.schedule_anywhere(pod, lambda _: True)
+        node = state.schedule_anywhere(pod, lambda _: True)
         if node:
             found[pod.key] = node
         else:

@@ -10,9 +10,9 @@ import msgspec
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroup
 from kwhatif.autoscaler.cluster_autoscaler.nodes import gpu_of
 from kwhatif.autoscaler.cluster_autoscaler.templates import Template
-from kwhatif.matching.requests import CPU, MEMORY
-from kwhatif.model.node import Node
-from kwhatif.model.quantity import milli_value, parse_quantity, value
+from kwhatif.kube.matching.requests import CPU, MEMORY
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.quantity import milli_value, parse_quantity, value
 from kwhatif.state.pod_info import PodInfo
 
 _MIB, _GIB = 2**20, 2**30

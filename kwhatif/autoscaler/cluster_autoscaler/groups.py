@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
-from kwhatif.model.node import Node
+from kwhatif.kube.model.node import Node
 
 #: What a group may grow to whose maximum nobody said.
 NO_MAXIMUM = 2**31 - 1

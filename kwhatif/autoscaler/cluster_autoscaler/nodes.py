@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
-from kwhatif.model.meta import SECOND, parse_time
-from kwhatif.model.node import Node
-from kwhatif.model.quantity import parse_quantity, value
+from kwhatif.kube.model.meta import SECOND, parse_time
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.quantity import parse_quantity, value
 
 TO_BE_DELETED = "ToBeDeletedByClusterAutoscaler"
 DELETION_CANDIDATE = "DeletionCandidateOfClusterAutoscaler"

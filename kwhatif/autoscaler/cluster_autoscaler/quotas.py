@@ -8,8 +8,8 @@ from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroups
 from kwhatif.autoscaler.cluster_autoscaler.nodes import amount_of, gpu_of, gpu_type
 from kwhatif.autoscaler.cluster_autoscaler.templates import Template
-from kwhatif.matching.requests import CPU, MEMORY
-from kwhatif.model.node import Node
+from kwhatif.kube.matching.requests import CPU, MEMORY
+from kwhatif.kube.model.node import Node
 
 #: The name of the limits that a cloud, or the flags, give for all nodes together.
 _ID = "cluster-wide"

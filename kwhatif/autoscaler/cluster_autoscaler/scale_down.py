@@ -20,9 +20,9 @@ from kwhatif.autoscaler.cluster_autoscaler.nodes import (
 )
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot
 from kwhatif.autoscaler.cluster_autoscaler.utilization import Utilization, utilization
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import SECOND
-from kwhatif.model.node import Node, Taint
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import SECOND
+from kwhatif.kube.model.node import Node, Taint
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
@@ -32,18 +32,18 @@ NOT_A_CANDIDATE = "NotACandidate"
 class ScaleDown:
     """One look at all nodes, by name. What a node that goes leaves behind is there for the next one."""
 
-    def __init__(self, snapshot: Snapshot, cluster: Cluster, settings: NodeGroups, now: int) -> None:
-        self._snapshot, self._flags, self._now = snapshot, settings.flags, now
+    def __init__(self, state: Snapshot, cluster: Cluster, settings: NodeGroups, now: int) -> None:
+        self._state, self._flags, self._now = state, settings.flags, now
         self._groups: Mapping[str, NodeGroup] = settings.of_nodes()
         self._budgets = Budgets(cluster)
         self._rules = Rules(cluster, settings.flags, self._budgets, now)
         #: Nodes that pods may go to.
-        self._destinations = {name for name in snapshot.names if not is_being_deleted(snapshot.node(name).node, now)}
+        self._destinations = {name for name in state.names if not is_being_deleted(state.node(name).node, now)}
         self._removed = 0
 
     def run(self) -> Sequence[NodeVerdict]:
         """A verdict for every node of the cluster; how much is requested of each is looked at before any goes."""
-        judged = [self._judged(name) for name in self._snapshot.names]
+        judged = [self._judged(name) for name in self._state.names]
         return [verdict if verdict.reason else self._simulated(verdict) for verdict in judged]
 
     def _judged(self, name: str) -> NodeVerdict:
@@ -53,7 +53,7 @@ class ScaleDown:
             return NodeVerdict(node=name, removable=False, reason=NOT_A_CANDIDATE)
         if group.size <= group.minimum:
             return NodeVerdict(node=name, removable=False, reason=NOT_A_CANDIDATE, group=group.name)
-        node = self._snapshot.node(name)
+        node = self._state.node(name)
         used = utilization(node, self._flags, self._now)
         return NodeVerdict(
             node=name,
@@ -85,7 +85,7 @@ class ScaleDown:
         """What happens if the node goes (`SimulateNodeRemoval`)."""
         if self._removed >= 2 * self._flags.max_scale_down_parallelism:  # as many as it would ever remove at once
             return replace(verdict, reason=NOT_A_CANDIDATE)
-        moved = self._rules.moved(self._snapshot.node(verdict.node).pods)
+        moved = self._rules.moved(self._state.node(verdict.node).pods)
         if moved.blocking is not None:
             return replace(verdict, reason=f"BlockedByPod: {moved.reason}", pod=moved.blocking.key)
         found = self._moved(verdict.node, moved.pods)
@@ -101,7 +101,7 @@ class ScaleDown:
 
         While they are placed, the node is there, empty and tainted: to spread constraints it still counts.
         """
-        trial = self._snapshot.fork()
+        trial = self._state.fork()
         for pod in pods:
             trial.unschedule(pod)
         trial.empty_node(_doomed(trial.node(name).node, self._now))
@@ -114,7 +114,7 @@ class ScaleDown:
                 return pod
             found.append(Destination(pod=pod.key, node=node))
         trial.remove_node(name)
-        self._snapshot.adopt(trial)
+        self._state.adopt(trial)
         return found
 
 

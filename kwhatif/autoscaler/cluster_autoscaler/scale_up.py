@@ -24,7 +24,7 @@ from kwhatif.autoscaler.cluster_autoscaler.pods import equivalent
 from kwhatif.autoscaler.cluster_autoscaler.quotas import Quotas
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot
 from kwhatif.autoscaler.cluster_autoscaler.templates import Template
-from kwhatif.framework.status import Verdict
+from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.state.pod_info import PodInfo
 
 # The words of `orchestrator/skippedreasons.go` and `rejectedreasons.go`.
@@ -60,15 +60,15 @@ class ScaleUp:
 
     def __init__(
         self,
-        snapshot: Snapshot,
+        state: Snapshot,
         settings: NodeGroups,
         templates: Mapping[str, Template],
         pods: Sequence[PodInfo],
         now: int,
     ) -> None:
-        self._snapshot, self._settings, self._flags, self._now = snapshot, settings, settings.flags, now
+        self._state, self._settings, self._flags, self._now = state, settings, settings.flags, now
         self._templates = templates
-        nodes = [info.node for info in snapshot.state.nodes]
+        nodes = [info.node for info in state.state.nodes]
         self._node_count = len(nodes)
         self._quotas = Quotas(settings, nodes)
         self._pods = [_Group(found, set(), {}, {}) for found in equivalent(pods)]
@@ -115,7 +115,7 @@ class ScaleUp:
 
     def _is_healthy(self, group: NodeGroup) -> bool:
         """Not too many of its nodes are unready (`IsNodeGroupHealthy`): either few, or a small part."""
-        by_name = self._snapshot.state.by_name
+        by_name = self._state.state.by_name
         nodes = [by_name[name].node for name in group.nodes if name in by_name]
         unready = sum(not readiness(node, self._flags).ready for node in nodes)
         is_too_many = unready > self._flags.ok_total_unready_count
@@ -124,7 +124,7 @@ class ScaleUp:
     def _find_takers(self, group: NodeGroup) -> None:
         """Whether the first of each kind of pods fits on a new node (`SchedulablePodGroups`)."""
         template = self._templates[group.name]
-        trial = self._snapshot.fork()
+        trial = self._state.fork()
         node, pods, besides = template.made("0")
         trial.add_node(node, pods, besides)
         for found in self._pods:
@@ -145,7 +145,7 @@ class ScaleUp:
         similar = self._similar(group)
         room = sum(max(each.maximum - each.size, 0) for each in (group, *similar))
         limit = limit_of(self._flags, room, self._node_count)
-        estimate = Estimation(self._snapshot, template, limit).run(pods, fast=self._flags.fastpath_binpacking_enabled)
+        estimate = Estimation(self._state, template, limit).run(pods, fast=self._flags.fastpath_binpacking_enabled)
         if not (estimate.pods and estimate.nodes):
             return None
         return Option(group, template, estimate.nodes, estimate.pods, similar)
@@ -229,7 +229,7 @@ class ScaleUp:
         for group in self._settings.groups:
             if group.name in self._skipped and group.name in self._templates:
                 node, pods, besides = self._templates[group.name].made("0")
-                trial = self._snapshot.fork()
+                trial = self._state.fork()
                 trial.add_node(node, pods, besides)
                 objection = trial.objection(found.pods[0], node.metadata.name)
                 if objection is not None:
@@ -273,13 +273,13 @@ def _part_missing(evidence: object) -> float:
     return (requested + used - there) / there if there else float(requested)
 
 
-def upcoming(settings: NodeGroups, snapshot: Snapshot, templates: Mapping[str, Template], now: int) -> None:
+def upcoming(settings: NodeGroups, state: Snapshot, templates: Mapping[str, Template], now: int) -> None:
     """Nodes that the cloud was asked for already are there, empty; those that start are replaced by them.
 
     (`GetUpcomingNodes` in `clusterstate/clusterstate.go`)
     """
     for group in settings.groups:
-        there = [snapshot.node(name).node for name in group.nodes if name in snapshot.state.by_name]
+        there = [state.node(name).node for name in group.nodes if name in state.state.by_name]
         starting = [
             node.metadata.name
             for node in there
@@ -287,8 +287,8 @@ def upcoming(settings: NodeGroups, snapshot: Snapshot, templates: Mapping[str, T
         ]
         template = templates.get(group.name)
         for name in starting:
-            snapshot.remove_node(name)
+            state.remove_node(name)
         count = group.size - (len(there) - len(starting))
         for number in range(count if template is not None else 0):
             assert template is not None
-            snapshot.add_node(*template.made(f"upcoming-{number}"))
+            state.add_node(*template.made(f"upcoming-{number}"))

@@ -10,13 +10,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.framework.cycle import Cycle, CycleError
-from kwhatif.framework.filters import run_filters
-from kwhatif.framework.profile import Profile
-from kwhatif.framework.status import Status, Verdict, error
-from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.scheduler.framework.cycle import Cycle, CycleError
+from kwhatif.scheduler.framework.filters import run_filters
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.framework.status import Status, Verdict, error
 from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo

@@ -15,12 +15,12 @@ from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroup, NodeGroups
 from kwhatif.autoscaler.cluster_autoscaler.nodes import is_marked_for_deletion, is_passing_taint, readiness
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_daemon, is_mirror
-from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.model.meta import SECOND, controller_of
-from kwhatif.model.node import Node, NodeStatus
-from kwhatif.model.pod import Pod
-from kwhatif.model.storage import CSINode
-from kwhatif.model.workload import DaemonSet
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.meta import SECOND, controller_of
+from kwhatif.kube.model.node import Node, NodeStatus
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.storage import CSINode
+from kwhatif.kube.model.workload import DaemonSet
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.daemon_set import daemon_pod, tolerable_among

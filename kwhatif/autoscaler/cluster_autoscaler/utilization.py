@@ -8,8 +8,8 @@ from kwhatif.autoscaler.cluster_autoscaler.estimator import allocatable
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.autoscaler.cluster_autoscaler.nodes import gpu_of
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_daemon, is_long_terminating, is_mirror
-from kwhatif.matching.requests import CPU, MEMORY
-from kwhatif.model.quantity import milli_value, parse_quantity
+from kwhatif.kube.matching.requests import CPU, MEMORY
+from kwhatif.kube.model.quantity import milli_value, parse_quantity
 from kwhatif.state.node_info import NodeInfo
 
 

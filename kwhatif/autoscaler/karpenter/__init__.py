@@ -8,7 +8,7 @@ import msgspec
 
 from kwhatif.autoscaler.answer import ScalingPlan, ScalingRound
 from kwhatif.errors import InputError, Problem
-from kwhatif.model.caveat import Caveat
+from kwhatif.kube.model.caveat import Caveat
 from kwhatif.state.state import State
 
 

@@ -10,8 +10,8 @@ import re
 from datetime import datetime
 
 from kwhatif.cel.library.function import Function
-from kwhatif.matching.labels import parse_int64
-from kwhatif.model.int64 import MAX_INT64, MAX_UINT64, fits
+from kwhatif.kube.matching.labels import parse_int64
+from kwhatif.kube.model.int64 import MAX_INT64, MAX_UINT64, fits
 
 #: No uint64 has more than 20 digits; Python does not even read thousands of them.
 _UINT = re.compile(r"(?=[0-9])0*+([0-9]{0,20})")

@@ -10,7 +10,7 @@ from datetime import date
 
 from kwhatif.cel.library import url
 from kwhatif.cel.library.function import Function
-from kwhatif.matching.label_syntax import (
+from kwhatif.kube.matching.label_syntax import (
     dns_1035_label_errors,
     dns_label_errors,
     dns_subdomain_errors,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from kwhatif.model.int64 import fits
+from kwhatif.kube.model.int64 import fits
 
 _FIELD = re.compile(r"[0-9a-fA-F]*")
 #: At most as many digits as an int64 has.

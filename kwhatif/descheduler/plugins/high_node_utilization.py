@@ -23,7 +23,7 @@ from kwhatif.descheduler.plugins.node_utilization import (
     use_of,
 )
 from kwhatif.descheduler.validate import ONLY_THRESHOLDING_RESOURCES
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.pod import Pod
 
 
 def run(args: HighNodeUtilizationArgs, handle: Handle) -> str:

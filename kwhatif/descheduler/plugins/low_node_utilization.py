@@ -26,12 +26,12 @@ from kwhatif.descheduler.plugins.node_utilization import (
 )
 from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS
 from kwhatif.descheduler.world import DeschedulerWorld
-from kwhatif.matching.requests import CPU, MEMORY, PODS
-from kwhatif.model.bystanders import NodeMetrics, PodMetrics
-from kwhatif.model.cluster import key_of
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
-from kwhatif.model.quantity import NANO, parse_quantity
+from kwhatif.kube.matching.requests import CPU, MEMORY, PODS
+from kwhatif.kube.model.bystanders import NodeMetrics, PodMetrics
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.quantity import NANO, parse_quantity
 
 
 class MeasuredUsage:

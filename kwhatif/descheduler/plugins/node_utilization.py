@@ -16,10 +16,10 @@ from kwhatif.descheduler.handle import Handle, PodFilter, Result, chosen
 from kwhatif.descheduler.ranking import sort_by_priority
 from kwhatif.descheduler.tolerance import untolerated
 from kwhatif.descheduler.world import DeschedulerWorld
-from kwhatif.matching.requests import CPU, MEMORY, PODS
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
-from kwhatif.model.quantity import MICRO_PER_MILLI, NANO, milli_value, parse_quantity, value
+from kwhatif.kube.matching.requests import CPU, MEMORY, PODS
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.quantity import MICRO_PER_MILLI, NANO, milli_value, parse_quantity, value
 
 Amounts = dict[str, int]
 Percents = Mapping[str, float]

@@ -9,10 +9,10 @@ from kwhatif.descheduler.attempt import LifeTime
 from kwhatif.descheduler.handle import Handle, Result, chosen
 from kwhatif.descheduler.pod_state import exit_codes, reasons
 from kwhatif.descheduler.world import DeschedulerWorld
-from kwhatif.matching.go_sort import go_sort
-from kwhatif.model.meta import SECOND, parse_time
-from kwhatif.model.pod import Pod
-from kwhatif.model.pod_status import PodCondition
+from kwhatif.kube.matching.go_sort import go_sort
+from kwhatif.kube.model.meta import SECOND, parse_time
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_status import PodCondition
 
 _Test = Callable[[Pod], bool]
 

@@ -16,10 +16,10 @@ from kwhatif.descheduler.attempt import Duplicate
 from kwhatif.descheduler.handle import Handle, chosen
 from kwhatif.descheduler.node_fit import said_of_nodes
 from kwhatif.descheduler.tolerance import keeps_away, untolerated
-from kwhatif.matching.node_affinity import RequiredNodeAffinity
-from kwhatif.matching.node_selector import named
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
+from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity
+from kwhatif.kube.matching.node_selector import named
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
 
 
 class _Owner(NamedTuple):

@@ -8,8 +8,8 @@ from kwhatif.descheduler.arguments import RemoveFailedPodsArgs
 from kwhatif.descheduler.attempt import Failed
 from kwhatif.descheduler.handle import Handle, chosen
 from kwhatif.descheduler.pod_state import exit_codes, reasons
-from kwhatif.model.meta import SECOND
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.meta import SECOND
+from kwhatif.kube.model.pod import Pod
 
 _UINT = 2**64
 

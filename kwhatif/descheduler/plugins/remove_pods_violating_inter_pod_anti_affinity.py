@@ -9,10 +9,10 @@ from kwhatif.descheduler.attempt import BrokenAntiAffinity
 from kwhatif.descheduler.handle import Handle, Result, chosen
 from kwhatif.descheduler.node_fit import AntiAffinity, required_terms
 from kwhatif.descheduler.ranking import sort_by_priority
-from kwhatif.matching.labels import SelectorError
-from kwhatif.model.cluster import key_of
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
+from kwhatif.kube.matching.labels import SelectorError
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
 
 #: By namespace.
 _Pods = dict[str, list[Pod]]

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from kwhatif.descheduler.arguments import RemovePodsViolatingNodeAffinityArgs
 from kwhatif.descheduler.attempt import BetterNode, BrokenNodeAffinity, Why
 from kwhatif.descheduler.handle import Handle, chosen
-from kwhatif.matching.node_affinity import RequiredNodeAffinity
-from kwhatif.matching.node_selector import Term, TermError, named
-from kwhatif.model.affinity import NodeAffinity
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
+from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity
+from kwhatif.kube.matching.node_selector import Term, TermError, named
+from kwhatif.kube.model.affinity import NodeAffinity
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
 
 _Violation = Callable[[Pod, Node, Sequence[Node]], Why | None]
 

@@ -8,9 +8,9 @@ from kwhatif.descheduler.arguments import RemovePodsViolatingNodeTaintsArgs
 from kwhatif.descheduler.attempt import UntoleratedTaint
 from kwhatif.descheduler.handle import Handle, chosen
 from kwhatif.descheduler.tolerance import untolerated
-from kwhatif.framework.evidence import taint_text
-from kwhatif.matching.tolerations import NO_SCHEDULE, PREFER_NO_SCHEDULE
-from kwhatif.model.node import Taint
+from kwhatif.kube.matching.tolerations import NO_SCHEDULE, PREFER_NO_SCHEDULE
+from kwhatif.kube.model.node import Taint
+from kwhatif.scheduler.framework.evidence import taint_text
 
 
 def run(args: RemovePodsViolatingNodeTaintsArgs, handle: Handle) -> str:

@@ -7,17 +7,17 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.autoscaling import AutoscalingCaveat
-from kwhatif.model.caveat.descheduling import DeschedulingCaveat
-from kwhatif.model.caveat.lacking import Lacking, LackingCaveat
-from kwhatif.model.caveat.manifests import ManifestsCaveat
-from kwhatif.model.caveat.reading import ReadingCaveat
-from kwhatif.model.caveat.scheduling import SchedulingCaveat
-from kwhatif.model.caveat.workloads import WorkloadsCaveat
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.autoscaling import AutoscalingCaveat
+from kwhatif.kube.model.caveat.descheduling import DeschedulingCaveat
+from kwhatif.kube.model.caveat.lacking import Lacking, LackingCaveat
+from kwhatif.kube.model.caveat.manifests import ManifestsCaveat
+from kwhatif.kube.model.caveat.reading import ReadingCaveat
+from kwhatif.kube.model.caveat.scheduling import SchedulingCaveat
+from kwhatif.kube.model.caveat.workloads import WorkloadsCaveat
+from kwhatif.questions.session.inventory import Inventory
 from kwhatif.render.caveats import autoscaling, descheduling, lacking, manifests, reading, scheduling, workloads
 from kwhatif.report import Report
-from kwhatif.whatif.loaded.inventory import Inventory
 
 
 def inventory_worded(inventory: Inventory) -> Inventory:

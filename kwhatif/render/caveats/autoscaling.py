@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from kwhatif.model.caveat.autoscaling import (
+from kwhatif.kube.model.caveat.autoscaling import (
     AutoscalerDisagrees,
     AutoscalingCaveat,
     CloudCapacityUnknown,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from kwhatif.model.caveat.descheduling import (
+from kwhatif.kube.model.caveat.descheduling import (
     DeschedulingCaveat,
     EvictionOrder,
     MomentNotKnown,

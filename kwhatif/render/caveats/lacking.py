@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import assert_never
 
-from kwhatif.model.caveat import lacking
+from kwhatif.kube.model.caveat import lacking
 from kwhatif.sources.decoding.asked import by_group
 from kwhatif.sources.decoding.kinds import BY_KIND
 from kwhatif.words.amounts import listed, plural, some

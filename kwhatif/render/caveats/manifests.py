@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from kwhatif.model.caveat import manifests
+from kwhatif.kube.model.caveat import manifests
 from kwhatif.sources.text.problems import BUILD
 from kwhatif.words.amounts import listed, plural, some
 

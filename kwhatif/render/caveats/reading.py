@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from kwhatif.model.caveat import reading
+from kwhatif.kube.model.caveat import reading
 from kwhatif.words.amounts import duration, plural, some
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from kwhatif.framework.extender import Oddity
-from kwhatif.model.caveat import scheduling
+from kwhatif.kube.model.caveat import scheduling
+from kwhatif.scheduler.framework.extender import Oddity
 from kwhatif.words.amounts import listed, plural, some
 
 

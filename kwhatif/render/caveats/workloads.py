@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import assert_never
 
-from kwhatif.model.caveat.workloads import (
+from kwhatif.kube.model.caveat.workloads import (
     AutoscalerNotModelled,
     AutoscalersNotRead,
     ContainerRequests,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from kwhatif.model.meta import ApiObject
+from kwhatif.kube.model.meta import ApiObject
 from kwhatif.sources.decoding.kinds import RESOURCES
 
 #: Pages of a list of Events: 50,000 of one reason, of the hour for which they are kept.

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.model.admission_hooks import ADMISSION_HOOKS
-from kwhatif.model.bystanders import (
+from kwhatif.kube.model.admission_hooks import ADMISSION_HOOKS
+from kwhatif.kube.model.bystanders import (
     AUTOSCALER_STATUS,
     ConfigMap,
     HorizontalPodAutoscaler,
@@ -16,8 +16,8 @@ from kwhatif.model.bystanders import (
     NodePool,
     ServiceAccount,
 )
-from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.model.meta import ApiObject, Model
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.meta import ApiObject, Model
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.decoding.kinds import group_of
 from kwhatif.sources.decoding.scheduling_events import ApiEvent, EventLog

@@ -7,16 +7,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.model.meta import Model
-from kwhatif.model.policy import PodDisruptionBudget
-from kwhatif.model.resource import (
+from kwhatif.kube.model.meta import Model
+from kwhatif.kube.model.policy import PodDisruptionBudget
+from kwhatif.kube.model.resource import (
     DeviceRequest,
     ExactDeviceRequest,
     ResourceClaim,
     ResourceClaimSpec,
     ResourceClaimTemplate,
 )
-from kwhatif.model.resource_slice import BasicDevice, Device, ResourceSlice
+from kwhatif.kube.model.resource_slice import BasicDevice, Device, ResourceSlice
 
 
 def _budget(budget: PodDisruptionBudget) -> PodDisruptionBudget:

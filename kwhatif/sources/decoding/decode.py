@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import force_setattr, replace
 
-from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.originals import Originals
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.originals import Originals
 from kwhatif.sources.decoding.bystanders import Bystanders
 from kwhatif.sources.decoding.examine import FAILURES, NOT_SET, Head, is_object, read_head, read_leniently
 from kwhatif.sources.decoding.kinds import KINDS, AnyObject, group_of

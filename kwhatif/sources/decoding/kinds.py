@@ -11,15 +11,15 @@ from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
 
-from kwhatif.model.bystanders import METRICS_API_VERSION, NodeMetrics, PodMetrics
-from kwhatif.model.device_taint_rule import DeviceTaintRule
-from kwhatif.model.job import CronJob
-from kwhatif.model.kinds import RESOURCES as KNOWN
-from kwhatif.model.kinds import Resource
-from kwhatif.model.meta import Model
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
-from kwhatif.model.saved import SAVED_API_VERSION, SavedSnapshot
+from kwhatif.kube.model.bystanders import METRICS_API_VERSION, NodeMetrics, PodMetrics
+from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
+from kwhatif.kube.model.job import CronJob
+from kwhatif.kube.model.kinds import RESOURCES as KNOWN
+from kwhatif.kube.model.kinds import Resource
+from kwhatif.kube.model.meta import Model
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.saved import SAVED_API_VERSION, SavedSnapshot
 from kwhatif.sources.decoding.convert import CONVERSIONS
 
 

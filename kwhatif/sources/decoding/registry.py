@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.sources.decoding.decode import DecodedBatch
 from kwhatif.sources.text.origin import Place
 from kwhatif.sources.text.problems import Problems

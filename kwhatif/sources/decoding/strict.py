@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from kwhatif.matching.names import did_you_mean, nearest
-from kwhatif.model.int64 import MAX_INT64
+from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.model.int64 import MAX_INT64
 from kwhatif.sources.decoding.api_fields import ApiFields
 from kwhatif.sources.decoding.lenient import mismatch
 from kwhatif.sources.text.documents import Buffer, Document

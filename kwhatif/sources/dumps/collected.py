@@ -8,10 +8,10 @@ import msgspec
 
 from kwhatif.admission.defaults import DEFAULT_NAMESPACE
 from kwhatif.admission.load import admit
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.lacking import NoNodes
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.node import Node
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.lacking import NoNodes
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.node import Node
 from kwhatif.sources.decoding.decode import ObjectDecoder
 from kwhatif.sources.dumps.gangs import gangs
 from kwhatif.sources.dumps.left_out import devices_not_modelled, not_read, taken_at, without_understood

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.scheduling import GangsNotModelled
-from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.model.pod import Pod
-from kwhatif.model.workload import WORKLOADS
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.scheduling import GangsNotModelled
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import WORKLOADS
 from kwhatif.workloads.applied_template import template_of
 
 _KINDS = ("CompositePodGroup", "PodGroup", "Workload")

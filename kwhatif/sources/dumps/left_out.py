@@ -7,18 +7,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 
 from kwhatif.dra.taints import gate_of_rules, rules_count
-from kwhatif.model.admission_hooks import ADMISSION_HOOKS
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.manifests import AdmissionNotAsked
-from kwhatif.model.caveat.reading import NoDates
-from kwhatif.model.caveat.scheduling import DevicesNotModelled, TaintRulesIgnored
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.device_taint_rule import DeviceTaintRule
-from kwhatif.model.meta import parse_time
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
-from kwhatif.model.resource_slice import ResourceSlice
-from kwhatif.model.saved import SavedSnapshot
+from kwhatif.kube.model.admission_hooks import ADMISSION_HOOKS
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.manifests import AdmissionNotAsked
+from kwhatif.kube.model.caveat.reading import NoDates
+from kwhatif.kube.model.caveat.scheduling import DevicesNotModelled, TaintRulesIgnored
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
+from kwhatif.kube.model.meta import parse_time
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.resource_slice import ResourceSlice
+from kwhatif.kube.model.saved import SavedSnapshot
 from kwhatif.sources.dumps.gangs import is_gang, kind_of
 
 #: These have a say in what is stored when a pod is created (`k8s.io/apiserver/pkg/admission/plugin`).

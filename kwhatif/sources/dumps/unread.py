@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.lacking import (
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.lacking import (
     NoAdmission,
     NoAutoscalers,
     NoBudgets,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import SplitResult, urlsplit
 
-from kwhatif.framework.extender import ExtenderError
+from kwhatif.scheduler.framework.extender import ExtenderError
 from kwhatif.sources.address import redacted
 
 

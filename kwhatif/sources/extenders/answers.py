@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from kwhatif.framework.extender import ExtenderError
-from kwhatif.model.meta import Int64
+from kwhatif.kube.model.meta import Int64
+from kwhatif.scheduler.framework.extender import ExtenderError
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kwhatif.model.quantity import parse_amount, parse_quantity
+from kwhatif.kube.model.quantity import parse_amount, parse_quantity
 
 _SYSTEM_INFO = (
     "machineID",

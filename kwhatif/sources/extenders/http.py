@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.configuration.schema import ExtenderConfig
-from kwhatif.framework.extender import ExtenderError, ExtenderVictims, FilterOutcome
-from kwhatif.model.node import Node
+from kwhatif.kube.model.node import Node
+from kwhatif.scheduler.configuration.schema import ExtenderConfig
+from kwhatif.scheduler.framework.extender import ExtenderError, ExtenderVictims, FilterOutcome
 from kwhatif.sources.address import redacted
 from kwhatif.sources.extenders.answers import (
     FilterResult,

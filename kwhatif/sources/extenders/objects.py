@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.model.meta import Model
-from kwhatif.model.node import Node
-from kwhatif.model.originals import SessionOriginals
+from kwhatif.kube.model.meta import Model
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.originals import SessionOriginals
 from kwhatif.sources.decoding.lenient import AddProblemWithHint, reader
 from kwhatif.sources.extenders.completion import as_informed, complete_node, complete_pod
 from kwhatif.sources.extenders.overlay import overlay

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kwhatif.configuration.schema import ExtenderConfig, ExtenderTLSConfig
+from kwhatif.scheduler.configuration.schema import ExtenderConfig, ExtenderTLSConfig
 from kwhatif.sources.text.files import read_bytes
 from kwhatif.sources.text.inflate import Unreadable
 

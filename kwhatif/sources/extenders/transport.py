@@ -11,9 +11,9 @@ from urllib.parse import SplitResult, unquote
 import urllib3
 from urllib3 import exceptions as errors
 
-from kwhatif.configuration.schema import ExtenderConfig
-from kwhatif.framework.extender import ExtenderError
-from kwhatif.model.duration import parse_duration
+from kwhatif.kube.model.duration import parse_duration
+from kwhatif.scheduler.configuration.schema import ExtenderConfig
+from kwhatif.scheduler.framework.extender import ExtenderError
 from kwhatif.sources.address import redacted
 from kwhatif.sources.deadline import within
 from kwhatif.sources.extenders.address import split

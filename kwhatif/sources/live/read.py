@@ -14,10 +14,10 @@ import msgspec
 from kwhatif.admission.defaults import DEFAULT_NAMESPACE
 from kwhatif.errors import InputError
 from kwhatif.garbage import no_garbage_collection
-from kwhatif.model.caveat.reading import TwoMoments
-from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.originals import Originals
-from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.kube.model.caveat.reading import TwoMoments
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.originals import Originals
+from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.sources.decoding.asked import ASKED, Asked
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.dumps.collected import Collected

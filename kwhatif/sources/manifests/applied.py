@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import BinaryIO, NamedTuple
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.gates import BASE
-from kwhatif.model.bystanders import CustomResource
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.originals import Originals
+from kwhatif.kube.gates import BASE
+from kwhatif.kube.model.bystanders import CustomResource
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.originals import Originals
 from kwhatif.policy.judged import ANNOTATION
+from kwhatif.questions.manifests.applied import Applied
 from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.sources.decoding.kinds import KINDS
 from kwhatif.sources.decoding.strict import Validation
@@ -20,7 +21,6 @@ from kwhatif.sources.manifests.named import find_named, parse_reference, unknown
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.manifests.unmodelled import in_cluster
 from kwhatif.sources.text.origin import Manifest
-from kwhatif.whatif.applying.applied import Applied
 
 
 class AskedObjects(NamedTuple):

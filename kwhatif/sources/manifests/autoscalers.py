@@ -11,12 +11,12 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.errors import Problem
-from kwhatif.model.bystanders import HorizontalPodAutoscaler
-from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.questions.manifests.applied import Applied
 from kwhatif.sources.decoding.kinds import group_of
 from kwhatif.sources.manifests.outline import Outline
 from kwhatif.sources.text.problems import ObjectProblems
-from kwhatif.whatif.applying.applied import Applied
 from kwhatif.workloads.autoscaling import bounded, target_of
 from kwhatif.workloads.expand import replicas_of
 

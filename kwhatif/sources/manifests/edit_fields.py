@@ -10,10 +10,10 @@ import msgspec
 from msgspec import inspect
 
 from kwhatif.edits.edit import Assignment, Wrong
-from kwhatif.gates import BASE
-from kwhatif.matching.names import did_you_mean, nearest
-from kwhatif.model.kinds import Resource
-from kwhatif.release import NEWEST
+from kwhatif.kube.gates import BASE
+from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.model.kinds import Resource
+from kwhatif.scheduler.release import NEWEST
 from kwhatif.sources.decoding.api_fields import ApiFields, api_fields
 from kwhatif.sources.decoding.lenient import reader
 from kwhatif.sources.decoding.strict import unknown_fields_and_wrong_types

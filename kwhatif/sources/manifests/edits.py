@@ -10,10 +10,12 @@ import msgspec
 from kwhatif.edits.edit import Assignment, Wrong
 from kwhatif.edits.parse import parse_edit
 from kwhatif.errors import InputError, Problem
-from kwhatif.gates import BASE
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.manifests import HelmHooks
-from kwhatif.model.kinds import Resource
+from kwhatif.kube.gates import BASE
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.manifests import HelmHooks
+from kwhatif.kube.model.kinds import Resource
+from kwhatif.questions.manifests.edited import Given
+from kwhatif.questions.manifests.hooks import in_phases
 from kwhatif.sources.decoding.examine import data_of
 from kwhatif.sources.manifests.applied import as_applied
 from kwhatif.sources.manifests.edit_fields import check_fragment, field_assignment
@@ -22,8 +24,6 @@ from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.text.documents import documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
 from kwhatif.sources.text.problems import Problems
-from kwhatif.whatif.applying.edited import Given
-from kwhatif.whatif.applying.hooks import in_phases
 
 #: Characters of an edit that errors repeat: a line of a terminal.
 _SHORT = 80

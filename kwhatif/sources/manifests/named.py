@@ -8,14 +8,14 @@ from glob import has_magic
 from typing import NamedTuple
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.matching.names import did_you_mean, nearest
-from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.model.kinds import BY_WORD, RESOURCES, Resource
-from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.model.workload import POD_SOURCES, Namespace
+from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.kinds import BY_WORD, RESOURCES, Resource
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.workload import POD_SOURCES, Namespace
+from kwhatif.questions.manifests.applied import Applied
 from kwhatif.report.inputs import SourceRow
 from kwhatif.sources.text.files import SUFFIXES, GivenText
-from kwhatif.whatif.applying.applied import Applied
 
 #: What can be asked for by name.
 _WITH_PODS = [RESOURCES[kind] for kind in POD_SOURCES]

@@ -10,15 +10,15 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.gates import BASE
-from kwhatif.matching.names import did_you_mean, nearest
-from kwhatif.model.bystanders import CustomResource
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.cluster import key_of
-from kwhatif.model.helm import hook_of
-from kwhatif.model.meta import GIVEN_EMPTY, ObjectMeta
-from kwhatif.model.originals import Originals
-from kwhatif.model.pod import Pod, PodTemplateSpec
+from kwhatif.kube.gates import BASE
+from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.model.bystanders import CustomResource
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.helm import hook_of
+from kwhatif.kube.model.meta import GIVEN_EMPTY, ObjectMeta
+from kwhatif.kube.model.originals import Originals
+from kwhatif.kube.model.pod import Pod, PodTemplateSpec
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.examine import FAILURES, report_failure
 from kwhatif.sources.decoding.kinds import KINDS

@@ -10,16 +10,16 @@ from msgspec.structs import replace
 from kwhatif.edits.edit import Wrong
 from kwhatif.edits.parse import parse_edit
 from kwhatif.errors import InputError, Problem
-from kwhatif.gates import BASE
-from kwhatif.matching.names import did_you_mean, nearest
-from kwhatif.model.duration import parse_duration
+from kwhatif.kube.gates import BASE
+from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.model.duration import parse_duration
+from kwhatif.questions.manifests.edited import Given
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.decoding.examine import data_of
 from kwhatif.sources.manifests.edits import EditReader, placed
 from kwhatif.sources.text.documents import documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
 from kwhatif.sources.text.problems import Problems
-from kwhatif.whatif.applying.edited import Given
 
 API_VERSION, KIND = "kwhatif.dev/v1", "Scenario"
 _FIELDS = ("apiVersion", "kind", "metadata", "parameters", "steps")

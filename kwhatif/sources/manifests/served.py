@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from kwhatif.gates import BASE
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.manifests import FieldIgnored
-from kwhatif.model.caveat.reading import VersionNotDefault
+from kwhatif.kube.gates import BASE
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.manifests import FieldIgnored
+from kwhatif.kube.model.caveat.reading import VersionNotDefault
 from kwhatif.sources.decoding.api_fields import api_fields, is_stable
 from kwhatif.sources.decoding.kinds import BY_KIND, KINDS, group_of
 from kwhatif.sources.decoding.strict import (

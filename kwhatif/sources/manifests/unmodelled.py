@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from kwhatif.model.bystanders import HorizontalPodAutoscaler, ServiceAccount
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.manifests import (
+from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler, ServiceAccount
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.manifests import (
     CustomKind,
     HelmHooks,
     MissingServiceAccounts,
@@ -15,20 +15,20 @@ from kwhatif.model.caveat.manifests import (
     ServiceAccountsNotChecked,
     UnjudgedKind,
 )
-from kwhatif.model.caveat.scheduling import DevicesNotModelled, GangsNotModelled
-from kwhatif.model.caveat.workloads import AutoscalerNotModelled, AutoscalersNotRead
-from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.model.device_taint_rule import DeviceTaintRule
-from kwhatif.model.helm import HelmHook, Phase, hook_of
-from kwhatif.model.job import Job
-from kwhatif.model.pod import Pod
-from kwhatif.model.workload import SCALABLE
+from kwhatif.kube.model.caveat.scheduling import DevicesNotModelled, GangsNotModelled
+from kwhatif.kube.model.caveat.workloads import AutoscalerNotModelled, AutoscalersNotRead
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
+from kwhatif.kube.model.helm import HelmHook, Phase, hook_of
+from kwhatif.kube.model.job import Job
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import SCALABLE
+from kwhatif.questions.manifests.applied import Applied
 from kwhatif.sources.decoding.kinds import group_of
 from kwhatif.sources.dumps.gangs import is_gang, is_grouped
 from kwhatif.sources.dumps.left_out import rules_ignored, unknown_rules
 from kwhatif.sources.manifests.outline import Outline
 from kwhatif.sources.manifests.podless import makes_no_pods
-from kwhatif.whatif.applying.applied import Applied
 from kwhatif.workloads.autoscaling import bounded, target_of
 from kwhatif.workloads.expand import replicas_of
 

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.kinds import SHORT_NAMES
-from kwhatif.model.meta import Model
-from kwhatif.model.pod import Pod
-from kwhatif.model.workload import WORKLOADS, StatefulSet
-from kwhatif.plugins.image_locality import normalized_image_name
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.kinds import SHORT_NAMES
+from kwhatif.kube.model.meta import Model
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import WORKLOADS, StatefulSet
+from kwhatif.scheduler.plugins.image_locality import normalized_image_name
 from kwhatif.sources.saving import words
 from kwhatif.sources.saving.ordered import OrderedNames
 from kwhatif.sources.saving.walk import Place, Rename, Walker

@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from kwhatif.model.cluster import key_of
-from kwhatif.model.meta import AnnotatedMeta, Model, ObjectMeta, controller_of
-from kwhatif.model.node import Node, NodeStatus
-from kwhatif.model.pod import JOB_TRACKING, NO_ANNOTATIONS, Pod, PodMeta, PodSpec, TemplateDigest
-from kwhatif.model.volume import Volume
-from kwhatif.model.workload import WORKLOADS
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.meta import AnnotatedMeta, Model, ObjectMeta, controller_of
+from kwhatif.kube.model.node import Node, NodeStatus
+from kwhatif.kube.model.pod import JOB_TRACKING, NO_ANNOTATIONS, Pod, PodMeta, PodSpec, TemplateDigest
+from kwhatif.kube.model.volume import Volume
+from kwhatif.kube.model.workload import WORKLOADS
 from kwhatif.sources.saving.walk import Walker
 from kwhatif.workloads.applied_object import without_secrets
 from kwhatif.workloads.applied_template import template_of, with_template

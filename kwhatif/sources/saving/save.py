@@ -11,13 +11,13 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.lacking import NoImages
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.pod import Pod
-from kwhatif.model.pod_status import SchedulingEvents
-from kwhatif.model.saved import SAVED_API_VERSION, SavedSnapshot
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.lacking import NoImages
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_status import SchedulingEvents
+from kwhatif.kube.model.saved import SAVED_API_VERSION, SavedSnapshot
 from kwhatif.sources.decoding.kinds import RESOURCES, group_of
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.left_out import asked_about

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from kwhatif.cel import CelCompileError, CelRuntimeError, Semver, compile_device_selector
 from kwhatif.dra.devices import PoolDevice, Slice, device_view
-from kwhatif.gates import BASE_GATES
-from kwhatif.model.resource import CELDeviceSelector, DeviceConstraint
-from kwhatif.model.resource_slice import Device, DeviceAttribute, ResourceSlice
+from kwhatif.kube.gates import BASE_GATES
+from kwhatif.kube.model.resource import CELDeviceSelector, DeviceConstraint
+from kwhatif.kube.model.resource_slice import Device, DeviceAttribute, ResourceSlice
 from kwhatif.sources.saving.walk import Walker
 
 _DOMAIN = "kwhatif.dev"

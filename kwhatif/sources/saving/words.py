@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from kwhatif.matching.ports import ANY_IP
-from kwhatif.model.kinds import RESOURCES
-from kwhatif.model.meta import parse_time
-from kwhatif.model.quantity import parse_quantity
-from kwhatif.plugins.node_declared_features import RESTART_ALL_CONTAINERS, USER_NAMESPACES_HOST_NETWORK
+from kwhatif.kube.matching.ports import ANY_IP
+from kwhatif.kube.model.kinds import RESOURCES
+from kwhatif.kube.model.meta import parse_time
+from kwhatif.kube.model.quantity import parse_quantity
+from kwhatif.scheduler.plugins.node_declared_features import RESTART_ALL_CONTAINERS, USER_NAMESPACES_HOST_NETWORK
 
 KUBERNETES: Final = "Kubernetes' own"
 PUBLIC: Final = "public name"

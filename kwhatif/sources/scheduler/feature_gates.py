@@ -9,9 +9,9 @@ from typing import NamedTuple
 import msgspec
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.gates import KNOWN
-from kwhatif.matching.names import did_you_mean, nearest
-from kwhatif.release import Release
+from kwhatif.kube.gates import KNOWN
+from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.scheduler.release import Release
 
 _OPTION = "--feature-gates"
 _TABLE = Path(__file__).parents[2] / "schema" / "feature-gates.json"

@@ -16,16 +16,16 @@ from typing import Any, cast
 
 import msgspec
 
-from kwhatif.catalog import Entry
 from kwhatif.errors import InputError, PluginFailed, Problem
-from kwhatif.framework.call_site import PASSED_ON, called, described
-from kwhatif.framework.guard import GuardedPlugin
-from kwhatif.framework.plugin import Plugin
-from kwhatif.framework.profile import Point
-from kwhatif.preemption.guard import GuardedPolicy
-from kwhatif.preemption.policy import EvictsByPolicy
+from kwhatif.scheduler.catalog import Entry
+from kwhatif.scheduler.framework.call_site import PASSED_ON, called, described
+from kwhatif.scheduler.framework.guard import GuardedPlugin
+from kwhatif.scheduler.framework.plugin import Plugin
+from kwhatif.scheduler.framework.profile import Point
+from kwhatif.scheduler.preemption.guard import GuardedPolicy
+from kwhatif.scheduler.preemption.policy import EvictsByPolicy
 
-GROUP = "kwhatif.plugins"
+GROUP = "kwhatif.scheduler.plugins"
 
 #: What `--plugin` takes, or the class itself.
 PluginSource = str | type

@@ -8,16 +8,16 @@ from typing import BinaryIO
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.configuration import KubeSchedulerConfiguration, build_profiles
-from kwhatif.configuration.merge import plugin_sets
-from kwhatif.configuration.schema import API_VERSION, KIND, ExtenderConfig
 from kwhatif.errors import InputError, Problem
-from kwhatif.framework.extender import Extender
-from kwhatif.framework.profile import Profile
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.scheduling import ExtenderBinds, ExtenderNotAsked, PluginNotModelled
-from kwhatif.model.originals import SessionOriginals
-from kwhatif.release import Release
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.scheduling import ExtenderBinds, ExtenderNotAsked, PluginNotModelled
+from kwhatif.kube.model.originals import SessionOriginals
+from kwhatif.scheduler.configuration import KubeSchedulerConfiguration, build_profiles
+from kwhatif.scheduler.configuration.merge import plugin_sets
+from kwhatif.scheduler.configuration.schema import API_VERSION, KIND, ExtenderConfig
+from kwhatif.scheduler.framework.extender import Extender
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.release import Release
 from kwhatif.sources.address import redacted
 from kwhatif.sources.scheduler.config import ConfigFile, read_config
 from kwhatif.sources.scheduler.plugins import PluginSource, load_plugins

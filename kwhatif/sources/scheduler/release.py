@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.scheduling import AssumedVersion, GateNotModelled, OtherVersion
-from kwhatif.model.node import Node
-from kwhatif.release import MINORS, NEWEST, Release, find_release, nearest_minor
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.scheduling import AssumedVersion, GateNotModelled, OtherVersion
+from kwhatif.kube.model.node import Node
 from kwhatif.report.inputs import SchedulerInfo, VersionSource
+from kwhatif.scheduler.release import MINORS, NEWEST, Release, find_release, nearest_minor
 from kwhatif.sources.scheduler.feature_gates import gates_of, not_modelled, read_settings
 
 #: Says the version where no option does.

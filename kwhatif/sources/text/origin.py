@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.helm import HelmHook
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.helm import HelmHook
 
 #: Names of fields, keys of maps, indexes of lists.
 FieldPath = tuple[str | int, ...]

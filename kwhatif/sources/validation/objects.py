@@ -11,10 +11,10 @@ from typing import Any
 
 from msgspec import inspect
 
-from kwhatif.model.affinity import NodeSelector, PodAffinityTerm, PreferredSchedulingTerm, TopologySpreadConstraint
-from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.meta import LabelSelector
-from kwhatif.model.workload import Service
+from kwhatif.kube.model.affinity import NodeSelector, PodAffinityTerm, PreferredSchedulingTerm, TopologySpreadConstraint
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.meta import LabelSelector
+from kwhatif.kube.model.workload import Service
 from kwhatif.sources.decoding.decode import DecodedBatch
 from kwhatif.sources.text.origin import FieldPath
 from kwhatif.sources.text.problems import Problems

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.container import ResourceList
-from kwhatif.model.meta import LabelSelector
-from kwhatif.model.pod import Pod, pod_affinity_terms
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.container import ResourceList
+from kwhatif.kube.model.meta import LabelSelector
+from kwhatif.kube.model.pod import Pod, pod_affinity_terms
 from kwhatif.sources.validation import selectors, values
 from kwhatif.sources.validation.values import Check
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kwhatif.matching.label_syntax import label_key_errors, label_value_errors
-from kwhatif.matching.labels import SelectorError, compile_selector
-from kwhatif.model.affinity import (
+from kwhatif.kube.matching.label_syntax import label_key_errors, label_value_errors
+from kwhatif.kube.matching.labels import SelectorError, compile_selector
+from kwhatif.kube.model.affinity import (
     NodeSelector,
     NodeSelectorTerm,
     PodAffinityTerm,
     PreferredSchedulingTerm,
     TopologySpreadConstraint,
 )
-from kwhatif.model.meta import LabelSelector, Requirement
+from kwhatif.kube.model.meta import LabelSelector, Requirement
 from kwhatif.sources.text.origin import FieldPath
 from kwhatif.sources.validation.values import AddProblem
 

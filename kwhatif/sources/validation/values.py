@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from kwhatif.model.quantity import QuantityText, parse_quantity
+from kwhatif.kube.model.quantity import QuantityText, parse_quantity
 from kwhatif.sources.text.origin import FieldPath
 
 #: Takes what is wrong, and the path to it.

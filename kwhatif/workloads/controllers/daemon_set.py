@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from kwhatif.model.workload import RollingUpdate, UpdateStrategy
+from kwhatif.kube.model.workload import RollingUpdate, UpdateStrategy
 from kwhatif.workloads.rolling.update import resolved
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from kwhatif.model.workload import Deployment, RollingUpdate
+from kwhatif.kube.model.workload import Deployment, RollingUpdate
 from kwhatif.workloads.rolling.update import resolved
 
 _QUARTER = "25%"

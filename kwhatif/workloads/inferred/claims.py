@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kwhatif.matching.volumes import BIND_COMPLETED, WAIT_FOR_FIRST_CONSUMER, claim_class, claim_names
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import AnnotatedMeta, OwnerReference
-from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.model.storage import (
+from kwhatif.kube.matching.volumes import BIND_COMPLETED, WAIT_FOR_FIRST_CONSUMER, claim_class, claim_names
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import AnnotatedMeta, OwnerReference
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.storage import (
     ClaimReference,
     PersistentVolume,
     PersistentVolumeClaim,
@@ -22,9 +22,9 @@ from kwhatif.model.storage import (
     PersistentVolumeStatus,
     StorageClass,
 )
-from kwhatif.model.unknown import lacks
-from kwhatif.model.volume import ClaimTemplate
-from kwhatif.model.workload import StatefulSet
+from kwhatif.kube.model.unknown import lacks
+from kwhatif.kube.model.volume import ClaimTemplate
+from kwhatif.kube.model.workload import StatefulSet
 from kwhatif.workloads.generated import uid_of
 
 _BOUND = {BIND_COMPLETED: "yes"}

@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterator, Mapping
 
 from msgspec.structs import replace
 
-from kwhatif.matching.node_selector import NAME_FIELD
-from kwhatif.model.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import LabelSelector, ObjectMeta, Requirement
-from kwhatif.model.node import Node
-from kwhatif.model.pod import PodSpec, PodTemplateSpec
-from kwhatif.model.workload import DaemonSet, DaemonSetSpec, UpdateStrategy
+from kwhatif.kube.matching.node_selector import NAME_FIELD
+from kwhatif.kube.model.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, Requirement
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import PodSpec, PodTemplateSpec
+from kwhatif.kube.model.workload import DaemonSet, DaemonSetSpec, UpdateStrategy
 from kwhatif.workloads.daemon_set import eligible_nodes, node_of, own_tolerations
 from kwhatif.workloads.inferred.groups import OwnedPods, pods_by_owner
 from kwhatif.workloads.inferred.templates import template_from, without_pinning

@@ -7,10 +7,10 @@ from itertools import groupby
 
 from msgspec.structs import replace
 
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference, controller_of
-from kwhatif.model.pod import Pod, PodTemplateSpec
-from kwhatif.model.workload import Deployment, DeploymentSpec, ReplicaSet, RollingUpdate, UpdateStrategy
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, OwnerReference, controller_of
+from kwhatif.kube.model.pod import Pod, PodTemplateSpec
+from kwhatif.kube.model.workload import Deployment, DeploymentSpec, ReplicaSet, RollingUpdate, UpdateStrategy
 from kwhatif.workloads.controllers.deployment import bounds_of
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.numbers import natural_number

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.kinds import RESOURCES
-from kwhatif.model.meta import LabelSelector, OwnerReference, controller_of
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.kinds import RESOURCES
+from kwhatif.kube.model.meta import LabelSelector, OwnerReference, controller_of
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
 from kwhatif.workloads.inferred.templates import common_labels
 from kwhatif.workloads.removal import active, is_available
 from kwhatif.workloads.replicas import HASH_LABEL

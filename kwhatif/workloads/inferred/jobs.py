@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.job import Job, JobSpec, JobStatus
-from kwhatif.model.meta import LabelSelector, ObjectMeta
-from kwhatif.model.pod import JOB_TRACKING, Pod
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.job import Job, JobSpec, JobStatus
+from kwhatif.kube.model.meta import LabelSelector, ObjectMeta
+from kwhatif.kube.model.pod import JOB_TRACKING, Pod
 from kwhatif.workloads.inferred.groups import OwnedPods, pods_by_owner
 from kwhatif.workloads.inferred.templates import template_from
 from kwhatif.workloads.numbers import natural_number

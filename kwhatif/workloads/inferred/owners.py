@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.model.job import Job
-from kwhatif.model.unknown import lacks
-from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.job import Job
+from kwhatif.kube.model.unknown import lacks
+from kwhatif.kube.model.workload import DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet
 from kwhatif.workloads.inferred.daemon_sets import missing_daemon_sets
 from kwhatif.workloads.inferred.deployments import missing_deployments
 from kwhatif.workloads.inferred.jobs import missing_jobs

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.meta import ObjectMeta, OwnerReference, controller_of
-from kwhatif.model.pod import Pod, PodMeta, PodTemplateSpec, is_terminal
-from kwhatif.model.unknown import lacks
-from kwhatif.model.workload import (
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.meta import ObjectMeta, OwnerReference, controller_of
+from kwhatif.kube.model.pod import Pod, PodMeta, PodTemplateSpec, is_terminal
+from kwhatif.kube.model.unknown import lacks
+from kwhatif.kube.model.workload import (
     Deployment,
     ReplicaSet,
     ReplicaSetMeta,

@@ -6,12 +6,18 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
-from kwhatif.model.pod import Pod
-from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.volume import ClaimTemplate, Volume
-from kwhatif.model.workload import StatefulSet, StatefulSetOrdinals, StatefulSetSpec, StatefulSetStatus, UpdateStrategy
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.storage import PersistentVolumeClaim
+from kwhatif.kube.model.volume import ClaimTemplate, Volume
+from kwhatif.kube.model.workload import (
+    StatefulSet,
+    StatefulSetOrdinals,
+    StatefulSetSpec,
+    StatefulSetStatus,
+    UpdateStrategy,
+)
 from kwhatif.workloads.inferred.groups import OwnedPods, pods_by_owner
 from kwhatif.workloads.inferred.templates import template_from
 from kwhatif.workloads.numbers import ordinal_of

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from kwhatif.admission.default_tolerations import DEFAULT_TOLERATIONS
 from kwhatif.admission.label_keys import without_label_keys
-from kwhatif.model.affinity import Affinity, Toleration
-from kwhatif.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.affinity import Affinity, Toleration
+from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
 from kwhatif.workloads.stateful_set import INDEX_LABEL, NAME_LABEL, REVISION_LABEL
 from kwhatif.workloads.template_fields import ADDED_LABELS
 

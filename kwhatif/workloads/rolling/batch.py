@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwhatif.admission.outcome import Denied
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.job import CronJob, Job
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.job import CronJob, Job
+from kwhatif.kube.model.pod import Pod
 from kwhatif.workloads.expand import expand
 from kwhatif.workloads.job import expand_job, is_finished, wanted_pods
 from kwhatif.workloads.removal import active, removed_first_of_job

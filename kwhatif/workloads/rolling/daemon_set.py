@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import Pod
-from kwhatif.model.workload import DaemonSet
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import DaemonSet
 from kwhatif.workloads.controllers.daemon_set import bounds_of
 from kwhatif.workloads.daemon_set import eligible_nodes, expand_daemon_set, node_of
 from kwhatif.workloads.removal import is_available

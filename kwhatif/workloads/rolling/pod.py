@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from kwhatif.admission.new_pod import complete_pod
 from kwhatif.admission.outcome import Denied
 from kwhatif.admission.pod_defaults import default_pod
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.container import Container, ResourceRequirements
-from kwhatif.model.pod import Pod, PodSpec, is_terminal
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.container import Container, ResourceRequirements
+from kwhatif.kube.model.pod import Pod, PodSpec, is_terminal
 from kwhatif.workloads.expand import expand_pod
 from kwhatif.workloads.injected import TOKEN_VOLUME
 from kwhatif.workloads.rolling.update import UNCHANGED, WorkloadUpdate

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.meta import controller_of
-from kwhatif.model.pod import Pod
-from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import Deployment, ReplicaSet, ReplicationController
 from kwhatif.workloads.controllers.deployment import Sized, bounds_of, settle
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup

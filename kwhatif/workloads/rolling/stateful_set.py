@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.model.caveat.workloads import OrderedPodPending
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.pod import Pod
-from kwhatif.model.workload import StatefulSet
+from kwhatif.kube.model.caveat.workloads import OrderedPodPending
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import StatefulSet
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.numbers import ordinal_of

@@ -8,8 +8,8 @@ from typing import Literal
 import msgspec
 
 from kwhatif.admission.outcome import Denied
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.pod import Pod
 from kwhatif.workloads.expansion import Expansion
 
 #: `end`: step by step until it is done, or hangs. `final`: the end state. `surge`: the moment with the most pods,

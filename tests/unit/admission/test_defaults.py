@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-import kwhatif.model
+import kwhatif.kube.model
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.pod_defaults import says_everything
-from kwhatif.model.bystanders import NodeMetrics, PodMetrics
-from kwhatif.model.container import Container, ContainerPort, ResourceRequirements
-from kwhatif.model.disks import RBD
-from kwhatif.model.kinds import RESOURCES
-from kwhatif.model.meta import ApiObject, ObjectMeta
-from kwhatif.model.node import Node, NodeStatus
-from kwhatif.model.pod import PodMeta, PodSpec, PodTemplateSpec
-from kwhatif.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
-from kwhatif.model.resource import (
+from kwhatif.kube.model.bystanders import NodeMetrics, PodMetrics
+from kwhatif.kube.model.container import Container, ContainerPort, ResourceRequirements
+from kwhatif.kube.model.disks import RBD
+from kwhatif.kube.model.kinds import RESOURCES
+from kwhatif.kube.model.meta import ApiObject, ObjectMeta
+from kwhatif.kube.model.node import Node, NodeStatus
+from kwhatif.kube.model.pod import PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
+from kwhatif.kube.model.resource import (
     DeviceClaim,
     DeviceRequest,
     DeviceSubRequest,
@@ -30,16 +30,16 @@ from kwhatif.model.resource import (
     ResourceClaimTemplate,
     ResourceClaimTemplateSpec,
 )
-from kwhatif.model.saved import SavedSnapshot
-from kwhatif.model.storage import (
+from kwhatif.kube.model.saved import SavedSnapshot
+from kwhatif.kube.model.storage import (
     PersistentVolume,
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
     PersistentVolumeSpec,
     StorageClass,
 )
-from kwhatif.model.volume import ClaimTemplate, EphemeralVolumeSource
-from kwhatif.model.workload import (
+from kwhatif.kube.model.volume import ClaimTemplate, EphemeralVolumeSource
+from kwhatif.kube.model.workload import (
     Deployment,
     DeploymentSpec,
     Namespace,
@@ -305,8 +305,8 @@ def test_defaulting_twice_changes_nothing(name: str) -> None:
 
 
 def test_every_kind_is_known_to_live_in_a_namespace_or_in_none() -> None:
-    for info in pkgutil.iter_modules(kwhatif.model.__path__):
-        importlib.import_module(f"kwhatif.model.{info.name}")
+    for info in pkgutil.iter_modules(kwhatif.kube.model.__path__):
+        importlib.import_module(f"kwhatif.kube.model.{info.name}")
     kinds = set(ApiObject.__subclasses__())
     assert kinds == {*RESOURCES, *BYSTANDERS, SavedSnapshot, NodeMetrics, PodMetrics}
 

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.admission.device_taints import with_times
-from kwhatif.model.device_taint_rule import DeviceTaintRule
-from kwhatif.model.resource_slice import DeviceTaint, ResourceSlice
+from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
+from kwhatif.kube.model.resource_slice import DeviceTaint, ResourceSlice
 from tests.builders import pod
 from tests.devices import device, slice_, taint_rule
 

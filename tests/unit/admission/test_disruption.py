@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from kwhatif.admission.disruption import SyncFailed, budget_status
-from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference, Requirement
-from kwhatif.model.pod_status import PodCondition
-from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus
-from kwhatif.model.workload import (
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, OwnerReference, Requirement
+from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus
+from kwhatif.kube.model.workload import (
     DaemonSet,
     Deployment,
     DeploymentSpec,

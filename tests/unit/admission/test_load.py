@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.admission.load import admit, is_stored
-from kwhatif.model.caveat.lacking import UnknownPriorityClass
-from kwhatif.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
-from kwhatif.model.node import Node, NodeStatus
-from kwhatif.model.pod import Pod
-from kwhatif.model.pod_status import PodCondition
-from kwhatif.model.policy import (
+from kwhatif.kube.model.caveat.lacking import UnknownPriorityClass
+from kwhatif.kube.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta
+from kwhatif.kube.model.node import Node, NodeStatus
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.policy import (
     PodDisruptionBudget,
     PodDisruptionBudgetSpec,
     PodDisruptionBudgetStatus,

@@ -9,11 +9,11 @@ from kwhatif.admission.changes import FieldChange, changes_between
 from kwhatif.admission.new_pod import ReplicaAdmission, admit_pod, admit_replicas, complete_pod
 from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.admission.quota.state import QuotaUsage
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.container import ResourceRequirements
-from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import (
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.container import ResourceRequirements
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import (
     LimitRange,
     LimitRangeItem,
     LimitRangeSpec,
@@ -24,7 +24,7 @@ from kwhatif.model.policy import (
     RuntimeClassOverhead,
     RuntimeClassScheduling,
 )
-from kwhatif.model.workload import Namespace, NamespaceMeta
+from kwhatif.kube.model.workload import Namespace, NamespaceMeta
 from tests.builders import PodBuilder, affinity_term, namespace, pod, selector
 
 

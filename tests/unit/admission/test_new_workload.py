@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.admission.outcome import Denied
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.workload import Namespace, NamespaceMeta, Workload
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.workload import Namespace, NamespaceMeta, Workload
 
 APP = {"matchLabels": {"app": "web"}}
 TEMPLATE = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "main", "image": "x"}]}}

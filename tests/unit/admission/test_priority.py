@@ -6,9 +6,9 @@ import pytest
 
 from kwhatif.admission.outcome import Denied
 from kwhatif.admission.priority import PriorityClasses, admit_priority, resolve_priority
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.policy import PriorityClass
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.policy import PriorityClass
 from tests.builders import PodBuilder, pod
 
 

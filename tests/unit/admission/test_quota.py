@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied
 from kwhatif.admission.quota.state import QuotaUsage
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.container import ResourceRequirements
-from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
-from kwhatif.model.pod_status import ContainerStatus
-from kwhatif.model.policy import ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
-from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.container import ResourceRequirements
+from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta
+from kwhatif.kube.model.pod_status import ContainerStatus
+from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
+from kwhatif.kube.model.storage import PersistentVolumeClaim
 from tests.builders import PodBuilder, pod
 
 

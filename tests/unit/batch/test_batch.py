@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from kwhatif.batch import ScheduleResult, result_of
-from kwhatif.batch.batch import Batch, can_be_kept_up
-from kwhatif.batch.signature import Signature, Signer
-from kwhatif.catalog import default_profile
-from kwhatif.framework.attempt import attempt
-from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import PodDisruptionBudget, PriorityClass
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import PodDisruptionBudget, PriorityClass
+from kwhatif.scheduler.batch import ScheduleResult, result_of
+from kwhatif.scheduler.batch.batch import Batch, can_be_kept_up
+from kwhatif.scheduler.batch.signature import Signature, Signer
+from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.state.change import Bind, Change, Delete, Evict, Upsert
 from kwhatif.state.state import State
 from tests.builders import (

@@ -12,20 +12,20 @@ from itertools import cycle
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.batch import BatchCache, ScheduleResult, cache, result_of
-from kwhatif.catalog import default_profile
-from kwhatif.framework.attempt import attempt
-from kwhatif.framework.profile import DEFAULT_SCHEDULER
-from kwhatif.framework.reference import use_reference
-from kwhatif.framework.status import Status, error
-from kwhatif.model.pod import Pod
-from kwhatif.model.pod_status import PodCondition
-from kwhatif.preemption.victims import VictimSearch
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.questions.placing.placer import Placer
+from kwhatif.scheduler.batch import BatchCache, ScheduleResult, cache, result_of
+from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.reference import use_reference
+from kwhatif.scheduler.framework.status import Status, error
+from kwhatif.scheduler.preemption.victims import VictimSearch
 from kwhatif.simulation.pods import with_condition
 from kwhatif.state.change import Bind, Change, Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.whatif.placing.placer import Placer
 from tests.builders import (
     HOSTNAME,
     ZONE,
@@ -163,7 +163,7 @@ def test_with_the_switch_on_every_pod_has_an_attempt_of_its_own(
 
 
 def test_the_switch_is_in_the_environment() -> None:
-    asked = "from kwhatif.framework.reference import is_reference; print(is_reference())"
+    asked = "from kwhatif.scheduler.framework.reference import is_reference; print(is_reference())"
     said = {
         value: subprocess.run(
             [sys.executable, "-c", asked],
@@ -187,7 +187,7 @@ def test_pods_of_other_signatures_in_between_do_not_end_a_batch(monkeypatch: pyt
 
 def test_a_fork_starts_from_what_is_known_and_leaves_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     watched = Watched(monkeypatch, *nodes(), *low_pods())
-    state = watched.snapshot
+    state = watched.state
     known = BatchCache(default_profile(), state)
     asked = plain(0).info()
     first = known.attempt(asked)
@@ -227,14 +227,14 @@ def test_a_batch_follows_cordons_and_taints(
     builders = nodes()
     watched = Watched(monkeypatch, *builders)
     watched.place_many(kind, 2)
-    watched.snapshot.apply(Upsert(changed(builders[0]).build()))
+    watched.state.apply(Upsert(changed(builders[0]).build()))
     watched.place(kind(2).info())
     assert watched.attempts == attempts
 
 
 def test_forks_find_out_together_what_a_first_attempt_comes_to(monkeypatch: pytest.MonkeyPatch) -> None:
     watched = Watched(monkeypatch, *nodes())
-    state, known = watched.snapshot, BatchCache(default_profile(), watched.snapshot)
+    state, known = watched.state, BatchCache(default_profile(), watched.state)
     for number in range(3):
         fork = state.fork()
         there = known.fork(fork)
@@ -262,7 +262,7 @@ def test_a_failure_is_kept_up_until_there_is_room(
 ) -> None:
     full = [pod(f"{name}-{number}").priority(10).cpu("2").on(name) for name in NAMES for number in range(2)]
     watched = Watched(monkeypatch, *nodes(), *full)
-    state = watched.snapshot
+    state = watched.state
     known = BatchCache(default_profile(), state)
     small = pod("small").priority(1).cpu("100m").build()
     changes: list[list[Change]] = [
@@ -301,15 +301,15 @@ def test_an_attempt_that_ended_with_an_error_is_not_made_again_while_only_what_i
 ) -> None:
     watched = Watched(monkeypatch, *nodes())
     profile = default_profile()
-    kept = BatchCache(replace(profile, pre_filter=(*profile.pre_filter, Broken())), watched.snapshot)
+    kept = BatchCache(replace(profile, pre_filter=(*profile.pre_filter, Broken())), watched.state)
     waiting = [web(number).build() for number in range(3)]
-    watched.snapshot.apply(*map(Upsert, waiting))
+    watched.state.apply(*map(Upsert, waiting))
     first = [kept.attempt(PodInfo(each)) for each in waiting]
     assert [(each.failed, each.outcome, each.message) for each in first] == [
         (True, "Unschedulable", 'running PreFilter plugin "Broken": broken')
     ] * 3
     said = [with_condition(each, PodCondition(type="PodScheduled", status="False")) for each in waiting]
-    watched.snapshot.apply(*map(Upsert, said))
+    watched.state.apply(*map(Upsert, said))
     again = [kept.attempt(PodInfo(each)) for each in said]
     assert [(each.failed, each.message) for each in again] == [(each.failed, each.message) for each in first]
     assert watched.attempts == 3
@@ -317,6 +317,6 @@ def test_an_attempt_that_ended_with_an_error_is_not_made_again_while_only_what_i
     other = replace(said[0], spec=replace(said[0].spec, priority=11))
     kept.attempt(PodInfo(other))
     assert watched.attempts == 4
-    watched.snapshot.apply(Bind(said[1].metadata.namespace + "/" + said[1].metadata.name, NAMES[0]))
+    watched.state.apply(Bind(said[1].metadata.namespace + "/" + said[1].metadata.name, NAMES[0]))
     kept.attempt(PodInfo(said[2]))
     assert watched.attempts == 5

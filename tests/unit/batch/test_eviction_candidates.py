@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from kwhatif.batch import ScheduleResult, result_of
-from kwhatif.batch.eviction_candidates import EvictionCandidates, candidates_after
-from kwhatif.catalog import default_profile
-from kwhatif.framework.attempt import Attempt, attempt
-from kwhatif.model.pod import Pod
-from kwhatif.model.pod_status import PodCondition
-from kwhatif.model.policy import PodDisruptionBudget
-from kwhatif.preemption.budgets import Budgets
-from kwhatif.preemption.candidate import Preemption
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.policy import PodDisruptionBudget
+from kwhatif.scheduler.batch import ScheduleResult, result_of
+from kwhatif.scheduler.batch.eviction_candidates import EvictionCandidates, candidates_after
+from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.attempt import Attempt, attempt
+from kwhatif.scheduler.preemption.budgets import Budgets
+from kwhatif.scheduler.preemption.candidate import Preemption
 from kwhatif.state.change import Bind, Change, Delete, Upsert
 from kwhatif.state.state import State
 from tests.builders import NodeBuilder, PodBuilder, budget, node, pod, selector, snapshot

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.batch.feasible_nodes import FeasibleNodes
-from kwhatif.framework.attempt import attempt
-from kwhatif.framework.cycle import CycleError
-from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
-from kwhatif.framework.profile import Profile
-from kwhatif.framework.scoring import default_normalize
-from kwhatif.framework.status import SUCCESS, Status, error, unschedulable
+from kwhatif.scheduler.batch.feasible_nodes import FeasibleNodes
+from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.scheduler.framework.cycle import CycleError
+from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, Reads
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.framework.scoring import default_normalize
+from kwhatif.scheduler.framework.status import SUCCESS, Status, error, unschedulable
 from kwhatif.state.change import Bind
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import State

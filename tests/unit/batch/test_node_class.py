@@ -7,10 +7,10 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.batch.node_class import ClassVerdicts, NodeClass
-from kwhatif.framework.status import Verdict, unresolvable, unschedulable
-from kwhatif.preemption.budgets import Budgets
-from kwhatif.preemption.candidate import NOT_TRIED, Candidate
+from kwhatif.scheduler.batch.node_class import ClassVerdicts, NodeClass
+from kwhatif.scheduler.framework.status import Verdict, unresolvable, unschedulable
+from kwhatif.scheduler.preemption.budgets import Budgets
+from kwhatif.scheduler.preemption.candidate import NOT_TRIED, Candidate
 from tests.builders import snapshot
 
 NODES = "abcd"

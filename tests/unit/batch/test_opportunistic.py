@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.batch import BatchCache, ScheduleResult
-from kwhatif.batch.cache import Cycles
-from kwhatif.catalog import default_profile
-from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
-from kwhatif.model.caveat.scheduling import Batching
-from kwhatif.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
+from kwhatif.kube.model.caveat.scheduling import Batching
+from kwhatif.questions.placing.placer import Placer
+from kwhatif.scheduler.batch import BatchCache, ScheduleResult
+from kwhatif.scheduler.batch.cache import Cycles
+from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
 from kwhatif.state.change import Bind, Evict
 from kwhatif.state.state import State
-from kwhatif.whatif.placing.placer import Placer
 from tests.builders import HOSTNAME, NodeBuilder, PodBuilder, affinity_term, node, pod, selector, snapshot
 from tests.profiles import replaced
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.batch.nominated import attempt_nominated, without_nomination
-from kwhatif.batch.result import result_of
-from kwhatif.catalog import default_profile
-from kwhatif.framework.attempt import attempt
-from kwhatif.framework.cycle import Cycle
+from kwhatif.scheduler.batch.nominated import attempt_nominated, without_nomination
+from kwhatif.scheduler.batch.result import result_of
+from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.scheduler.framework.cycle import Cycle
 from tests.builders import HOSTNAME, PodBuilder, affinity_term, node, on_name, pod, selector, snapshot
 
 FULL = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.batch.signature import Signer
-from kwhatif.catalog import default_profile
-from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.pod import PodResourceClaim
-from kwhatif.model.pod_status import ContainerStatus
-from kwhatif.model.volume import ClaimVolumeSource
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.pod import PodResourceClaim
+from kwhatif.kube.model.pod_status import ContainerStatus
+from kwhatif.kube.model.volume import ClaimVolumeSource
+from kwhatif.scheduler.batch.signature import Signer
+from kwhatif.scheduler.catalog import default_profile
 from tests.builders import HOSTNAME, PodBuilder, affinity_term, node, pod, selector, service, snapshot
 from tests.storage import EPHEMERAL, claim
 

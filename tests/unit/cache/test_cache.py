@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.cache.cache import Cache, CacheCorruptedError
-from kwhatif.cache.snapshot import Snapshot
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.pod import Pod
+from kwhatif.scheduler.cache.cache import Cache, CacheCorruptedError
+from kwhatif.scheduler.cache.snapshot import Snapshot
 from kwhatif.state.change import Bind, Delete
 from tests.builders import HOSTNAME, ZONE, PodBuilder, affinity_term, node, pod, selector, snapshot
 

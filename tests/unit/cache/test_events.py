@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.cache.cache import Cache
-from kwhatif.cache.events import handle
-from kwhatif.cache.snapshot import Snapshot
 from kwhatif.controllers.contract import Create, DeletePod, Update
+from kwhatif.scheduler.cache.cache import Cache
+from kwhatif.scheduler.cache.events import handle
+from kwhatif.scheduler.cache.snapshot import Snapshot
 from tests.builders import PodBuilder, node, pod, service
 from tests.unit.simulation.test_engine import annotated, do, engine, new
 

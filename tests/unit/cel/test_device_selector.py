@@ -12,7 +12,7 @@ from kwhatif.cel import (
     compile_device_selector,
 )
 from kwhatif.cel.checker import MAX_LENGTH
-from kwhatif.model.quantity import parse_quantity
+from kwhatif.kube.model.quantity import parse_quantity
 
 GPU = DeviceView(
     driver="gpu.example.com",

@@ -12,7 +12,7 @@ import pytest
 
 from kwhatif.cel import CelRuntimeError, DeviceView, Semver, compile_device_selector, device
 from kwhatif.cel.cost import COST_LIMIT, bound
-from kwhatif.model.quantity import parse_quantity
+from kwhatif.kube.model.quantity import parse_quantity
 
 ANSWERS = [
     entry

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 import yaml
 
-from kwhatif.catalog import ENTRIES, Entry, default_profile
-from kwhatif.configuration import build_profiles
 from kwhatif.errors import InputError
-from kwhatif.framework.profile import Point, Profile, names
-from kwhatif.plugins.default_preemption import DefaultPreemptionArgs
+from kwhatif.scheduler.catalog import ENTRIES, Entry, default_profile
+from kwhatif.scheduler.configuration import build_profiles
+from kwhatif.scheduler.framework.profile import Point, Profile, names
+from kwhatif.scheduler.plugins.default_preemption import DefaultPreemptionArgs
 
 NAME_RULE = (
     "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.catalog import Entry
-from kwhatif.configuration.merge import (
+from kwhatif.scheduler.catalog import Entry
+from kwhatif.scheduler.configuration.merge import (
     defaults,
     expand,
     merge_defaults,
@@ -16,8 +16,8 @@ from kwhatif.configuration.merge import (
     with_enabled,
     with_replaced,
 )
-from kwhatif.configuration.schema import PluginRef, Plugins, PluginSet
-from kwhatif.framework.profile import Point
+from kwhatif.scheduler.configuration.schema import PluginRef, Plugins, PluginSet
+from kwhatif.scheduler.framework.profile import Point
 
 P = Point
 STANDARD = {

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from kwhatif.configuration.schema import ExtenderConfig, KubeSchedulerConfiguration
-from kwhatif.configuration.strict import problems, without_nulls
-from kwhatif.model.meta import Int32
+from kwhatif.kube.model.meta import Int32
+from kwhatif.scheduler.configuration.schema import ExtenderConfig, KubeSchedulerConfiguration
+from kwhatif.scheduler.configuration.strict import problems, without_nulls
 
 
 class Inner(msgspec.Struct):

@@ -8,18 +8,18 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.controllers import claims, garbage, volume_binder
-from kwhatif.model.container import Container
-from kwhatif.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference
-from kwhatif.model.pod import Pod, PodMeta, PodResourceClaim, PodSpec
-from kwhatif.model.pod_status import PodStatus
-from kwhatif.model.resource import (
+from kwhatif.kube.model.container import Container
+from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference
+from kwhatif.kube.model.pod import Pod, PodMeta, PodResourceClaim, PodSpec
+from kwhatif.kube.model.pod_status import PodStatus
+from kwhatif.kube.model.resource import (
     AllocationResult,
     ResourceClaim,
     ResourceClaimConsumerReference,
     ResourceClaimStatus,
     ResourceClaimTemplate,
 )
-from kwhatif.model.storage import (
+from kwhatif.kube.model.storage import (
     PersistentVolume,
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
@@ -28,7 +28,7 @@ from kwhatif.model.storage import (
     StorageClass,
     StorageRequirements,
 )
-from kwhatif.model.volume import ClaimTemplate, EphemeralVolumeSource, Volume
+from kwhatif.kube.model.volume import ClaimTemplate, EphemeralVolumeSource, Volume
 from tests.builders import node
 from tests.fake_world import World
 

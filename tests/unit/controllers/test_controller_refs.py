@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.catalog import CONTROLLERS
 from kwhatif.controllers.controller_refs import Claiming
-from kwhatif.model.container import Container
-from kwhatif.model.job import Job, JobSpec
-from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference, controller_of
-from kwhatif.model.pod import JOB_TRACKING, Pod, PodAnnotations, PodMeta, PodSpec, PodTemplateSpec
-from kwhatif.model.pod_status import PodStatus
-from kwhatif.model.workload import (
+from kwhatif.kube.model.container import Container
+from kwhatif.kube.model.job import Job, JobSpec
+from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, OwnerReference, controller_of
+from kwhatif.kube.model.pod import JOB_TRACKING, Pod, PodAnnotations, PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_status import PodStatus
+from kwhatif.kube.model.workload import (
     DaemonSet,
     DaemonSetSpec,
     Deployment,

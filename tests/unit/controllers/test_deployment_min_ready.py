@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.model.workload import ReplicaSet
+from kwhatif.kube.model.workload import ReplicaSet
 from tests.fake_world import World
 from tests.unit.controllers.test_deployment import rolling, web, world
 

@@ -11,12 +11,12 @@ from kwhatif.controllers.contract import DeletePod
 from kwhatif.controllers.disruption import Disruption
 from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.drain_filters import DrainOptions
-from kwhatif.matching.labels import compile_selector
-from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, PodAnnotations, PodMeta
-from kwhatif.model.volume import SomeVolume
-from kwhatif.model.workload import DaemonSet
+from kwhatif.kube.matching.labels import compile_selector
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod, PodAnnotations, PodMeta
+from kwhatif.kube.model.volume import SomeVolume
+from kwhatif.kube.model.workload import DaemonSet
 from tests.builders import PodBuilder, node, pod, selector
 from tests.fake_world import World
 from tests.unit.controllers.test_disruption import budget, web

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.contract import DeletePod, Update
 from kwhatif.controllers.eviction import EVICTED, EvictionApi, EvictionGranted, EvictionRefused
-from kwhatif.model.meta import LabelSelector, ObjectMeta
-from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.kube.model.meta import LabelSelector, ObjectMeta
+from kwhatif.kube.model.policy import PodDisruptionBudget
 from tests.builders import PodBuilder, pod
 from tests.unit.controllers.test_disruption import budget, web, world
 

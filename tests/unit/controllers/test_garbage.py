@@ -9,14 +9,21 @@ from msgspec.structs import replace
 
 from kwhatif.controllers import garbage
 from kwhatif.controllers.catalog import CONTROLLERS
-from kwhatif.model.container import Container
-from kwhatif.model.job import Job
-from kwhatif.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference
-from kwhatif.model.pod import Pod, PodMeta, PodSpec
-from kwhatif.model.pod_status import PodStatus
-from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.volume import ClaimVolumeSource, Volume
-from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, ReplicaSetMeta, ReplicationController, StatefulSet
+from kwhatif.kube.model.container import Container
+from kwhatif.kube.model.job import Job
+from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference
+from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec
+from kwhatif.kube.model.pod_status import PodStatus
+from kwhatif.kube.model.storage import PersistentVolumeClaim
+from kwhatif.kube.model.volume import ClaimVolumeSource, Volume
+from kwhatif.kube.model.workload import (
+    DaemonSet,
+    Deployment,
+    ReplicaSet,
+    ReplicaSetMeta,
+    ReplicationController,
+    StatefulSet,
+)
 from tests.builders import node
 from tests.fake_world import World
 

@@ -11,8 +11,8 @@ from kwhatif.controllers import job
 from kwhatif.controllers.contract import Create, DeletePod
 from kwhatif.controllers.job_failures import BackoffRecord, judged
 from kwhatif.controllers.job_indexes import first_pending, is_success, parse_indexes, write_indexes
-from kwhatif.model.container import Container
-from kwhatif.model.job import (
+from kwhatif.kube.model.container import Container
+from kwhatif.kube.model.job import (
     Job,
     JobSpec,
     JobStatus,
@@ -23,9 +23,15 @@ from kwhatif.model.job import (
     SuccessPolicy,
     SuccessRule,
 )
-from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.pod import Pod, PodSpec, PodTemplateSpec
-from kwhatif.model.pod_status import ContainerState, ContainerStateTerminated, ContainerStatus, PodCondition, PodStatus
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.pod import Pod, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_status import (
+    ContainerState,
+    ContainerStateTerminated,
+    ContainerStatus,
+    PodCondition,
+    PodStatus,
+)
 from kwhatif.workloads.removal import is_active
 from tests.fake_world import World
 

@@ -9,9 +9,9 @@ import pytest
 from kwhatif.controllers.node_health import NodeHealth
 from kwhatif.controllers.node_lifecycle import NodeLifecycle, returned
 from kwhatif.controllers.node_taints import registered
-from kwhatif.model.node import Node, NodeCondition
-from kwhatif.model.pod import Pod, is_ready
-from kwhatif.model.pod_status import PodCondition
+from kwhatif.kube.model.node import Node, NodeCondition
+from kwhatif.kube.model.pod import Pod, is_ready
+from kwhatif.kube.model.pod_status import PodCondition
 from tests.builders import NodeBuilder, node, pod
 from tests.fake_world import World
 

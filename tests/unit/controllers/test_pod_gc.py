@@ -9,8 +9,8 @@ import pytest
 from kwhatif.controllers import pod_gc
 from kwhatif.controllers.finished_pods import finished_pods
 from kwhatif.controllers.pod_gc import PodGC
-from kwhatif.model.node import Node, NodeCondition
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.node import Node, NodeCondition
+from kwhatif.kube.model.pod import Pod
 from tests.builders import NodeBuilder, node, pod
 from tests.fake_world import World
 

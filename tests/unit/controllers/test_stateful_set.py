@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from kwhatif.controllers import stateful_set
 from kwhatif.controllers.contract import Create, Update
-from kwhatif.model.container import Container
-from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
-from kwhatif.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
-from kwhatif.model.pod_status import PodStatus
-from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.volume import ClaimTemplate
-from kwhatif.model.workload import (
+from kwhatif.kube.model.container import Container
+from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
+from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_status import PodStatus
+from kwhatif.kube.model.storage import PersistentVolumeClaim
+from kwhatif.kube.model.volume import ClaimTemplate
+from kwhatif.kube.model.workload import (
     ClaimRetentionPolicy,
     RollingUpdate,
     StatefulSet,
@@ -356,7 +356,7 @@ def test_what_is_refused_is_tried_again() -> None:
 
 
 def test_start_ordinal_and_deletion() -> None:
-    from kwhatif.model.workload import StatefulSetOrdinals
+    from kwhatif.kube.model.workload import StatefulSetOrdinals
 
     found = world(db(2, ordinals=StatefulSetOrdinals(start=5)))
     assert list(images(found)) == ["db-5", "db-6"]

@@ -12,9 +12,9 @@ from kwhatif.descheduler.decode import go_decode
 from kwhatif.descheduler.evictor_arguments import DefaultEvictorArgs
 from kwhatif.descheduler.go_types import Args
 from kwhatif.errors import InputError
-from kwhatif.model.caveat.descheduling import PolicyIsEmpty
-from kwhatif.model.caveat.manifests import FieldIgnored
-from kwhatif.model.cluster import Cluster
+from kwhatif.kube.model.caveat.descheduling import PolicyIsEmpty
+from kwhatif.kube.model.caveat.manifests import FieldIgnored
+from kwhatif.kube.model.cluster import Cluster
 
 HEAD = {"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerPolicy"}
 

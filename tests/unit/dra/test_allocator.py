@@ -8,8 +8,8 @@ import pytest
 
 from kwhatif.dra.allocator import Allocator, InvalidPool, UnsatisfiedRequest
 from kwhatif.dra.requests import AllocationError, compile_claim
-from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.model.resource import AllocationResult, DeviceSelector, ResourceClaim
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.resource import AllocationResult, DeviceSelector, ResourceClaim
 from tests.builders import ZONE, NodeBuilder, cluster, node, requirement
 from tests.devices import (
     GPU,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.dra.pools import Pool, inventory
-from kwhatif.model.cluster import KubernetesObject
+from kwhatif.kube.model.cluster import KubernetesObject
 from tests.builders import cluster, node
 from tests.devices import GPU, NIC, device, gpus, slice_
 

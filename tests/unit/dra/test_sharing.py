@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kwhatif.dra import capacity
-from kwhatif.model.quantity import parse_quantity, to_text
-from kwhatif.model.resource import ResourceClaim
-from kwhatif.model.resource_slice import Device, DeviceCapacity, ResourceSlice
+from kwhatif.kube.model.quantity import parse_quantity, to_text
+from kwhatif.kube.model.resource import ResourceClaim
+from kwhatif.kube.model.resource_slice import Device, DeviceCapacity, ResourceSlice
 from tests.devices import (
     GPU,
     NIC,

@@ -9,12 +9,12 @@ import pytest
 from kwhatif.dra.allocator import Allocator, InvalidPool, UnsatisfiedRequest
 from kwhatif.dra.requests import compile_claim
 from kwhatif.dra.taints import changes_devices
-from kwhatif.gates import default_gates
-from kwhatif.model.affinity import Toleration
-from kwhatif.model.device_taint_rule import DeviceTaintRule
-from kwhatif.model.node import Taint
-from kwhatif.model.resource import ResourceClaim
-from kwhatif.release import find_release
+from kwhatif.kube.gates import default_gates
+from kwhatif.kube.model.affinity import Toleration
+from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
+from kwhatif.kube.model.node import Taint
+from kwhatif.kube.model.resource import ResourceClaim
+from kwhatif.scheduler.release import find_release
 from kwhatif.state.state import State
 from tests.builders import node, snapshot
 from tests.devices import (

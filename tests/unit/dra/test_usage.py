@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.dra.usage import DeviceUsage
-from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.resource import DeviceClass
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.resource import DeviceClass
 from tests.builders import ZONE, cluster, node, requirement
 from tests.devices import GPU, allocated, claim, device, device_class, gpus, held, nodes_where, result, slice_
 

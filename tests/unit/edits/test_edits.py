@@ -19,14 +19,14 @@ import kwhatif
 from kwhatif.edits.parse import split_words
 from kwhatif.edits.selection import selector_of
 from kwhatif.errors import InputError
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import PodDisruptionBudget, PriorityClass, ResourceQuota
-from kwhatif.model.storage import CSINode
-from kwhatif.model.workload import Deployment, ReplicaSet
-from kwhatif.whatif.loaded.session import Session
-from kwhatif.whatif.story.played import named_nodes
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import PodDisruptionBudget, PriorityClass, ResourceQuota
+from kwhatif.kube.model.storage import CSINode
+from kwhatif.kube.model.workload import Deployment, ReplicaSet
+from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.played import named_nodes
 from tests.builders import node
 from tests.edit_cases import OBJECTS, load
 from tests.valid_state import validate
@@ -272,14 +272,14 @@ def test_all_mistakes_at_once() -> None:
 def test_the_session_stays_as_it_is() -> None:
     session = load()
     before = dict(session.cluster.all(Pod))
-    generation = session.snapshot.generation
+    generation = session.state.generation
     edited = kwhatif.edited(session, "scale deploy/shop/web=9", "delete node/a1", "budget shop/db minAvailable=2")
-    assert session.snapshot.generation == generation
+    assert session.state.generation == generation
     assert dict(session.cluster.all(Pod)) == before
     assert session.changes == ()
     assert edited.unedited is session
     assert len(edited.cluster.all(Pod)) == len(before) + 6
-    validate(edited.snapshot)
+    validate(edited.state)
 
 
 def test_new_nodes_are_like_theirs_but_new() -> None:
@@ -307,7 +307,7 @@ def test_new_nodes_have_the_drivers_of_theirs() -> None:
 
 def test_pods_of_scaled_workloads_wait_for_a_node() -> None:
     edited = kwhatif.edited(load(), "scale deploy/shop/web=5")
-    new = [info.pod for key, info in edited.snapshot.pending.items()]
+    new = [info.pod for key, info in edited.state.pending.items()]
     assert len(new) == 2
     assert all(pod.metadata.labels == {"app": "web", "pod-template-hash": "1"} for pod in new)
     assert edited.cluster.all(Deployment)["shop/web"].spec.replicas == 5
@@ -407,7 +407,7 @@ def test_edits_and_their_sessions_are_picklable() -> None:
     edited = kwhatif.edited(load(), "scale deploy/shop/web=5", "add 1 node like a1")
     again = pickle.loads(pickle.dumps(edited))
     assert again.changes == edited.changes
-    assert list(again.snapshot.pending) == list(edited.snapshot.pending)
+    assert list(again.state.pending) == list(edited.state.pending)
 
 
 def test_pods_keep_the_priority_that_they_have() -> None:
@@ -491,7 +491,7 @@ def test_apply_makes_the_pods_of_a_workload() -> None:
     }
     klass = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "higher"}, "value": 9}
     edited = kwhatif.edited(load(), {"apply": [new, klass]})
-    assert [info.priority for info in edited.snapshot.pending.values()] == [9, 9]
+    assert [info.priority for info in edited.state.pending.values()] == [9, 9]
     assert "blog/new" in edited.cluster.all(Deployment)
     story = kwhatif.simulate(edited).story
     assert story is not None

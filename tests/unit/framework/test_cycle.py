@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kwhatif.framework.cycle import Cycle, CycleError
-from kwhatif.framework.plugin import Reads
-from kwhatif.framework.profile import Profile
-from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
+from kwhatif.scheduler.framework.cycle import Cycle, CycleError
+from kwhatif.scheduler.framework.plugin import Reads
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from tests.builders import budget, node, pod, selector, snapshot
 from tests.fake_plugins import Filter, plugin
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.catalog import default_profile
-from kwhatif.framework.profile import Profile
-from kwhatif.model.affinity import NodeSelectorTerm
-from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
-from kwhatif.model.pod import PodResourceClaim
-from kwhatif.model.resource import (
+from kwhatif.kube.model.affinity import NodeSelectorTerm
+from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta
+from kwhatif.kube.model.pod import PodResourceClaim
+from kwhatif.kube.model.resource import (
     DeviceClaim,
     DeviceClass,
     DeviceRequest,
@@ -18,10 +16,12 @@ from kwhatif.model.resource import (
     ResourceClaim,
     ResourceClaimSpec,
 )
+from kwhatif.questions.placing.placer import Placer
+from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision
+from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
-from kwhatif.whatif.loaded.session import Session
-from kwhatif.whatif.placing.placer import Placer
 from tests.asking import each_alone
 from tests.builders import PodBuilder, cluster, node, on_name, pod, term
 from tests.storage import claim, storage_class

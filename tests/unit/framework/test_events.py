@@ -7,7 +7,12 @@ from collections.abc import Iterable
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.framework.events import (
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta
+from kwhatif.kube.model.pod_status import PodResourceClaimStatus, PodStatus
+from kwhatif.kube.model.storage import CSIDriver
+from kwhatif.kube.model.workload import Service
+from kwhatif.scheduler.framework.events import (
     ASSIGNED_POD_ADD,
     FORCE_ACTIVATE,
     UNSCHEDULABLE_TIMEOUT,
@@ -18,11 +23,6 @@ from kwhatif.framework.events import (
     node_events,
     pod_events,
 )
-from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
-from kwhatif.model.pod_status import PodResourceClaimStatus, PodStatus
-from kwhatif.model.storage import CSIDriver
-from kwhatif.model.workload import Service
 from tests.builders import NodeBuilder, PodBuilder, node, pod
 
 A, R = ActionType, EventResource

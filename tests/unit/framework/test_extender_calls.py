@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kwhatif.framework.attempt import attempt
-from kwhatif.framework.extender import ExtenderError, ExtenderVictims, FilterOutcome, Oddity, Remark
-from kwhatif.framework.profile import Profile
-from kwhatif.framework.status import Code
+from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.scheduler.framework.extender import ExtenderError, ExtenderVictims, FilterOutcome, Oddity, Remark
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.framework.status import Code
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, cast
 import pytest
 
 from kwhatif.errors import InputError, PluginFailed, Problem
-from kwhatif.framework.attempt import Attempt, attempt
-from kwhatif.framework.by_shape import ByShape, ByShapeBut, is_by_shape
-from kwhatif.framework.cycle import CycleError
-from kwhatif.framework.guard import GuardedPlugin, unguarded
-from kwhatif.framework.incremental import (
+from kwhatif.scheduler.framework.attempt import Attempt, attempt
+from kwhatif.scheduler.framework.by_shape import ByShape, ByShapeBut, is_by_shape
+from kwhatif.scheduler.framework.cycle import CycleError
+from kwhatif.scheduler.framework.guard import GuardedPlugin, unguarded
+from kwhatif.scheduler.framework.incremental import (
     Incremental,
     NormalizesByRange,
     Relaxing,
@@ -25,10 +25,10 @@ from kwhatif.framework.incremental import (
     node_class,
     tracks_pods,
 )
-from kwhatif.framework.plugin import NodeFilter, NodeScorer, Plugin, PostFilterResult, Reads
-from kwhatif.framework.profile import Profile
-from kwhatif.framework.status import SKIP, SUCCESS, Status, unschedulable
-from kwhatif.plugins.default_preemption import DefaultPreemption
+from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, Plugin, PostFilterResult, Reads
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Status, unschedulable
+from kwhatif.scheduler.plugins.default_preemption import DefaultPreemption
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from tests.builders import node, pod, snapshot

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.catalog import default_profile
 from kwhatif.errors import PluginFailed
-from kwhatif.framework.events import ActionType, ClusterEvent, EventResource
-from kwhatif.framework.guard import GuardedPlugin
-from kwhatif.framework.hints import QUEUE, ClusterEventWithHint, Registration, registrations
-from kwhatif.framework.profile import Profile
-from kwhatif.framework.status import SKIP
-from kwhatif.model.cluster import Cluster
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.events import ActionType, ClusterEvent, EventResource
+from kwhatif.scheduler.framework.guard import GuardedPlugin
+from kwhatif.scheduler.framework.hints import QUEUE, ClusterEventWithHint, Registration, registrations
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.framework.status import SKIP
 from tests.builders import node, pod
 
 #: Plugin -> resource -> actions, as a dump of the real default profile has them (`spec.EventsToRegister`).

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision
-from kwhatif.whatif.loaded.session import Session
 from tests.asking import each_alone
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, on_name, pod
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kwhatif.catalog import default_profile
-from kwhatif.framework.cycle import Cycle
-from kwhatif.framework.objections import Objections
+from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.cycle import Cycle
+from kwhatif.scheduler.framework.objections import Objections
 from tests.builders import NodeBuilder, PodBuilder, node, on_name, pod, snapshot
 
 CORDONED = "node.kubernetes.io/unschedulable"
@@ -16,8 +16,8 @@ def plugins(candidate: PodBuilder, *objects: NodeBuilder | PodBuilder) -> dict[s
     assert cycle.pre_filter()
     cycle.filter_nodes()
     asking = Objections(cycle)
-    out = {each.name: cycle.verdict_of(each.name) for each in cycle.snapshot.nodes}
-    by_name = cycle.snapshot.by_name
+    out = {each.name: cycle.verdict_of(each.name) for each in cycle.state.nodes}
+    by_name = cycle.state.by_name
     return {
         name: [found.plugin for found in asking.on(by_name[name], verdict)] for name, verdict in out.items() if verdict
     }

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kwhatif.framework.cycle import Cycle, CycleError
-from kwhatif.framework.profile import Profile
-from kwhatif.framework.scoring import Scores, default_normalize, score_nodes
-from kwhatif.framework.status import SKIP, error
+from kwhatif.scheduler.framework.cycle import Cycle, CycleError
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.framework.scoring import Scores, default_normalize, score_nodes
+from kwhatif.scheduler.framework.status import SKIP, error
 from tests.builders import node, pod, snapshot
 from tests.fake_plugins import Doubling, Scorer, plugin
 

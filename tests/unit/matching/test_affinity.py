@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.matching.affinity import NO_TERMS, affinity_terms
-from kwhatif.matching.labels import selector_text
-from kwhatif.model.meta import LabelSelector
+from kwhatif.kube.matching.affinity import NO_TERMS, affinity_terms
+from kwhatif.kube.matching.labels import selector_text
+from kwhatif.kube.model.meta import LabelSelector
 from tests.builders import ZONE, affinity_term, pod, requirement, selector
 
 WEB = affinity_term(ZONE, selector(app="web"))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.matching.csi_migration import (
+from kwhatif.kube.matching.csi_migration import (
     Disk,
     UntranslatableError,
     csi_handle,
@@ -16,7 +16,7 @@ from kwhatif.matching.csi_migration import (
     translated_affinity,
     volume_handle,
 )
-from kwhatif.model.disks import (
+from kwhatif.kube.model.disks import (
     ISCSI,
     AWSElasticBlockStore,
     AzureDisk,
@@ -26,8 +26,8 @@ from kwhatif.model.disks import (
     PortworxVolume,
     VsphereVolume,
 )
-from kwhatif.model.storage import VolumeNodeAffinity
-from kwhatif.model.volume import Volume
+from kwhatif.kube.model.storage import VolumeNodeAffinity
+from kwhatif.kube.model.volume import Volume
 from tests.builders import ZONE, requirement
 from tests.storage import reach, volume
 

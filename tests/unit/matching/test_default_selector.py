@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kwhatif.matching.default_selector import default_selector
-from kwhatif.model.meta import LabelSelector, ObjectMeta
-from kwhatif.model.workload import (
+from kwhatif.kube.matching.default_selector import default_selector
+from kwhatif.kube.model.meta import LabelSelector, ObjectMeta
+from kwhatif.kube.model.workload import (
     ReplicaSet,
     ReplicaSetMeta,
     ReplicaSetSpec,

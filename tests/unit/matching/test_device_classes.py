@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.matching.device_classes import device_classes_by_resource
-from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.resource import DeviceClass, DeviceClassSpec
+from kwhatif.kube.matching.device_classes import device_classes_by_resource
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.resource import DeviceClass, DeviceClassSpec
 from tests.builders import cluster
 
 OLD, NEW = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"

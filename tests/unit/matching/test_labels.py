@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.matching.labels import (
+from kwhatif.kube.matching.labels import (
     EVERYTHING,
     NOTHING,
     Selector,
@@ -16,7 +16,7 @@ from kwhatif.matching.labels import (
     parse_int64,
     selector_of_map,
 )
-from kwhatif.model.meta import LabelSelector
+from kwhatif.kube.model.meta import LabelSelector
 from tests.builders import requirement, selector
 
 WEB = {"app": "web", "tier": "front"}

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.matching.labels import describe
-from kwhatif.matching.node_affinity import PreferredTerms, RequiredNodeAffinity
-from kwhatif.matching.node_selector import Mismatch, Term, TermError, compile_terms
-from kwhatif.model.affinity import NodeSelectorTerm, PreferredSchedulingTerm
-from kwhatif.model.meta import Requirement
+from kwhatif.kube.matching.labels import describe
+from kwhatif.kube.matching.node_affinity import PreferredTerms, RequiredNodeAffinity
+from kwhatif.kube.matching.node_selector import Mismatch, Term, TermError, compile_terms
+from kwhatif.kube.model.affinity import NodeSelectorTerm, PreferredSchedulingTerm
+from kwhatif.kube.model.meta import Requirement
 from tests.builders import PodBuilder, on_name, pod, requirement, term
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.gates import BASE_GATES, BASE_RESIZES, ResizeRules, resize_rules
-from kwhatif.matching.pod_resources import pod_resources
-from kwhatif.matching.requests import (
+from kwhatif.kube.gates import BASE_GATES, BASE_RESIZES, ResizeRules, resize_rules
+from kwhatif.kube.matching.pod_resources import pod_resources
+from kwhatif.kube.matching.requests import (
     MISSING_REQUESTS,
     Resources,
     is_extended_resource,
@@ -22,9 +22,9 @@ from kwhatif.matching.requests import (
     to_resources,
     units,
 )
-from kwhatif.model.container import Container, ResourceRequirements
-from kwhatif.model.pod import Pod
-from kwhatif.model.pod_status import ContainerStatus, PodCondition
+from kwhatif.kube.model.container import Container, ResourceRequirements
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_status import ContainerStatus, PodCondition
 from tests.builders import PodBuilder, pod
 
 NANO = 10**9

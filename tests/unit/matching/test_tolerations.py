@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.matching.tolerations import UNSCHEDULABLE_TAINT, first_untolerated, tolerated, tolerates
-from kwhatif.model.affinity import Toleration
-from kwhatif.model.node import Taint
+from kwhatif.kube.matching.tolerations import UNSCHEDULABLE_TAINT, first_untolerated, tolerated, tolerates
+from kwhatif.kube.model.affinity import Toleration
+from kwhatif.kube.model.node import Taint
 
 GPU = Taint(key="gpu", value="a100", effect="NoSchedule")
 

@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from kwhatif.matching.volumes import ClaimName, claim_class, claim_names, not_owner, volume_reaches, volumes_of_class
+from kwhatif.kube.matching.volumes import (
+    ClaimName,
+    claim_class,
+    claim_names,
+    not_owner,
+    volume_reaches,
+    volumes_of_class,
+)
 from tests.builders import cluster, pod, requirement
 from tests.storage import EPHEMERAL, claim, owned_by, reach, volume
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
 from tests.builders import cluster, node, pod
 
 

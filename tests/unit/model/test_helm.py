@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.model.helm import HelmHook, hook_of
+from kwhatif.kube.model.helm import HelmHook, hook_of
 
 HOOK, WEIGHT, POLICY = "helm.sh/hook", "helm.sh/hook-weight", "helm.sh/hook-delete-policy"
 

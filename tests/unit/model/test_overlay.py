@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.model.overlay import Overlay
+from kwhatif.kube.model.overlay import Overlay
 
 NUMBERS = st.integers(0, 120)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.model.quantity import NANO, Quantity, QuantityText, amounts, parse_amount
+from kwhatif.kube.model.quantity import NANO, Quantity, QuantityText, amounts, parse_amount
 
 TEXTS: dict[QuantityText, str] = {
     "1000m": "1",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.model.meta import parse_time
+from kwhatif.kube.model.meta import parse_time
 
 SECOND = 1_000_000_000
 NEW_YEAR = 1_767_225_600 * SECOND

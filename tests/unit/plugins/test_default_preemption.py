@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kwhatif.framework.attempt import attempt
-from kwhatif.framework.profile import Profile
-from kwhatif.framework.status import SUCCESS, unschedulable
-from kwhatif.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
-from kwhatif.preemption.policy import Policy
+from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.framework.status import SUCCESS, unschedulable
+from kwhatif.scheduler.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
+from kwhatif.scheduler.preemption.policy import Policy
 from tests.builders import PodBuilder, node, pod, snapshot
 from tests.unit.preemption.fakes import Cpu, cycle_of
 

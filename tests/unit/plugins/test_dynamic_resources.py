@@ -7,9 +7,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.framework.attempt import attempt
-from kwhatif.framework.cycle import Cycle
-from kwhatif.framework.evidence import (
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.meta import OwnerReference
+from kwhatif.kube.model.pod import PodResourceClaim
+from kwhatif.kube.model.resource import DeviceRequest, ResourceClaim, ResourceClaimConsumerReference
+from kwhatif.questions.decisions.caveats import caveats_of
+from kwhatif.render.caveats import sentence
+from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.scheduler.framework.cycle import Cycle
+from kwhatif.scheduler.framework.evidence import (
     BindingFailed,
     BindingTimedOut,
     ClaimElsewhere,
@@ -17,19 +23,13 @@ from kwhatif.framework.evidence import (
     InsufficientResource,
     InvalidDevicePool,
 )
-from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
-from kwhatif.framework.profile import Profile
-from kwhatif.framework.status import SKIP, SUCCESS, Code, Status, unresolvable
-from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.meta import OwnerReference
-from kwhatif.model.pod import PodResourceClaim
-from kwhatif.model.resource import DeviceRequest, ResourceClaim, ResourceClaimConsumerReference
-from kwhatif.plugins.default_preemption import DefaultPreemption
-from kwhatif.plugins.dynamic_resources import DynamicResources, DynamicResourcesArgs
-from kwhatif.plugins.node_resources_fit import NodeResourcesFit
-from kwhatif.render.caveats import sentence
+from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, Reads
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Code, Status, unresolvable
+from kwhatif.scheduler.plugins.default_preemption import DefaultPreemption
+from kwhatif.scheduler.plugins.dynamic_resources import DynamicResources, DynamicResourcesArgs
+from kwhatif.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from kwhatif.state.state import State
-from kwhatif.whatif.deciding.caveats import caveats_of
 from tests.builders import NodeBuilder, PodBuilder, node, pod, reserve, snapshot
 from tests.devices import (
     GPU,

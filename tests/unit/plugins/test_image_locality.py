@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.framework.plugin import NodeScorer
-from kwhatif.model.volume import ImageVolume
-from kwhatif.plugins.image_locality import ImageLocality, image_score, normalized_image_name
+from kwhatif.kube.model.volume import ImageVolume
+from kwhatif.scheduler.framework.plugin import NodeScorer
+from kwhatif.scheduler.plugins.image_locality import ImageLocality, image_score, normalized_image_name
 from kwhatif.state.state import State
 from tests.builders import PodBuilder, node, pod, snapshot
 

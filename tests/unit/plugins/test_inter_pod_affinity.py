@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from kwhatif.framework.by_shape import ask_each
-from kwhatif.framework.evidence import ExistingAntiAffinity, PodAffinityUnmatched, PodAntiAffinityMatched
-from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
-from kwhatif.framework.status import SUCCESS, Code, Status, error, unresolvable
-from kwhatif.model.affinity import PodAffinityTerm
-from kwhatif.model.meta import LabelSelector
-from kwhatif.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
-from kwhatif.plugins.inter_pod_affinity.filtering import AffinityFilter
-from kwhatif.plugins.inter_pod_affinity.scoring import AffinityScorer, Preferences
+from kwhatif.kube.model.affinity import PodAffinityTerm
+from kwhatif.kube.model.meta import LabelSelector
+from kwhatif.scheduler.framework.by_shape import ask_each
+from kwhatif.scheduler.framework.evidence import ExistingAntiAffinity, PodAffinityUnmatched, PodAntiAffinityMatched
+from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, Reads
+from kwhatif.scheduler.framework.status import SUCCESS, Code, Status, error, unresolvable
+from kwhatif.scheduler.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
+from kwhatif.scheduler.plugins.inter_pod_affinity.filtering import AffinityFilter
+from kwhatif.scheduler.plugins.inter_pod_affinity.scoring import AffinityScorer, Preferences
 from kwhatif.state.node_row import NodeRow
 from kwhatif.state.shapes import NodesByLabel
 from kwhatif.state.state import State

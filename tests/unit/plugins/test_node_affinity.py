@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from kwhatif.framework.evidence import UnmatchedSelector
-from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
-from kwhatif.framework.status import SKIP, SUCCESS, Code, Status
-from kwhatif.matching.node_selector import TermError, named_nodes
-from kwhatif.model.affinity import NodeSelectorTerm
-from kwhatif.plugins.node_affinity import NodeAffinity, NodeAffinityArgs
+from kwhatif.kube.matching.node_selector import TermError, named_nodes
+from kwhatif.kube.model.affinity import NodeSelectorTerm
+from kwhatif.scheduler.framework.evidence import UnmatchedSelector
+from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, Reads
+from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Code, Status
+from kwhatif.scheduler.plugins.node_affinity import NodeAffinity, NodeAffinityArgs
 from kwhatif.state.state import State
 from tests.builders import HOSTNAME, NodeBuilder, PodBuilder, node, on_name, pod, requirement, snapshot, term
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.framework.evidence import MissingFeature
-from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.status import SKIP, SUCCESS, Code
-from kwhatif.model.container import RestartPolicyRule
-from kwhatif.plugins.node_declared_features import NodeDeclaredFeatures, required_features
+from kwhatif.kube.model.container import RestartPolicyRule
+from kwhatif.scheduler.framework.evidence import MissingFeature
+from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
+from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Code
+from kwhatif.scheduler.plugins.node_declared_features import NodeDeclaredFeatures, required_features
 from tests.builders import PodBuilder, node, pod, snapshot
 
 RESTART = "RestartAllContainersOnContainerExits"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kwhatif.framework.evidence import WrongNode
-from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.status import SKIP, SUCCESS, Code
-from kwhatif.plugins.node_name import NodeName
+from kwhatif.scheduler.framework.evidence import WrongNode
+from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
+from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Code
+from kwhatif.scheduler.plugins.node_name import NodeName
 from tests.builders import node, pod, snapshot
 
 CLUSTER = snapshot(node("a"), node("b"))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.framework.evidence import PortConflict
-from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.status import SKIP, SUCCESS, Code
-from kwhatif.plugins.node_ports import NodePorts
+from kwhatif.scheduler.framework.evidence import PortConflict
+from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
+from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Code
+from kwhatif.scheduler.plugins.node_ports import NodePorts
 from tests.builders import PodBuilder, node, pod, snapshot
 
 ANY = "0.0.0.0"

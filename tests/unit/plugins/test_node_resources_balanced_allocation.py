@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.framework.plugin import NodeScorer
-from kwhatif.framework.resource_allocation import ResourceSpec
-from kwhatif.framework.status import SKIP
-from kwhatif.model.container import ResourceRequirements
-from kwhatif.model.pod_status import ContainerStatus
-from kwhatif.plugins.node_resources_balanced_allocation import (
+from kwhatif.kube.model.container import ResourceRequirements
+from kwhatif.kube.model.pod_status import ContainerStatus
+from kwhatif.scheduler.framework.plugin import NodeScorer
+from kwhatif.scheduler.framework.resource_allocation import ResourceSpec
+from kwhatif.scheduler.framework.status import SKIP
+from kwhatif.scheduler.plugins.node_resources_balanced_allocation import (
     NodeResourcesBalancedAllocation,
     NodeResourcesBalancedAllocationArgs,
 )

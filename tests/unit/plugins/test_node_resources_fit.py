@@ -6,22 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kwhatif.framework.evidence import InsufficientResource
-from kwhatif.framework.incremental import Reprieving
-from kwhatif.framework.plugin import Reads
-from kwhatif.framework.resource_allocation import ResourceSpec
-from kwhatif.framework.scoring_strategy import (
-    RequestedToCapacityRatioParam,
-    ScoringStrategy,
-    UtilizationShapePoint,
-    least_allocated,
-    most_allocated,
-    requested_to_capacity_ratio,
-)
-from kwhatif.framework.status import SUCCESS, Code, Status
-from kwhatif.model.container import ResourceRequirements
-from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
-from kwhatif.model.resource import (
+from kwhatif.kube.model.container import ResourceRequirements
+from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta
+from kwhatif.kube.model.resource import (
     AllocationResult,
     DeviceAllocationResult,
     DeviceClass,
@@ -30,8 +17,21 @@ from kwhatif.model.resource import (
     ResourceClaim,
     ResourceClaimStatus,
 )
-from kwhatif.model.resource_slice import Device, ResourcePool, ResourceSlice, ResourceSliceSpec
-from kwhatif.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
+from kwhatif.kube.model.resource_slice import Device, ResourcePool, ResourceSlice, ResourceSliceSpec
+from kwhatif.scheduler.framework.evidence import InsufficientResource
+from kwhatif.scheduler.framework.incremental import Reprieving
+from kwhatif.scheduler.framework.plugin import Reads
+from kwhatif.scheduler.framework.resource_allocation import ResourceSpec
+from kwhatif.scheduler.framework.scoring_strategy import (
+    RequestedToCapacityRatioParam,
+    ScoringStrategy,
+    UtilizationShapePoint,
+    least_allocated,
+    most_allocated,
+    requested_to_capacity_ratio,
+)
+from kwhatif.scheduler.framework.status import SUCCESS, Code, Status
+from kwhatif.scheduler.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.pod_row import PodRow
 from kwhatif.state.state import State

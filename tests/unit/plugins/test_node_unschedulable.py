@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.framework.evidence import CordonedNode
-from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.status import SKIP, SUCCESS, Code
-from kwhatif.plugins.node_unschedulable import NodeUnschedulable
+from kwhatif.scheduler.framework.evidence import CordonedNode
+from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
+from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Code
+from kwhatif.scheduler.plugins.node_unschedulable import NodeUnschedulable
 from tests.builders import PodBuilder, node, pod, snapshot
 
 CORDON = "node.kubernetes.io/unschedulable"

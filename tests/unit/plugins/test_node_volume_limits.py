@@ -6,12 +6,19 @@ from typing import Any
 
 import pytest
 
-from kwhatif.framework.evidence import VolumeLimit
-from kwhatif.framework.plugin import NodeFilter
-from kwhatif.framework.status import SKIP, SUCCESS, Code, Status
-from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.disks import ISCSI, AWSElasticBlockStore, AzureDisk, CinderVolume, GCEPersistentDisk, VsphereVolume
-from kwhatif.plugins.node_volume_limits import TOO_MANY_VOLUMES, NodeVolumeLimits
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.disks import (
+    ISCSI,
+    AWSElasticBlockStore,
+    AzureDisk,
+    CinderVolume,
+    GCEPersistentDisk,
+    VsphereVolume,
+)
+from kwhatif.scheduler.framework.evidence import VolumeLimit
+from kwhatif.scheduler.framework.plugin import NodeFilter
+from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Code, Status
+from kwhatif.scheduler.plugins.node_volume_limits import TOO_MANY_VOLUMES, NodeVolumeLimits
 from kwhatif.state.state import State
 from tests.builders import NodeBuilder, PodBuilder, node, pod, snapshot
 from tests.storage import EPHEMERAL, attachment, claim, csi, csi_node, owned_by, storage_class, volume

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from kwhatif.framework.evidence import MissingTopologyLabel, SpreadSkew
-from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
-from kwhatif.framework.status import SKIP, SUCCESS, Code, Status, error
-from kwhatif.model.affinity import NodeSelectorTerm, TopologySpreadConstraint
-from kwhatif.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
-from kwhatif.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
-from kwhatif.plugins.pod_topology_spread.filtering import CriticalPaths
-from kwhatif.plugins.pod_topology_spread.scoring import SpreadScorer, round_half_away
+from kwhatif.kube.model.affinity import NodeSelectorTerm, TopologySpreadConstraint
+from kwhatif.kube.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
+from kwhatif.scheduler.framework.evidence import MissingTopologyLabel, SpreadSkew
+from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, Reads
+from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Code, Status, error
+from kwhatif.scheduler.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
+from kwhatif.scheduler.plugins.pod_topology_spread.filtering import CriticalPaths
+from kwhatif.scheduler.plugins.pod_topology_spread.scoring import SpreadScorer, round_half_away
 from kwhatif.state.state import State
 from tests.builders import (
     HOSTNAME,

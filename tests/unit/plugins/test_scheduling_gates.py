@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kwhatif.framework.status import SUCCESS, Code
-from kwhatif.plugins.scheduling_gates import SchedulingGates
+from kwhatif.scheduler.framework.status import SUCCESS, Code
+from kwhatif.scheduler.plugins.scheduling_gates import SchedulingGates
 from tests.builders import pod, snapshot
 
 

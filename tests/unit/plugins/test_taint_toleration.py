@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.framework.evidence import UntoleratedTaint
-from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
-from kwhatif.framework.status import SUCCESS, Code
-from kwhatif.plugins.taint_toleration import TaintToleration
+from kwhatif.scheduler.framework.evidence import UntoleratedTaint
+from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, Reads
+from kwhatif.scheduler.framework.status import SUCCESS, Code
+from kwhatif.scheduler.plugins.taint_toleration import TaintToleration
 from tests.builders import NodeBuilder, PodBuilder, node, pod, snapshot
 
 GPU_POD = pod().toleration("gpu", "Exists")

@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.controllers.volume_binder import binding_of
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import AnnotatedMeta, LabelSelector
-from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim
-from kwhatif.plugins.volume_binding.unbound import why_unbound
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector
+from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.render.sentences import sentence
+from kwhatif.scheduler.plugins.volume_binding.unbound import why_unbound
 from tests.storage import claim, storage_class, volume
 
 DEFAULT = {"storageclass.kubernetes.io/is-default-class": "true"}

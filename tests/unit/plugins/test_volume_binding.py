@@ -6,15 +6,15 @@ from typing import Any, ClassVar
 
 import pytest
 
-from kwhatif.framework.evidence import VolumeConflict
-from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.status import SKIP, SUCCESS, Code, Status
-from kwhatif.model.affinity import NodeSelectorTerm
-from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.disks import AWSElasticBlockStore, AzureFile
-from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim
-from kwhatif.model.volume import ClaimVolumeSource
-from kwhatif.plugins.volume_binding import VolumeBinding, VolumeBindingArgs
+from kwhatif.kube.model.affinity import NodeSelectorTerm
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.disks import AWSElasticBlockStore, AzureFile
+from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim
+from kwhatif.kube.model.volume import ClaimVolumeSource
+from kwhatif.scheduler.framework.evidence import VolumeConflict
+from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
+from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Code, Status
+from kwhatif.scheduler.plugins.volume_binding import VolumeBinding, VolumeBindingArgs
 from kwhatif.state.state import State
 from tests.builders import HOSTNAME, ZONE, NodeBuilder, PodBuilder, node, pod, requirement, reserve, selector, snapshot
 from tests.storage import (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.framework.evidence import VolumeConflict
-from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.status import SUCCESS, Code, Status
-from kwhatif.model.disks import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk
-from kwhatif.plugins.volume_restrictions import CLAIM_IN_USE, DISK_CONFLICT, VolumeRestrictions
+from kwhatif.kube.model.disks import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk
+from kwhatif.scheduler.framework.evidence import VolumeConflict
+from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
+from kwhatif.scheduler.framework.status import SUCCESS, Code, Status
+from kwhatif.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, DISK_CONFLICT, VolumeRestrictions
 from kwhatif.state.state import State
 from tests.builders import PodBuilder, node, pod, snapshot
 from tests.storage import claim, volume

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.framework.evidence import VolumeConflict
-from kwhatif.framework.incremental import Signed
-from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.status import SKIP, SUCCESS, Code, Status
-from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.plugins.volume_zone import NO_VOLUME_ZONE, VolumeZone
+from kwhatif.kube.model.storage import PersistentVolumeClaim
+from kwhatif.scheduler.framework.evidence import VolumeConflict
+from kwhatif.scheduler.framework.incremental import Signed
+from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
+from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Code, Status
+from kwhatif.scheduler.plugins.volume_zone import NO_VOLUME_ZONE, VolumeZone
 from kwhatif.state.state import State
 from tests.builders import ZONE, PodBuilder, node, pod, snapshot
 from tests.storage import EPHEMERAL, claim, storage_class, volume

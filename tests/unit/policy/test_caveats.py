@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from kwhatif.errors import InputError
-from kwhatif.model.caveat import CODES, Caveat
-from kwhatif.model.caveat.lacking import NoBudgets, NoImages
-from kwhatif.model.caveat.manifests import PodSecurityNotChecked
-from kwhatif.model.caveat.reading import StaleSnapshot
-from kwhatif.model.caveat.scheduling import Sampling
-from kwhatif.model.caveat.workloads import AutoscalerNotModelled
+from kwhatif.kube.model.caveat import CODES, Caveat
+from kwhatif.kube.model.caveat.lacking import NoBudgets, NoImages
+from kwhatif.kube.model.caveat.manifests import PodSecurityNotChecked
+from kwhatif.kube.model.caveat.reading import StaleSnapshot
+from kwhatif.kube.model.caveat.scheduling import Sampling
+from kwhatif.kube.model.caveat.workloads import AutoscalerNotModelled
 from kwhatif.policy.judge import KnownNames, judge
 from kwhatif.report.policy import FindingRow
 from tests.unit.policy.test_rules import LABELS, TODAY, evicts, placed, policy, victim, workload

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 import yaml
 
-from kwhatif.model.caveat import CODES
+from kwhatif.kube.model.caveat import CODES
 from kwhatif.policy.build import build_rulebook
 from kwhatif.policy.names import KINDS
 from kwhatif.policy.schema import Policy

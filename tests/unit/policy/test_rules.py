@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.lacking import NoImages
-from kwhatif.model.caveat.scheduling import OtherVersion
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.lacking import NoImages
+from kwhatif.kube.model.caveat.scheduling import OtherVersion
 from kwhatif.policy.build import Rulebook, build_rulebook
 from kwhatif.policy.judge import judge
 from kwhatif.policy.judged import JudgedWorkload

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from kwhatif.framework.cycle import Cycle
-from kwhatif.framework.extender import ExtenderError, ExtenderVictims
-from kwhatif.framework.incremental import Selective
-from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.profile import Profile
-from kwhatif.framework.status import SUCCESS, Status, unresolvable, unschedulable
-from kwhatif.preemption.candidate import Candidate
+from kwhatif.scheduler.framework.cycle import Cycle
+from kwhatif.scheduler.framework.extender import ExtenderError, ExtenderVictims
+from kwhatif.scheduler.framework.incremental import Selective
+from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.framework.status import SUCCESS, Status, unresolvable, unschedulable
+from kwhatif.scheduler.preemption.candidate import Candidate
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

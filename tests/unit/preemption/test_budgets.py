@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec
-from kwhatif.preemption.budgets import Budgets, BudgetUse
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec
+from kwhatif.scheduler.preemption.budgets import Budgets, BudgetUse
 from kwhatif.state.pod_info import PodInfo
 from tests.builders import budget, cluster, pod, requirement, selector
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.framework.status import Status, unresolvable, unschedulable
-from kwhatif.model.pod_status import PodCondition
-from kwhatif.preemption.eligibility import NEVER, TERMINATING
-from kwhatif.preemption.policy import Policy
+from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.scheduler.framework.status import Status, unresolvable, unschedulable
+from kwhatif.scheduler.preemption.eligibility import NEVER, TERMINATING
+from kwhatif.scheduler.preemption.policy import Policy
 from tests.builders import PodBuilder, node, pod, snapshot
 from tests.unit.preemption.fakes import Asked, cycle_of
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from kwhatif.model.pod_status import PodCondition
-from kwhatif.preemption.budgets import Budgets
-from kwhatif.preemption.candidate import Victim
-from kwhatif.preemption.disruption import disrupt
-from kwhatif.preemption.emptied_node import EmptiedNode, Emptying
-from kwhatif.preemption.policy import Policy
+from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.scheduler.preemption.budgets import Budgets
+from kwhatif.scheduler.preemption.candidate import Victim
+from kwhatif.scheduler.preemption.disruption import disrupt
+from kwhatif.scheduler.preemption.emptied_node import EmptiedNode, Emptying
+from kwhatif.scheduler.preemption.policy import Policy
 from kwhatif.state.change import Bind, Evict, Upsert
 from kwhatif.state.state import State
 from tests.builders import PodBuilder, budget, node, pod, selector, snapshot

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kwhatif.framework.plugin import PostFilterResult, Reads
-from kwhatif.framework.status import Code, Status, Verdict, error, unresolvable, unschedulable
-from kwhatif.model.cluster import KubernetesObject
-from kwhatif.preemption.candidate import Preemption
-from kwhatif.preemption.evaluator import Evaluator
-from kwhatif.preemption.policy import Policy
-from kwhatif.preemption.victims import NO_VICTIMS
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.scheduler.framework.plugin import PostFilterResult, Reads
+from kwhatif.scheduler.framework.status import Code, Status, Verdict, error, unresolvable, unschedulable
+from kwhatif.scheduler.preemption.candidate import Preemption
+from kwhatif.scheduler.preemption.evaluator import Evaluator
+from kwhatif.scheduler.preemption.policy import Policy
+from kwhatif.scheduler.preemption.victims import NO_VICTIMS
 from tests.builders import NodeBuilder, PodBuilder, budget, node, pod, selector, snapshot
 from tests.unit.preemption.fakes import Asked, cycle_of
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kwhatif.framework.extender import ExtenderVictims
-from kwhatif.framework.plugin import PostFilterResult
-from kwhatif.framework.status import SUCCESS, error, unschedulable
-from kwhatif.preemption.candidate import Candidate, Preemption
-from kwhatif.preemption.evaluator import Evaluator
-from kwhatif.preemption.policy import Policy
-from kwhatif.whatif.deciding.preemption_rows import preemption_row
+from kwhatif.questions.decisions.preemption_rows import preemption_row
+from kwhatif.scheduler.framework.extender import ExtenderVictims
+from kwhatif.scheduler.framework.plugin import PostFilterResult
+from kwhatif.scheduler.framework.status import SUCCESS, error, unschedulable
+from kwhatif.scheduler.preemption.candidate import Candidate, Preemption
+from kwhatif.scheduler.preemption.evaluator import Evaluator
+from kwhatif.scheduler.preemption.policy import Policy
 from tests.builders import budget, node, pod, selector, snapshot
 from tests.unit.preemption.fakes import FakeExtender, broken, cycle_of, essence
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kwhatif.errors import PluginFailed
-from kwhatif.preemption.evaluator import Evaluator
-from kwhatif.preemption.guard import GuardedPolicy
-from kwhatif.preemption.policy import Policy
+from kwhatif.scheduler.preemption.evaluator import Evaluator
+from kwhatif.scheduler.preemption.guard import GuardedPolicy
+from kwhatif.scheduler.preemption.policy import Policy
 from tests.builders import node, pod, snapshot
 from tests.unit.preemption.fakes import cycle_of
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from kwhatif.framework.incremental import Selective
-from kwhatif.framework.plugin import Reads
-from kwhatif.framework.status import SUCCESS, Code, Verdict, error, unschedulable
-from kwhatif.model.cluster import KubernetesObject
-from kwhatif.plugins.node_ports import NodePorts
-from kwhatif.preemption import dry_run
-from kwhatif.preemption.budgets import Budgets, BudgetUse
-from kwhatif.preemption.candidate import Candidate
-from kwhatif.preemption.policy import Policy
-from kwhatif.preemption.victims import NO_VICTIMS, VictimSearch
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.scheduler.framework.incremental import Selective
+from kwhatif.scheduler.framework.plugin import Reads
+from kwhatif.scheduler.framework.status import SUCCESS, Code, Verdict, error, unschedulable
+from kwhatif.scheduler.plugins.node_ports import NodePorts
+from kwhatif.scheduler.preemption import dry_run
+from kwhatif.scheduler.preemption.budgets import Budgets, BudgetUse
+from kwhatif.scheduler.preemption.candidate import Candidate
+from kwhatif.scheduler.preemption.policy import Policy
+from kwhatif.scheduler.preemption.victims import NO_VICTIMS, VictimSearch
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from tests.builders import NodeBuilder, PodBuilder, budget, node, pod, selector, snapshot

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.framework.events import ActionType, ClusterEvent, EventResource
-from kwhatif.framework.hints import QUEUE, QUEUE_SKIP, Registration
-from kwhatif.framework.status import SUCCESS, unresolvable
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.meta import SECOND
-from kwhatif.model.pod_status import PodStatus
-from kwhatif.queue.nominator import pod_lister
-from kwhatif.queue.preempting import Preempting
-from kwhatif.queue.profiles import QueueOptions, QueueProfile
-from kwhatif.queue.queued_pod import QueuedPodInfo
-from kwhatif.queue.scheduling_queue import SchedulingQueue
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.meta import SECOND
+from kwhatif.kube.model.pod_status import PodStatus
+from kwhatif.scheduler.framework.events import ActionType, ClusterEvent, EventResource
+from kwhatif.scheduler.framework.hints import QUEUE, QUEUE_SKIP, Registration
+from kwhatif.scheduler.framework.status import SUCCESS, unresolvable
+from kwhatif.scheduler.queue.nominator import pod_lister
+from kwhatif.scheduler.queue.preempting import Preempting
+from kwhatif.scheduler.queue.profiles import QueueOptions, QueueProfile
+from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 from kwhatif.state.pod_info import PodInfo
 from tests.builders import node, pod
 

@@ -14,24 +14,16 @@ from msgspec.structs import replace
 import kwhatif
 from kwhatif.admission.new_pod import complete_pod
 from kwhatif.admission.pod_level import complete_pod_level, without_disabled
-from kwhatif.configuration import build_profiles
-from kwhatif.configuration.schema import API_VERSION, KIND
 from kwhatif.errors import InputError
-from kwhatif.framework.attempt import attempt
-from kwhatif.framework.events import ActionType, EventResource
-from kwhatif.framework.hints import EnqueueExtensions, QueueingHint
-from kwhatif.framework.plugin import NodeScorer
-from kwhatif.framework.profile import Point
-from kwhatif.framework.status import Code, Status
-from kwhatif.gates import KNOWN, default_gates
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.container import Container, ResourceRequirements
-from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta
-from kwhatif.model.pod import Pod, PodSchedulingGate
-from kwhatif.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
-from kwhatif.model.quantity import QuantityText
-from kwhatif.model.resource_slice import ResourceSlice
-from kwhatif.model.storage import (
+from kwhatif.kube.gates import KNOWN, default_gates
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.container import Container, ResourceRequirements
+from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta
+from kwhatif.kube.model.pod import Pod, PodSchedulingGate
+from kwhatif.kube.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
+from kwhatif.kube.model.quantity import QuantityText
+from kwhatif.kube.model.resource_slice import ResourceSlice
+from kwhatif.kube.model.storage import (
     CSIDriver,
     CSIDriverSpec,
     CSINode,
@@ -43,13 +35,21 @@ from kwhatif.model.storage import (
     StorageClass,
     StorageRequirements,
 )
-from kwhatif.model.volume import ImageVolume
-from kwhatif.model.workload import Namespace, NamespaceMeta
-from kwhatif.release import MINORS, NEWEST, Release, find_release, nearest_minor
-from kwhatif.release.changes import changes
+from kwhatif.kube.model.volume import ImageVolume
+from kwhatif.kube.model.workload import Namespace, NamespaceMeta
+from kwhatif.questions.session.session import Session
+from kwhatif.scheduler.configuration import build_profiles
+from kwhatif.scheduler.configuration.schema import API_VERSION, KIND
+from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.scheduler.framework.events import ActionType, EventResource
+from kwhatif.scheduler.framework.hints import EnqueueExtensions, QueueingHint
+from kwhatif.scheduler.framework.plugin import NodeScorer
+from kwhatif.scheduler.framework.profile import Point
+from kwhatif.scheduler.framework.status import Code, Status
+from kwhatif.scheduler.release import MINORS, NEWEST, Release, find_release, nearest_minor
+from kwhatif.scheduler.release.changes import changes
 from kwhatif.sources.scheduler.feature_gates import gates_of
 from kwhatif.state.state import State
-from kwhatif.whatif.loaded.session import Session
 from tests.builders import PodBuilder, affinity_term, node, pod, requirement, snapshot
 from tests.devices import alternative, asking, claim, device, device_class, first_of, request, slice_
 
@@ -109,7 +109,7 @@ def test_only_what_is_asked_for_is_imported() -> None:
         "import sys; from kwhatif.cli import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "print(*sorted(name for name in sys.modules if name.startswith('kwhatif.release.v1_')), file=sys.stderr)"
+        "print(*sorted(name for name in sys.modules if name.startswith('kwhatif.scheduler.release.v1_')), file=sys.stderr)"
     )
     demo = Path(__file__).parents[3] / "fixtures" / "demo"
     arguments = ["schedule", str(demo / "pods" / "small.yaml"), "--from", str(demo / "cluster.yaml")]
@@ -119,8 +119,8 @@ def test_only_what_is_asked_for_is_imported() -> None:
         return subprocess.run(command, capture_output=True, text=True, check=True).stderr.splitlines()[-1]
 
     assert imported("1.36") == ""
-    assert imported("1.37") == "kwhatif.release.v1_37"
-    assert imported("1.34") == "kwhatif.release.v1_34 kwhatif.release.v1_35"
+    assert imported("1.37") == "kwhatif.scheduler.release.v1_37"
+    assert imported("1.34") == "kwhatif.scheduler.release.v1_34 kwhatif.scheduler.release.v1_35"
 
 
 # --- points that differ ------------------------------------------------------------------------------------------
@@ -355,15 +355,15 @@ def test_what_a_pod_was_granted_counts_where_the_gate_is_on(minor: int, cpu: int
     granted = ResourceRequirements(requests={"cpu": "3"})
     resized = pod().spec(resources=asked).status(resources=granted, allocated_resources={"cpu": "3"}).on("n")
     session = Session(Cluster([node("n").build(), resized.build()]))
-    assert session.for_release(find_release(minor)).snapshot.nodes[0].cpu == cpu
-    assert session.snapshot.nodes[0].cpu == 3000
+    assert session.for_release(find_release(minor)).state.nodes[0].cpu == cpu
+    assert session.state.nodes[0].cpu == 3000
 
 
 @pytest.mark.parametrize(("minor", "counts"), [(36, False), (37, True)])
 def test_since_1_37_a_nomination_counts_of_a_pod_that_is_held_back(minor: int, counts: bool) -> None:
     gated = pod("gated").nominated("n").spec(scheduling_gates=(PodSchedulingGate(name="example.com/wait"),))
     session = Session(Cluster([node("n").build(), gated.build()])).for_release(find_release(minor))
-    assert bool(session.snapshot.nominated) is counts
+    assert bool(session.state.nominated) is counts
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,15 @@ from typing import get_args
 
 import pytest
 
-from kwhatif.framework.extender import Oddity
-from kwhatif.model.caveat import CODES, Caveat, merged
-from kwhatif.model.caveat.descheduling import (
+from kwhatif.kube.model.caveat import CODES, Caveat, merged
+from kwhatif.kube.model.caveat.descheduling import (
     EvictionOrder,
     MomentNotKnown,
     NoMetrics,
     PolicyIsEmpty,
     PrometheusNotAsked,
 )
-from kwhatif.model.caveat.lacking import (
+from kwhatif.kube.model.caveat.lacking import (
     DanglingReference,
     NoAdmission,
     NoAutoscalers,
@@ -37,7 +36,7 @@ from kwhatif.model.caveat.lacking import (
     OwnersInferred,
     UnknownPriorityClass,
 )
-from kwhatif.model.caveat.manifests import (
+from kwhatif.kube.model.caveat.manifests import (
     AdmissionNotAsked,
     CustomKind,
     FieldIgnored,
@@ -51,7 +50,7 @@ from kwhatif.model.caveat.manifests import (
     UnjudgedKind,
     UnknownQuotaScope,
 )
-from kwhatif.model.caveat.reading import (
+from kwhatif.kube.model.caveat.reading import (
     CollectionFailed,
     NoDates,
     ObjectsTwice,
@@ -66,7 +65,7 @@ from kwhatif.model.caveat.reading import (
     VersionNotDefault,
     VersionNotRead,
 )
-from kwhatif.model.caveat.scheduling import (
+from kwhatif.kube.model.caveat.scheduling import (
     AssumedVersion,
     Batching,
     BindingNotDated,
@@ -93,7 +92,7 @@ from kwhatif.model.caveat.scheduling import (
     TaintRulesIgnored,
     VolumeProvisioned,
 )
-from kwhatif.model.caveat.workloads import (
+from kwhatif.kube.model.caveat.workloads import (
     AutoscalerNotModelled,
     AutoscalersNotRead,
     ContainerRequests,
@@ -122,6 +121,7 @@ from kwhatif.render.caveats import sentence, sentences
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.report.policy import FindingRow, PolicyRow
+from kwhatif.scheduler.framework.extender import Oddity
 
 URL = "http://bandwidth/v1"
 PODS = ("shop/web",)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.framework.evidence import (
+from kwhatif.render.sentences import sentence
+from kwhatif.scheduler.framework.evidence import (
     BindingFailed,
     BindingTimedOut,
     ClaimElsewhere,
@@ -12,7 +13,6 @@ from kwhatif.framework.evidence import (
     Evidence,
     InvalidDevicePool,
 )
-from kwhatif.render.sentences import sentence
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from msgspec.structs import replace
 
-from kwhatif.framework.evidence import Note, UntoleratedTaint
 from kwhatif.render.markdown import to_markdown
 from kwhatif.render.markdown_text import code, prose
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import SnapshotInfo
 from kwhatif.report.nodes import ObjectionRow, RejectedRow
+from kwhatif.scheduler.framework.evidence import Note, UntoleratedTaint
 from tests.unit.render.test_tools import EXCUSED, FAILS, HOSTILE, WARNS, hostile, report
 
 GFM = MarkdownIt("gfm-like", {"linkify": False})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kwhatif.framework.evidence import CordonedNode, Evidence, InsufficientResource, UntoleratedTaint
 from kwhatif.render.rejections import rejected_groups
 from kwhatif.report.nodes import ObjectionRow, RejectedRow
+from kwhatif.scheduler.framework.evidence import CordonedNode, Evidence, InsufficientResource, UntoleratedTaint
 
 NEVER, MAYBE = "UnschedulableAndUnresolvable", "Unschedulable"
 TAINT = ObjectionRow(

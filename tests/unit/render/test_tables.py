@@ -10,7 +10,6 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from kwhatif.framework.evidence import InsufficientResource
 from kwhatif.render.detail import Detail
 from kwhatif.render.tables import tables
 from kwhatif.report import Report
@@ -20,6 +19,7 @@ from kwhatif.report.nodes import FeasibleRow, ObjectionRow, RejectedRow
 from kwhatif.report.policy import FindingRow, PolicyRow
 from kwhatif.report.preemption import CandidateRow, PreemptionRow, VictimRow
 from kwhatif.report.workload import WorkloadRow
+from kwhatif.scheduler.framework.evidence import InsufficientResource
 
 CLOUD = ".eu-central-1.compute.internal"
 SHORT = [f"ip-10-0-{number}-151" for number in (13, 50, 53, 95)]

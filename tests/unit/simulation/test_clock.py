@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.model.meta import parse_time
+from kwhatif.kube.model.meta import parse_time
 from kwhatif.simulation.clock import Clock
 
 

@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from kwhatif.batch.result import ScheduleResult
-from kwhatif.catalog import default_profile
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.controllers.contract import Create, DeletePod, Update, Write
-from kwhatif.model.container import Container, ResourceRequirements
-from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference
-from kwhatif.model.pod import Pod, PodMeta, PodTemplateSpec
-from kwhatif.model.policy import ResourceQuota, ResourceQuotaSpec
-from kwhatif.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
+from kwhatif.kube.model.container import Container, ResourceRequirements
+from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, OwnerReference
+from kwhatif.kube.model.pod import Pod, PodMeta, PodTemplateSpec
+from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaSpec
+from kwhatif.kube.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
+from kwhatif.scheduler.batch.result import ScheduleResult
+from kwhatif.scheduler.catalog import default_profile
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kwhatif.model.meta import ObjectMeta, OwnerReference
-from kwhatif.model.pod import Pod, PodMeta
-from kwhatif.model.workload import ReplicaSet, ReplicaSetMeta
+from kwhatif.kube.model.meta import ObjectMeta, OwnerReference
+from kwhatif.kube.model.pod import Pod, PodMeta
+from kwhatif.kube.model.workload import ReplicaSet, ReplicaSetMeta
 from kwhatif.simulation.owned import Owned
 from tests.builders import cluster
 

@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 import kwhatif
-from kwhatif.matching.requests import pod_requests
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.container import Container, ContainerResizePolicy, ResourceList, ResourceRequirements
-from kwhatif.model.pod import Pod
-from kwhatif.model.pod_status import ContainerStatus, PodCondition
+from kwhatif.kube.matching.requests import pod_requests
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.container import Container, ContainerResizePolicy, ResourceList, ResourceRequirements
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_status import ContainerStatus, PodCondition
 from kwhatif.simulation import resizing
 from kwhatif.simulation.resizing import Verdict, allocated, decide, in_order, is_under_way, resized, restarts
 from kwhatif.state.state import State
@@ -322,7 +322,7 @@ def test_a_silent_kubelet_decides_once_it_is_back() -> None:
 def edited(*edits: str, objects: tuple[Json, ...], minor: int = 36) -> tuple[Cluster, list[tuple[str, ...]], int]:
     """The cluster, the notes of each edit, and how much cpu the scheduler counts on the node."""
     session = kwhatif.edited(kwhatif.load([raw_node(), *objects], kubernetes_version=f"1.{minor}"), *edits)
-    info = session.snapshot.node("n")
+    info = session.state.node("n")
     assert info is not None
     return session.cluster, [row.notes for row in session.changes], info.cpu
 

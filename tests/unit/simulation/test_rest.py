@@ -11,13 +11,13 @@ from kwhatif.admission.new_pod import ReplicaAdmission
 from kwhatif.admission.outcome import Admitted
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers import deployment
-from kwhatif.framework.reference import use_reference
-from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.policy import ResourceQuota, ResourceQuotaSpec
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaSpec
+from kwhatif.questions.advise.change import in_cluster
+from kwhatif.questions.advise.scene import Scene
+from kwhatif.scheduler.framework.reference import use_reference
 from kwhatif.simulation.engine import Engine, NotAtRestError, prove_rest
 from kwhatif.state.change import Upsert
-from kwhatif.whatif.advise.change import in_cluster
-from kwhatif.whatif.advise.scene import Scene
 from tests.builders import cluster, node, pod, snapshot
 from tests.unit.simulation.test_engine import engine, new
 from tests.unit.whatif.test_drain import web

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.controllers.contract import DeletePod
-from kwhatif.model.meta import parse_time
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.meta import parse_time
+from kwhatif.kube.model.pod import Pod
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.world import World

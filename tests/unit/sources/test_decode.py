@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from kwhatif.errors import InputError
-from kwhatif.model.cluster import key_of
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.sources.decoding.decode import ObjectDecoder
 from kwhatif.sources.text.documents import Document
 from kwhatif.sources.text.listing import Listing, NotPiecesError, Piece, one_piece

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from kwhatif.errors import InputError
-from kwhatif.model.caveat.lacking import NoNodes
-from kwhatif.model.caveat.reading import VersionNotRead
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.caveat.lacking import NoNodes
+from kwhatif.kube.model.caveat.reading import VersionNotRead
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
 from kwhatif.sources.decoding import read
 from kwhatif.sources.dumps.collected import LoadedCluster
 from kwhatif.sources.dumps.dump import read_cluster

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.model.caveat.scheduling import GangsNotModelled
+from kwhatif.kube.model.caveat.scheduling import GangsNotModelled
 from kwhatif.report import Report
 from tests.unit.whatif.test_upgrade import NODES, pod
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from kwhatif.errors import InputError
-from kwhatif.model.caveat.manifests import NotBuilt
-from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.kube.model.caveat.manifests import NotBuilt
+from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.sources.manifests.applied import read_applied
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.text.origin import Manifest, Origin

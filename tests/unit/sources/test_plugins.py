@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
-from kwhatif.catalog import ENTRIES, Entry
 from kwhatif.errors import InputError, PluginFailed
-from kwhatif.framework.guard import unguarded
-from kwhatif.framework.profile import Point
-from kwhatif.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
-from kwhatif.preemption.guard import GuardedPolicy
+from kwhatif.scheduler.catalog import ENTRIES, Entry
+from kwhatif.scheduler.framework.guard import unguarded
+from kwhatif.scheduler.framework.profile import Point
+from kwhatif.scheduler.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
+from kwhatif.scheduler.preemption.guard import GuardedPolicy
 from kwhatif.sources.scheduler.plugins import PluginSource, load_plugins
 
 
@@ -167,7 +167,7 @@ def install(folder: Path, entry_points: dict[str, str]) -> None:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: kwhatif-test-quota\nVersion: 1.0\n")
     lines = "".join(f"{name} = {value}\n" for name, value in entry_points.items())
-    (info / "entry_points.txt").write_text(f"[kwhatif.plugins]\n{lines}")
+    (info / "entry_points.txt").write_text(f"[kwhatif.scheduler.plugins]\n{lines}")
 
 
 @pytest.mark.parametrize("path", ["Quota", "Outer.Inner"])
@@ -193,7 +193,7 @@ MISSING = {
     "no class named": ("kwhatif_test_quota:", "expected module:Class"),
     "no entry point": (
         "Quota",
-        "no entry point of group kwhatif.plugins has this name; give module:Class, or install the plugin",
+        "no entry point of group kwhatif.scheduler.plugins has this name; give module:Class, or install the plugin",
     ),
 }
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.errors import InputError
-from kwhatif.model.caveat.scheduling import AssumedVersion, GateNotModelled, OtherVersion
-from kwhatif.model.node import Node, NodeStatus, NodeSystemInfo
-from kwhatif.release import MINORS, NEWEST
+from kwhatif.kube.model.caveat.scheduling import AssumedVersion, GateNotModelled, OtherVersion
+from kwhatif.kube.model.node import Node, NodeStatus, NodeSystemInfo
+from kwhatif.scheduler.release import MINORS, NEWEST
 from kwhatif.sources.scheduler.feature_gates import gates_of
 from kwhatif.sources.scheduler.release import (
     VARIABLE,

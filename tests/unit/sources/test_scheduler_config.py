@@ -9,8 +9,8 @@ from unittest import mock
 import pytest
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.release import find_release
 from kwhatif.render.caveats import sentences
+from kwhatif.scheduler.release import find_release
 from kwhatif.sources.scheduler import config
 from kwhatif.sources.scheduler.config import read_config
 from kwhatif.sources.scheduler.profiles import read_scheduler_config

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod_status import SchedulingEvents
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.pod_status import SchedulingEvents
 from kwhatif.sources.dumps.dump import read_cluster
 from tests.cli.running import run
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kwhatif.model.caveat.manifests import CustomKind, UnjudgedKind
-from kwhatif.model.caveat.reading import VersionNotDefault
+from kwhatif.kube.model.caveat.manifests import CustomKind, UnjudgedKind
+from kwhatif.kube.model.caveat.reading import VersionNotDefault
 from kwhatif.render.caveats import sentence
 from kwhatif.sources.decoding.api_fields import api_fields
 from kwhatif.sources.manifests.podless import makes_no_pods

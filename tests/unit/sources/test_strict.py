@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from kwhatif.model.kinds import RESOURCES
-from kwhatif.release import MINORS
+from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.render.caveats import sentence
+from kwhatif.scheduler.release import MINORS
 from kwhatif.sources.decoding.api_fields import VERSION, ApiFields, api_fields
 from kwhatif.sources.decoding.strict import Validation, parse_validation
 from kwhatif.sources.manifests.read import ManifestSet, read_manifest_set

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.model.bystanders import CrossVersionObjectReference, HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.workloads import AutoscalerNotModelled, AutoscalersNotRead
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.workload import Deployment
+from kwhatif.kube.model.bystanders import (
+    CrossVersionObjectReference,
+    HorizontalPodAutoscaler,
+    HorizontalPodAutoscalerSpec,
+)
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.workloads import AutoscalerNotModelled, AutoscalersNotRead
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.workload import Deployment
+from kwhatif.questions.manifests.applied import Applied
 from kwhatif.report.inputs import SourceRow
 from kwhatif.sources.manifests.unmodelled import in_cluster
-from kwhatif.whatif.applying.applied import Applied
 
 META = ObjectMeta(name="web", namespace="shop")
 WEB = Deployment(metadata=META)

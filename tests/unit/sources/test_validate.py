@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.errors import InputError
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.pod import Pod
 from kwhatif.sources.decoding.decode import ObjectDecoder
 from kwhatif.sources.text.documents import Document
 from kwhatif.sources.text.origin import Origin, Place

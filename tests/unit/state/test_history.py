@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.pod import Pod
 from kwhatif.state import history
 from kwhatif.state.change import Bind, Delete, Evict, Upsert
 from kwhatif.state.state import State

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.model.node import Node
-from kwhatif.model.overlay import Overlay
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.overlay import Overlay
 from kwhatif.state.images import ImageStates, add_images, images_on, remove_images
 from tests.builders import NodeBuilder, node, snapshot
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.model.node import Node
+from kwhatif.kube.model.node import Node
 from kwhatif.state.node_tree import NodeTree, zone_of
 from tests.builders import node
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.matching.affinity import AffinityTerms
-from kwhatif.matching.labels import compile_selector
-from kwhatif.model.pod import Pod
+from kwhatif.kube.matching.affinity import AffinityTerms
+from kwhatif.kube.matching.labels import compile_selector
+from kwhatif.kube.model.pod import Pod
 from kwhatif.state.change import Bind, Delete, Evict
 from kwhatif.state.state import State
 from tests.builders import ZONE, PodBuilder, affinity_term, node, pod, selector, snapshot

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.node import Node
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.node import Node
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.shapes import Shapes, near_unique_keys, nodes_by_label
 from kwhatif.state.state import State

@@ -9,10 +9,10 @@ from inspect import unwrap
 
 import pytest
 
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.state.change import Bind, Change, Delete, Evict, Nominate, Upsert
 from kwhatif.state.history import Touched
 from kwhatif.state.pod_info import PodInfo

@@ -11,11 +11,11 @@ import pytest
 
 import kwhatif
 from kwhatif.errors import InputError, WorkersLost
+from kwhatif.questions.session.session import Session
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sweep.on_dask import play_on_dask
 from kwhatif.sweep.processes import play_here
 from kwhatif.sweep.scenario import Outages, Player, ScenarioOutcome, SweepScenario, together
-from kwhatif.whatif.loaded.session import Session
 from tests.dumps import DEMO
 
 distributed = pytest.importorskip("distributed")
@@ -38,7 +38,7 @@ def demo() -> Session:
 
 
 def scenarios(session: Session) -> list[SweepScenario]:
-    return together(session, [SweepScenario(node.name, (node.name,)) for node in session.snapshot.nodes])
+    return together(session, [SweepScenario(node.name, (node.name,)) for node in session.state.nodes])
 
 
 def name(outcome: ScenarioOutcome) -> str:

@@ -18,11 +18,11 @@ import pytest
 
 import kwhatif
 from kwhatif.errors import InputError, WorkersLost
+from kwhatif.questions.session.session import Session
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sweep import processes
 from kwhatif.sweep.processes import default_jobs, play_here, play_in_processes
 from kwhatif.sweep.scenario import Drains, Outages, Player, ScenarioOutcome, SweepScenario, blocks, together
-from kwhatif.whatif.loaded.session import Session
 from tests.dumps import DEMO
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -43,7 +43,7 @@ def player(session: Session) -> Player:
 
 
 def scenarios(session: Session) -> list[SweepScenario]:
-    return together(session, [SweepScenario(node.name, (node.name,)) for node in session.snapshot.nodes])
+    return together(session, [SweepScenario(node.name, (node.name,)) for node in session.state.nodes])
 
 
 def test_processes_say_what_one_says(demo: Session, alone: str) -> None:

@@ -6,12 +6,12 @@ import pytest
 
 from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.errors import InputError
+from kwhatif.questions.maintenance.drain import drain
+from kwhatif.questions.maintenance.outage import outage
+from kwhatif.questions.session.session import Session
 from kwhatif.sweep.processes import play_here
 from kwhatif.sweep.report import drain_each, outage_each
 from kwhatif.sweep.scenario import Drains, Outages
-from kwhatif.whatif.loaded.session import Session
-from kwhatif.whatif.maintenance.drain import drain
-from kwhatif.whatif.maintenance.outage import outage
 from tests.builders import cluster
 from tests.unit.whatif.test_drain import QUICK, bare, budget, web
 from tests.unit.whatif.test_outage import living

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.framework.evidence import UntoleratedTaint
-from kwhatif.whatif.advise.reserved import is_reserved
+from kwhatif.questions.advise.reserved import is_reserved
+from kwhatif.scheduler.framework.evidence import UntoleratedTaint
 
 Json = dict[str, Any]
 

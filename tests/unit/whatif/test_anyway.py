@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.policy import ResourceQuota, ResourceQuotaSpec
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaSpec
+from kwhatif.questions.decisions.fail_on import fails
 from kwhatif.report import Report
-from kwhatif.whatif.deciding.fail_on import fails
 from tests.unit.whatif.test_drain import bare, web
 from tests.unit.whatif.test_outage import THREE, lost, patient
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.model.bystanders import HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec
-from kwhatif.model.caveat.workloads import AutoscalerNotModelled
+from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec
+from kwhatif.kube.model.caveat.workloads import AutoscalerNotModelled
 from kwhatif.workloads.autoscaling import bounded
 
 Json = dict[str, Any]
@@ -187,7 +187,7 @@ def test_whoever_scales_below_it_is_scaled_back() -> None:
     session = kwhatif.load([node(), *running(5), scaler(4)])
     assert pods_after(kwhatif.simulate(session, then=["scale deploy/web=1"])) == {"Deployment default/web": 4}
     edited = kwhatif.edited(session, "scale deploy/web=1")
-    assert len([info for info in edited.snapshot.pods.values() if info.namespace == "default"]) == 4
+    assert len([info for info in edited.state.pods.values() if info.namespace == "default"]) == 4
     assert "HorizontalPodAutoscaler default/web makes that 4" in edited.changes[0].notes
     gone = kwhatif.edited(session, "scale deploy/web=0")
-    assert not gone.snapshot.pods
+    assert not gone.state.pods

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.release.changes import ReleaseChange
-from kwhatif.whatif.upgrade.blame import Blame
+from kwhatif.questions.upgrade.blame import Blame
+from kwhatif.scheduler.release.changes import ReleaseChange
 from tests.unit.whatif.test_upgrade import NODES
 
 A, B = ReleaseChange(37, "", "A"), ReleaseChange(36, "", "B")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kwhatif.preemption.candidate import Victim
+from kwhatif.questions.placing.burst import Burst
 from kwhatif.report.decision import Decision
 from kwhatif.report.preemption import BudgetRow, CandidateRow, PreemptionRow, VictimRow
+from kwhatif.scheduler.preemption.candidate import Victim
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.whatif.placing.burst import Burst
 from tests.builders import pod
 
 

@@ -8,25 +8,32 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.controllers.drain_filters import DrainOptions
-from kwhatif.model.caveat.scheduling import BudgetRecounted
-from kwhatif.model.container import Container, ResourceRequirements
-from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference
-from kwhatif.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
-from kwhatif.model.pod_status import PodCondition
-from kwhatif.model.policy import (
+from kwhatif.kube.model.caveat.scheduling import BudgetRecounted
+from kwhatif.kube.model.container import Container, ResourceRequirements
+from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, OwnerReference
+from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.policy import (
     PodDisruptionBudget,
     PodDisruptionBudgetSpec,
     PodDisruptionBudgetStatus,
     ResourceQuota,
     ResourceQuotaSpec,
 )
-from kwhatif.model.volume import SomeVolume
-from kwhatif.model.workload import DaemonSet, Deployment, DeploymentSpec, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
+from kwhatif.kube.model.volume import SomeVolume
+from kwhatif.kube.model.workload import (
+    DaemonSet,
+    Deployment,
+    DeploymentSpec,
+    ReplicaSet,
+    ReplicaSetMeta,
+    ReplicaSetSpec,
+)
+from kwhatif.questions.maintenance.drain import drain
+from kwhatif.questions.session.session import Session
 from kwhatif.render.story_words import worded_story
 from kwhatif.report.story import Story
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.whatif.loaded.session import Session
-from kwhatif.whatif.maintenance.drain import drain
 from tests.builders import PodBuilder, cluster, node, pod, selector
 
 READY = PodCondition(type="Ready", status="True")

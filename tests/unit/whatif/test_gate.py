@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 
-from kwhatif.model.caveat.lacking import NoImages
-from kwhatif.model.caveat.scheduling import OtherVersion
-from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
+from kwhatif.kube.model.caveat.lacking import NoImages
+from kwhatif.kube.model.caveat.scheduling import OtherVersion
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
 from kwhatif.policy.build import build_rulebook, default_rulebook
+from kwhatif.questions.gate import gate
+from kwhatif.questions.judging.question import Question
+from kwhatif.questions.session.session import Session
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
@@ -22,9 +25,6 @@ from kwhatif.report.workload import WorkloadRow
 from kwhatif.sources.manifests.applied import as_applied, as_row
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.manifests.unmodelled import in_cluster
-from kwhatif.whatif.gate import gate
-from kwhatif.whatif.judging.question import Question
-from kwhatif.whatif.loaded.session import Session
 from tests.builders import PodBuilder, budget, cluster, namespace, node, pod, selector
 
 HIGH = PriorityClass(metadata=ObjectMeta(name="high"), value=100)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.model.caveat.workloads import Injected
+from kwhatif.kube.model.caveat.workloads import Injected
 from kwhatif.render.caveats import sentence
 
 Json = dict[str, Any]
@@ -418,7 +418,7 @@ def test_the_order_of_containers_stays() -> None:
     shown = pod(RS, "web-1", "a", made_of, initContainers=[NATIVE, container("own", cpu="1"), log])
     session = kwhatif.load([node(), *deployment(shown, made_of=made_of)])
     edited = kwhatif.edited(session, "scale deploy/shop/web=2")
-    made = next(iter(edited.snapshot.pending.values())).pod
+    made = next(iter(edited.state.pending.values())).pod
     assert [each.name for each in made.spec.init_containers] == ["proxy", "own", "log"]
 
 

@@ -9,23 +9,23 @@ from typing import Any, TypeVar
 import pytest
 
 from kwhatif.admission.new_pod import complete_pod
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.scheduling import PendingAsleep
-from kwhatif.model.caveat.workloads import EvictedByTaint
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
-from kwhatif.model.pod import Pod
-from kwhatif.model.pod_status import PodCondition
-from kwhatif.model.policy import PriorityClass
-from kwhatif.model.storage import StorageClass, TopologyExpression, TopologySelectorTerm
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.scheduling import PendingAsleep
+from kwhatif.kube.model.caveat.workloads import EvictedByTaint
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.policy import PriorityClass
+from kwhatif.kube.model.storage import StorageClass, TopologyExpression, TopologySelectorTerm
+from kwhatif.questions.judging.judge import judge
+from kwhatif.questions.judging.question import Question
+from kwhatif.questions.session.session import Session
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.report.preemption import CandidateRow
 from kwhatif.report.workload import WorkloadRow
 from kwhatif.sources.manifests.applied import read_applied
-from kwhatif.whatif.judging.judge import judge
-from kwhatif.whatif.judging.question import Question
-from kwhatif.whatif.loaded.session import Session
 from kwhatif.workloads.applied_object import noted
 from tests.builders import NodeBuilder, PodBuilder, cluster, namespace, node, pod
 from tests.unit.whatif.test_gate import bare, workload

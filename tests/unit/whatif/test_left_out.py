@@ -5,22 +5,22 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.lacking import NoBudgets, NoNamespaces, NoPods, NoPriorityClasses, NoServices
-from kwhatif.model.caveat.manifests import PodSecurityNotChecked, UnknownQuotaScope
-from kwhatif.model.caveat.reading import StaleSnapshot
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec
-from kwhatif.model.workload import Service
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.lacking import NoBudgets, NoNamespaces, NoPods, NoPriorityClasses, NoServices
+from kwhatif.kube.model.caveat.manifests import PodSecurityNotChecked, UnknownQuotaScope
+from kwhatif.kube.model.caveat.reading import StaleSnapshot
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec
+from kwhatif.kube.model.workload import Service
+from kwhatif.questions.judging.judge import judge
+from kwhatif.questions.judging.question import Question
+from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.session.completeness import lacking_for_story
+from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.inputs import SourceRow
-from kwhatif.whatif.applying.applied import Applied
-from kwhatif.whatif.judging.judge import judge
-from kwhatif.whatif.judging.question import Question
-from kwhatif.whatif.loaded.completeness import lacking_for_story
-from kwhatif.whatif.loaded.session import Session
 from tests.builders import budget, cluster, namespace, node, pod, selector
 
 RESTRICTED = "pod-security.kubernetes.io/enforce"

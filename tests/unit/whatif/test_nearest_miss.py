@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.catalog import default_profile
-from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.meta import AnnotatedMeta
-from kwhatif.model.storage import PersistentVolumeClaim, PersistentVolumeClaimSpec, StorageClass
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.meta import AnnotatedMeta
+from kwhatif.kube.model.storage import PersistentVolumeClaim, PersistentVolumeClaimSpec, StorageClass
+from kwhatif.questions.decisions.decide import decide
 from kwhatif.render.why import why
 from kwhatif.report.decision import Decision
-from kwhatif.whatif.deciding.decide import decide
+from kwhatif.scheduler.catalog import default_profile
 from tests.builders import NodeBuilder, PodBuilder, affinity_term, node, pod, requirement, selector, snapshot, term
 
 GPU = "nvidia.com/gpu"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kwhatif
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.pod import Pod
 from tests.examples import examples
 
 Json = dict[str, Any]

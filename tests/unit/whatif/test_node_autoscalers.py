@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 import kwhatif
-from kwhatif.matching.pod_resources import pod_resources
-from kwhatif.model.bystanders import NodePool
-from kwhatif.model.caveat.workloads import NodesNotAdded
-from kwhatif.model.pod import Pod
-from kwhatif.whatif.loaded.node_pools import objection
+from kwhatif.kube.matching.pod_resources import pod_resources
+from kwhatif.kube.model.bystanders import NodePool
+from kwhatif.kube.model.caveat.workloads import NodesNotAdded
+from kwhatif.kube.model.pod import Pod
+from kwhatif.questions.session.node_pools import objection
 
 Json = dict[str, Any]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.framework.profile import DEFAULT_SCHEDULER
-from kwhatif.model.pod import PodResourceClaim
-from kwhatif.whatif.loaded.session import Session
+from kwhatif.kube.model.pod import PodResourceClaim
+from kwhatif.questions.session.session import Session
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from tests.builders import PodBuilder, cluster, node, pod
 
 CASES = {
@@ -24,4 +24,4 @@ CASES = {
 @pytest.mark.parametrize(("promised", "counts"), CASES.values(), ids=CASES)
 def test_a_nomination_is_known_when_the_pod_enters_the_queue(promised: PodBuilder, counts: bool) -> None:
     session = Session(cluster(node("n1"), promised.nominated("n1")))
-    assert [info.name for info in session.snapshot.nominated.get("n1", ())] == (["promised"] if counts else [])
+    assert [info.name for info in session.state.nominated.get("n1", ())] == (["promised"] if counts else [])

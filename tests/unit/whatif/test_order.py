@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kwhatif.model.caveat.scheduling import OrderOfEquals
-from kwhatif.whatif.loaded.session import Session
+from kwhatif.kube.model.caveat.scheduling import OrderOfEquals
+from kwhatif.questions.session.session import Session
 from tests.builders import cluster, namespace, node
 from tests.unit.whatif.test_gate import bare, row, run, workload
 

@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.model.affinity import Toleration
-from kwhatif.model.container import Container, ResourceRequirements
-from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.node import NodeCondition
-from kwhatif.model.pod import PodSpec, PodTemplateSpec
-from kwhatif.model.workload import StatefulSet, StatefulSetSpec
+from kwhatif.kube.model.affinity import Toleration
+from kwhatif.kube.model.container import Container, ResourceRequirements
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.node import NodeCondition
+from kwhatif.kube.model.pod import PodSpec, PodTemplateSpec
+from kwhatif.kube.model.workload import StatefulSet, StatefulSetSpec
+from kwhatif.questions.maintenance.outage import Lost, outage
+from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.played import SettledCluster
 from kwhatif.render.story_words import worded_story
 from kwhatif.report.maintenance import BlockedRow
 from kwhatif.report.story import Story
-from kwhatif.whatif.loaded.session import Session
-from kwhatif.whatif.maintenance.outage import Lost, outage
-from kwhatif.whatif.story.played import SettledCluster
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod, selector
 from tests.unit.whatif.test_drain import QUICK, READY, bare, web
 

@@ -8,16 +8,16 @@ import pytest
 from msgspec.structs import replace
 
 import kwhatif
-from kwhatif.catalog import default_profile
-from kwhatif.framework.profile import Profile
-from kwhatif.model.caveat.reading import ScheduledMeanwhile
-from kwhatif.model.caveat.scheduling import QueueNotSeen
-from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.model.pod_status import PodCondition, SchedulingEvents
-from kwhatif.queue.wakeup import Flush
+from kwhatif.kube.model.caveat.reading import ScheduledMeanwhile
+from kwhatif.kube.model.caveat.scheduling import QueueNotSeen
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.pod_status import PodCondition, SchedulingEvents
+from kwhatif.questions.decisions.fail_on import fails
+from kwhatif.questions.session.session import Session
 from kwhatif.report.queue import AfterEditsRow, QueuedPodRow
-from kwhatif.whatif.deciding.fail_on import fails
-from kwhatif.whatif.loaded.session import Session
+from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.queue.wakeup import Flush
 from tests import devices
 from tests.builders import NodeBuilder, PodBuilder, affinity_term, cluster, node, pod, selector
 from tests.storage import claim, storage_class, volume
@@ -447,4 +447,4 @@ def test_the_session_stays_as_it_is() -> None:
     edited = kwhatif.edited(session, "set node/n status.allocatable.cpu=10")
     first = kwhatif.pending(edited).to_json()
     assert kwhatif.pending(edited).to_json() == first
-    assert [*session.snapshot.pending] == [*edited.snapshot.pending] == ["default/p"]
+    assert [*session.state.pending] == [*edited.state.pending] == ["default/p"]

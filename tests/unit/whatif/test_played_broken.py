@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.played import Played, SettledCluster
 from kwhatif.simulation.tally import BudgetStanding
-from kwhatif.whatif.loaded.session import Session
-from kwhatif.whatif.story.played import Played, SettledCluster
 from tests.builders import cluster, node
 from tests.unit.whatif.test_drain import QUICK
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.policy import PriorityClass
-from kwhatif.model.workload import StatefulSet
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.policy import PriorityClass
+from kwhatif.kube.model.workload import StatefulSet
+from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.sources.manifests.read import read_manifest_set
-from kwhatif.whatif.loaded.session import Session
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod
 from tests.unit.whatif.test_gate import bare, decision, row, run, workload
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.whatif.loaded.session import Session
+from kwhatif.questions.session.session import Session
 from tests.builders import cluster, pod
 from tests.unit.whatif.test_gate import bare, workload
 from tests.unit.whatif.test_judge import ask, fates, row, small, stored

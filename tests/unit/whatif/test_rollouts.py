@@ -12,23 +12,23 @@ import yaml
 from msgspec.structs import replace
 
 import kwhatif
-from kwhatif.model.caveat.scheduling import EvictionsAtOnce, PendingAsleep
-from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.model.container import Container, ResourceRequirements
-from kwhatif.model.meta import LabelSelector, ObjectMeta
-from kwhatif.model.pod import PodMeta, PodSpec, PodTemplateSpec
-from kwhatif.model.pod_status import PodCondition
-from kwhatif.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
-from kwhatif.model.workload import DaemonSet, Deployment, RollingUpdate, StatefulSet, UpdateStrategy
+from kwhatif.kube.model.caveat.scheduling import EvictionsAtOnce, PendingAsleep
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.container import Container, ResourceRequirements
+from kwhatif.kube.model.meta import LabelSelector, ObjectMeta
+from kwhatif.kube.model.pod import PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
+from kwhatif.kube.model.workload import DaemonSet, Deployment, RollingUpdate, StatefulSet, UpdateStrategy
 from kwhatif.policy.build import default_rulebook
 from kwhatif.policy.judge import judge as judge_by
+from kwhatif.questions.decisions.fail_on import fails
+from kwhatif.questions.judging.judge import judge
+from kwhatif.questions.judging.question import Answer, Question
+from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.session.session import Session
 from kwhatif.report.inputs import SourceRow
 from kwhatif.report.workload import RolloutRow, WorkloadRow
-from kwhatif.whatif.applying.applied import Applied
-from kwhatif.whatif.deciding.fail_on import fails
-from kwhatif.whatif.judging.judge import judge
-from kwhatif.whatif.judging.question import Answer, Question
-from kwhatif.whatif.loaded.session import Session
 from kwhatif.words.workload import workload_message
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod
 
@@ -389,7 +389,7 @@ def test_budgets_are_counted_after_the_burst() -> None:
 
 
 def test_more_evictions_than_are_simulated_are_judged_at_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwhatif.whatif.judging.judge._MOST_EVICTING", 1)
+    monkeypatch.setattr("kwhatif.questions.judging.judge._MOST_EVICTING", 1)
     classes = [PriorityClass(metadata=ObjectMeta(name="high"), value=100)]
     low = [pod("low-0").on("n0").cpu("2"), pod("low-1").on("n1").cpu("2")]
     found = answer([*nodes(2), *classes, *low], deployment(2, "2", priority_class="high"), reacts=True)

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.catalog import default_profile
 from kwhatif.errors import PluginFailed
-from kwhatif.framework.guard import GuardedPlugin
-from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
-from kwhatif.framework.status import SKIP
-from kwhatif.whatif.loaded.session import Session
-from kwhatif.whatif.placing.placer import Placer
+from kwhatif.questions.placing.placer import Placer
+from kwhatif.questions.session.session import Session
+from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.guard import GuardedPlugin
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.status import SKIP
 from tests.asking import each_alone
 from tests.builders import PodBuilder, budget, cluster, node, pod, selector
 
@@ -31,7 +31,7 @@ class Raises:
 
 
 def on_nodes(session: Session) -> dict[str, list[str]]:
-    return {info.name: [each.name for each in info.pods] for info in session.snapshot.nodes}
+    return {info.name: [each.name for each in info.pods] for info in session.state.nodes}
 
 
 @pytest.mark.parametrize("there", [pod("web").on("n1"), pod("web")], ids=["runs", "is pending"])
@@ -40,10 +40,10 @@ def test_a_plugin_that_raises_leaves_the_session_as_it_was(there: PodBuilder) ->
     guarded: Any = GuardedPlugin(Raises())
     profiles = {DEFAULT_SCHEDULER: Profile(pre_filter=(guarded,), filter=(guarded,))}
     session = Session(cluster(node("n1"), there, pod("other").on("n1")), profiles=profiles)
-    before, pods = on_nodes(session), dict(session.snapshot.pods)
+    before, pods = on_nodes(session), dict(session.state.pods)
     with pytest.raises(PluginFailed):
         each_alone(session, [pod("web").labels(odd="yes").build()])
-    assert (on_nodes(session), dict(session.snapshot.pods)) == (before, pods)
+    assert (on_nodes(session), dict(session.state.pods)) == (before, pods)
     assert each_alone(session, [pod("web").build()]).decisions[0].node == "n1"
 
 
@@ -64,7 +64,7 @@ def test_a_session_gives_the_same_answers_in_another_process() -> None:
     asking = [pod("small").cpu("1").build(), pod("large").cpu("3").priority(9).build()]
     before = each_alone(session, asking)
     there: Session = pickle.loads(pickle.dumps(session))
-    assert there.cluster is there.snapshot.cluster
+    assert there.cluster is there.state.cluster
     assert each_alone(there, asking) == before
     assert pickle.loads(pickle.dumps(before)) == before
 
@@ -72,7 +72,7 @@ def test_a_session_gives_the_same_answers_in_another_process() -> None:
 def test_what_preemption_found_out_can_be_pickled() -> None:
     session = Session(cluster(node("n1"), pod("a").cpu("3").on("n1")))
     asking = pod("large").cpu("3").priority(9).info()
-    placement = Placer(session.profiles, session.snapshot.fork()).place(asking).result
+    placement = Placer(session.profiles, session.state.fork()).place(asking).result
     there = pickle.loads(pickle.dumps(placement))
     assert there.ties == placement.ties == ("n1",)
     assert [each.pod.key for each in there.candidate.reprieves] == ["default/a"]

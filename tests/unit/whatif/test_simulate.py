@@ -132,9 +132,9 @@ def test_what_the_api_server_refuses_of_a_manifest_is_a_command_that_failed() ->
 
 def test_the_session_stays_as_it_is() -> None:
     session = demo()
-    before = session.snapshot.generation
+    before = session.state.generation
     first = story(session, DEMO / "pods" / "checkout.yaml")
-    assert session.snapshot.generation == before
+    assert session.state.generation == before
     assert story(session, DEMO / "pods" / "checkout.yaml") == first
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.model.caveat import Caveat
+from kwhatif.kube.model.caveat import Caveat
 
 Object = dict[str, Any]
 _VERSIONS = {

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import kwhatif
+from kwhatif.questions.decisions.fail_on import CONDITIONS
 from kwhatif.report.story import Story
-from kwhatif.whatif.deciding.fail_on import CONDITIONS
 from tests.property.test_simulation import CLASSES, node
 
 NODES = [*CLASSES, node("a", 8), node("b", 8)]

@@ -10,18 +10,18 @@ import yaml
 from msgspec.structs import replace
 
 import kwhatif
-from kwhatif.model.caveat.workloads import TooManyPods
-from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.model.job import CronJob, Job
-from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.policy import PriorityClass
-from kwhatif.model.workload import Deployment, ReplicaSet, RollingUpdate, UpdateStrategy
+from kwhatif.kube.model.caveat.workloads import TooManyPods
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.job import CronJob, Job
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.policy import PriorityClass
+from kwhatif.kube.model.workload import Deployment, ReplicaSet, RollingUpdate, UpdateStrategy
+from kwhatif.questions.decisions.fail_on import fails
+from kwhatif.questions.session.session import Session
+from kwhatif.questions.story import played
 from kwhatif.render.markdown import to_markdown
 from kwhatif.report.workload import WorkloadRow
 from kwhatif.simulation import limits
-from kwhatif.whatif.deciding.fail_on import fails
-from kwhatif.whatif.loaded.session import Session
-from kwhatif.whatif.story import played
 from kwhatif.words.workload import sentence
 from kwhatif.workloads import many
 from kwhatif.workloads.custom import pods_from_template_path
@@ -142,7 +142,7 @@ def test_edits_make_as_many_as_could_ever_fit(monkeypatch: pytest.MonkeyPatch, m
     monkeypatch.setattr(many, "MOST", most)
     (known,) = (obj for obj in stored(manifest("Deployment", 0)) if isinstance(obj, Deployment))
     after = kwhatif.edited(session(known), f"scale deploy/web={HUGE}")
-    assert len(after.snapshot.pending) == judged or 2 * 110 + 1
+    assert len(after.state.pending) == judged or 2 * 110 + 1
     counted = [each.judged for each in after.caveats if isinstance(each, TooManyPods)]
     assert counted == [] if judged is None else [judged]
     notes = after.changes[-1].notes

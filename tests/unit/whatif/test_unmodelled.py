@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.model.caveat.scheduling import HugeAmounts
-from kwhatif.whatif.loaded.unmodelled import huge_amounts
+from kwhatif.kube.model.caveat.scheduling import HugeAmounts
+from kwhatif.questions.session.unmodelled import huge_amounts
 from tests.builders import PodBuilder, node, pod, snapshot
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.catalog import default_profile
-from kwhatif.whatif.deciding.decide import decide
+from kwhatif.questions.decisions.decide import decide
+from kwhatif.scheduler.catalog import default_profile
 from tests.builders import PodBuilder, node, pod, snapshot
 
 

@@ -9,10 +9,10 @@ import pytest
 
 import kwhatif
 from kwhatif.errors import InputError
-from kwhatif.framework.reference import use_reference
+from kwhatif.questions.decisions.fail_on import fails
 from kwhatif.report import Report
 from kwhatif.report.upgrade import LandingRow, UpgradedRow
-from kwhatif.whatif.deciding.fail_on import fails
+from kwhatif.scheduler.framework.reference import use_reference
 
 BALANCED = "NodeResourcesBalancedAllocation (1.36)"
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.catalog import default_profile
-from kwhatif.framework.attempt import attempt
-from kwhatif.framework.events import cluster_events
-from kwhatif.framework.hints import QUEUE, registrations
-from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.node import Node
-from kwhatif.queue.wakeup import Flush, NodeAdded, PodDeleted, RoomFreed, VictimsEnd
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.node import Node
+from kwhatif.questions.queue_report.ideal_node import ideal_node
+from kwhatif.questions.queue_report.wakeups import wake_ups
 from kwhatif.render.wakeups import clause, wake_up_sentence
 from kwhatif.report.queue import WakeUpRow
+from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.scheduler.framework.events import cluster_events
+from kwhatif.scheduler.framework.hints import QUEUE, registrations
+from kwhatif.scheduler.queue.wakeup import Flush, NodeAdded, PodDeleted, RoomFreed, VictimsEnd
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.state import State
-from kwhatif.whatif.pending.ideal_node import ideal_node
-from kwhatif.whatif.pending.wakeups import wake_ups
 from tests import devices, storage
 from tests.builders import NodeBuilder, PodBuilder, affinity_term, node, pod, requirement, selector, snapshot, term
 

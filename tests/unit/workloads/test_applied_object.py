@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.workload import Deployment
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.workload import Deployment
 from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.saving.redact import redact

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.model.caveat.workloads import FieldsNotCompared
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import PodTemplateSpec, TemplateText
-from kwhatif.model.workload import Deployment, ReplicaSet
+from kwhatif.kube.model.caveat.workloads import FieldsNotCompared
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.pod import PodTemplateSpec, TemplateText
+from kwhatif.kube.model.workload import Deployment, ReplicaSet
 from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.saving.redact import marked, redact

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.model.cluster import Cluster
+from kwhatif.kube.model.cluster import Cluster
 from kwhatif.workloads.custom import TemplatePathError, pods_from_template_path
 
 TEMPLATE = {

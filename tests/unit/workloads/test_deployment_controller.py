@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.model.workload import RollingUpdate
+from kwhatif.kube.model.workload import RollingUpdate
 from kwhatif.workloads.controllers.deployment import Sized, bounds_of, settle, sync
 
 #: Before any new pod is ready: what the functions of the controller itself (1.36.2) came to when none that they made

@@ -9,15 +9,15 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.model.affinity import Toleration
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.container import Container
-from kwhatif.model.job import CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec
-from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
-from kwhatif.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
-from kwhatif.model.storage import PersistentVolumeClaim, PersistentVolumeClaimSpec
-from kwhatif.model.volume import ClaimTemplate, EphemeralVolumeSource, Volume
-from kwhatif.model.workload import (
+from kwhatif.kube.model.affinity import Toleration
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.container import Container
+from kwhatif.kube.model.job import CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec
+from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
+from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.storage import PersistentVolumeClaim, PersistentVolumeClaimSpec
+from kwhatif.kube.model.volume import ClaimTemplate, EphemeralVolumeSource, Volume
+from kwhatif.kube.model.workload import (
     DaemonSet,
     DaemonSetSpec,
     Deployment,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.model.meta import ObjectMeta
+from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.workloads.numbers import natural_number, ordinal_of
 
 

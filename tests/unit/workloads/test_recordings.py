@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from kwhatif.admission.new_pod import admit_replicas
 from kwhatif.admission.outcome import Denied
 from kwhatif.admission.quota.state import QuotaUsage
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import AnnotatedMeta
-from kwhatif.model.node import Node, NodeSpec
-from kwhatif.model.pod import Pod, PodSpec
-from kwhatif.model.security import PodSecurityContext
-from kwhatif.model.workload import PodSource
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import AnnotatedMeta
+from kwhatif.kube.model.node import Node, NodeSpec
+from kwhatif.kube.model.pod import Pod, PodSpec
+from kwhatif.kube.model.security import PodSecurityContext
+from kwhatif.kube.model.workload import PodSource
 from kwhatif.workloads.expand import expand
 
 FOLDER = Path(__file__).parents[3] / "fixtures" / "workloads"

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.reading import NoDates, RecordedChanges
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.reading import NoDates, RecordedChanges
 
 #: Kinds that are exported unless --filter says otherwise (`pkg/kwokctl/snapshot/runtime.go`), of those that are read.
 EXPORTED = frozenset(

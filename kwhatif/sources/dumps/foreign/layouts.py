@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.reading import CollectionFailed, SomeNamespaces
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.reading import CollectionFailed, SomeNamespaces
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.decoding.kinds import BY_KIND, BY_PLURAL, RESOURCES
 from kwhatif.sources.text.files import SUFFIXES

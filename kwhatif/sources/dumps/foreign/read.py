@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.reading import ObjectsTwice
-from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.reading import ObjectsTwice
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.decoding.kinds import BY_KIND

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from kwhatif.model.caveat import Caveat
-from kwhatif.model.caveat.reading import SchedulerConfigLeftOut
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.reading import SchedulerConfigLeftOut
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.decoding.kinds import BY_KIND

@@ -16,7 +16,7 @@ import pytest
 import zstandard
 
 import kwhatif
-from kwhatif.model.pod import Pod
+from kwhatif.kube.model.pod import Pod
 from kwhatif.sources.dumps import dump
 from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.sources.dumps.foreign import read as foreign_read
@@ -326,7 +326,7 @@ def test_links_and_devices_that_nobody_wants_do_no_harm(tmp_path: Path) -> None:
             content=NODE,
         )
     )
-    assert kwhatif.load(path).snapshot.nodes
+    assert kwhatif.load(path).state.nodes
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
@@ -382,14 +382,14 @@ class _Endless(io.RawIOBase):
 def test_a_tgz_may_be_a_single_file(tmp_path: Path) -> None:
     path = tmp_path / "export.tgz"
     path.write_bytes(gzip.compress(NODE))
-    assert kwhatif.load(path).snapshot.nodes
+    assert kwhatif.load(path).state.nodes
 
 
 def test_a_glob_matches_archives(tmp_path: Path) -> None:
     for name in ("a", "b"):
         path = tmp_path / f"{name}.tar.gz"
         path.write_bytes(gzip.compress(dumps.tar({"n.yaml": NODE.replace(b"n1", name.encode())})))
-    assert [node.name for node in kwhatif.load(tmp_path / "*.tar.gz").snapshot.nodes] == ["a", "b"]
+    assert [node.name for node in kwhatif.load(tmp_path / "*.tar.gz").state.nodes] == ["a", "b"]
 
 
 def test_an_archive_of_plain_files_is_read_as_a_folder_of_them_would_be(tmp_path: Path) -> None:
@@ -397,7 +397,7 @@ def test_an_archive_of_plain_files_is_read_as_a_folder_of_them_would_be(tmp_path
     files["c.yaml.gz"] = gzip.compress(NODE.replace(b"n1", b"n2"))
     for suffix in ("folder", *dumps.PACKERS):
         session = kwhatif.load(dumps.packed(tmp_path, suffix, files))
-        assert [node.name for node in session.snapshot.nodes] == ["n1", "n2"]
+        assert [node.name for node in session.state.nodes] == ["n1", "n2"]
         assert not session.cluster.unread
 
 

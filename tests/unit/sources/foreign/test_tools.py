@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.model.cluster import Cluster
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.questions.session.inventory import Inventory
+from kwhatif.questions.session.session import Session
 from kwhatif.sources.decoding.kinds import BY_KIND
-from kwhatif.whatif.loaded.inventory import Inventory
-from kwhatif.whatif.loaded.session import Session
 from tests import dumps
 from tests.dumps import Files
 
@@ -249,7 +249,7 @@ class TestKwokctl:
         (tmp_path / "export.yaml").write_bytes(dumps.kwokctl())
         reported = described(tmp_path / "export.yaml").caveats
         assert reported[0].startswith("a kwokctl export has no dates: ages are wrong")
-        times = {info.pod.status.start_time for info in sessions(tmp_path).snapshot.pods.values()}
+        times = {info.pod.status.start_time for info in sessions(tmp_path).state.pods.values()}
         assert all(time.startswith("1999-12-31T") and time.endswith("Z") for time in times if time)
 
     def test_what_was_recorded_afterwards_is_not_applied(self, tmp_path: Path) -> None:

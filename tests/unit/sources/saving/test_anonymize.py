@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from kwhatif.model.bystanders import AUTOSCALER_STATUS, ConfigMap
-from kwhatif.model.meta import ApiObject
+from kwhatif.kube.model.bystanders import AUTOSCALER_STATUS, ConfigMap
+from kwhatif.kube.model.meta import ApiObject
 from kwhatif.sources.decoding.bystanders import BYSTANDERS
 from kwhatif.sources.decoding.kinds import KINDS
 from kwhatif.sources.dumps.collected import Collected

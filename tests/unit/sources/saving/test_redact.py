@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 import kwhatif
-from kwhatif.model.caveat.lacking import NoImages
-from kwhatif.model.workload import Deployment
+from kwhatif.kube.model.caveat.lacking import NoImages
+from kwhatif.kube.model.workload import Deployment
 from kwhatif.render.caveats import sentence
 from tests import dumps
 

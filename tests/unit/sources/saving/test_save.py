@@ -14,10 +14,10 @@ import yaml
 import zstandard
 
 import kwhatif
-from kwhatif.model.admission_hooks import ValidatingWebhookConfiguration
-from kwhatif.model.bystanders import HorizontalPodAutoscaler, ServiceAccount
-from kwhatif.model.caveat.manifests import AdmissionNotAsked
-from kwhatif.model.workload import Namespace
+from kwhatif.kube.model.admission_hooks import ValidatingWebhookConfiguration
+from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler, ServiceAccount
+from kwhatif.kube.model.caveat.manifests import AdmissionNotAsked
+from kwhatif.kube.model.workload import Namespace
 from kwhatif.sources.saving import formats
 from tests import dumps
 from tests.cli.running import run

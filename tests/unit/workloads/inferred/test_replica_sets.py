@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference
-from kwhatif.model.pod import Pod, PodMeta, PodTemplateSpec
-from kwhatif.model.workload import Deployment, DeploymentSpec
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, OwnerReference
+from kwhatif.kube.model.pod import Pod, PodMeta, PodTemplateSpec
+from kwhatif.kube.model.workload import Deployment, DeploymentSpec
 from kwhatif.workloads.inferred.replica_sets import sets_of_deployments
 
 

@@ -1,6 +1,0 @@
-"""KubeSchedulerConfiguration: read, validated as kube-scheduler validates it, and turned into profiles."""
-
-from kwhatif.configuration.build import build_profiles
-from kwhatif.configuration.schema import KubeSchedulerConfiguration
-
-__all__ = ["KubeSchedulerConfiguration", "build_profiles"]

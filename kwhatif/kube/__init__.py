@@ -1,0 +1,1 @@
+"""Kubernetes' objects as plain data, and the rules that match them: no state, no decisions."""

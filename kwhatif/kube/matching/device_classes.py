@@ -1,0 +1,55 @@
+"""Which DeviceClass stands behind an extended resource.
+
+(`staging/src/k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache/extendedresourcecache.go`.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kwhatif.kube.gates import Gates
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import parse_time
+from kwhatif.kube.model.resource import DeviceClass
+
+#: Every class can be asked for by this prefix and its name, without saying so.
+IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
+
+
+#: The classes of a cluster by the resource names that lead to them.
+ClassesOf = Callable[[Cluster], Mapping[str, DeviceClass]]
+
+
+def classes_under(gates: Gates) -> ClassesOf:
+    """Without the gate `DRAExtendedResource` no resource name leads to a class."""
+    return device_classes_by_resource if "DRAExtendedResource" in gates else _no_classes
+
+
+def _no_classes(_cluster: Cluster) -> Mapping[str, DeviceClass]:
+    return {}
+
+
+def device_classes_by_resource(cluster: Cluster) -> Mapping[str, DeviceClass]:
+    """The classes of the cluster by the resource names that lead to them."""
+    return cluster.derived(_by_resource, DeviceClass)
+
+
+def _by_resource(cluster: Cluster) -> Mapping[str, DeviceClass]:
+    """In the order in which the scheduler's informer brings the classes in, which is that of their names."""
+    found: dict[str, DeviceClass] = {}
+    for device_class in cluster.all(DeviceClass).values():
+        explicit = device_class.spec.extended_resource_name
+        if explicit is not None:
+            other = found.get(explicit)
+            if other is not None and _created(device_class) <= _created(other):
+                # QUIRK: (updateResourceName2class) a class that comes too late for its explicit name is dropped
+                # altogether: its implicit name leads nowhere either.
+                continue
+            found[explicit] = device_class
+        found[IMPLICIT_PREFIX + device_class.metadata.name] = device_class
+    return found
+
+
+def _created(device_class: DeviceClass) -> int:
+    text = device_class.metadata.creation_timestamp
+    return parse_time(text) if text else -1

@@ -1,0 +1,212 @@
+"""Label selectors, compiled (`staging/src/k8s.io/apimachinery/pkg/labels/selector.go`)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from kwhatif.kube.matching.label_syntax import label_key_errors, label_value_errors
+from kwhatif.kube.model.meta import LabelSelector, Requirement
+
+Labels = Mapping[str, str]
+Test = Callable[[Labels], bool]
+
+
+class SelectorError(ValueError):
+    """The selector is not valid; the message is the API machinery's."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        #: Every single thing that is wrong.
+        self.problems = tuple(dict.fromkeys(problems))
+        together = ", ".join(self.problems)
+        super().__init__(together if len(self.problems) == 1 else f"[{together}]")
+
+
+class Selector:
+    """A conjunction of requirements on labels; with none it is empty and matches everything."""
+
+    __slots__ = ("_equals", "_tests", "empty", "keys", "nothing")
+
+    def __init__(
+        self,
+        equals: Sequence[tuple[str, str]] = (),
+        tests: Sequence[tuple[str, Test]] = (),
+        *,
+        nothing: bool = False,
+    ) -> None:
+        self._equals = tuple(equals)
+        #: By the label that each one reads.
+        self._tests = tuple(tests)
+        #: Matches no labels at all: made from a selector that is missing.
+        self.nothing = nothing
+        #: Has no requirements (upstream's `Selector.Empty()`; `labels.Nothing()` is not empty).
+        self.empty = not (equals or tests or nothing)
+        #: The label keys that the answer can depend on.
+        self.keys = frozenset(key for key, _ in self._equals) | frozenset(key for key, _ in tests)
+
+    def matches(self, labels: Labels) -> bool:
+        """Whether all requirements hold for `labels`."""
+        if self.nothing:
+            return False
+        get = labels.get
+        for key, value in self._equals:
+            if get(key) != value:
+                return False
+        return not self._tests or all(test(labels) for _, test in self._tests)
+
+    @property
+    def pair(self) -> tuple[str, str] | None:
+        """A label that everything has which it matches; None where it asks for no single one."""
+        return self._equals[0] if self._equals else None
+
+    def and_equals(self, pairs: Sequence[tuple[str, str]]) -> Selector:
+        """This selector with more `key = value` requirements; nothing stays nothing."""
+        return self.and_selector(Selector(pairs)) if pairs else self
+
+    def and_selector(self, other: Selector) -> Selector:
+        """Both selectors' requirements."""
+        return Selector(self._equals + other._equals, self._tests + other._tests, nothing=self.nothing or other.nothing)
+
+
+NOTHING = Selector(nothing=True)
+EVERYTHING = Selector()
+
+
+_INT64 = re.compile(r"([+-]?)(?=[0-9])0*+([0-9]{0,19})")
+
+
+def parse_int64(text: str) -> int | None:
+    """Go's `strconv.ParseInt(text, 10, 64)`: a sign and digits only, None where it fails."""
+    match = _INT64.fullmatch(text)
+    if match is None:
+        return None
+    number = int(match[1] + (match[2] or "0"))
+    return number if -(2**63) <= number < 2**63 else None
+
+
+def _compare(key: str, bound: int, sign: int) -> Test:
+    def test(labels: Labels) -> bool:
+        number = parse_int64(labels[key]) if key in labels else None
+        return number is not None and (number - bound) * sign > 0
+
+    return test
+
+
+def quoted(values: str | Sequence[str]) -> str:
+    """A value as it stands in the API machinery's messages; no values at all are a nil slice there."""
+    return json.dumps(
+        values or None if isinstance(values, tuple) else values, ensure_ascii=False, separators=(",", ":")
+    )
+
+
+def _values_problem(requirement: Requirement) -> str | None:
+    """What is wrong with the number or form of the values, given the operator."""
+    values = requirement.values
+    match requirement.operator:
+        case "In" | "NotIn" if not values:
+            return "for 'in', 'notin' operators, values set can't be empty"
+        case "Exists" | "DoesNotExist" if values:
+            return "values set must be empty for exists and does not exist"
+        case "Gt" | "Lt" if len(values) != 1:
+            return "for 'Gt', 'Lt' operators, exactly one value is required"
+    return None
+
+
+def _problems(requirement: Requirement, path: str) -> list[str]:
+    key, values = requirement.key, requirement.values
+    problems = []
+    if wrong := label_key_errors(key):
+        problems.append(f"{path}key: Invalid value: {quoted(key)}: {'; '.join(wrong)}")
+    if problem := _values_problem(requirement):
+        problems.append(f"{path}values: Invalid value: {quoted(values)}: {problem}")
+    if requirement.operator in ("Gt", "Lt"):
+        problems += [
+            f"{path}values[{index}]: Invalid value: {quoted(value)}: "
+            "for 'Gt', 'Lt' operators, the value must be an integer"
+            for index, value in enumerate(values)
+            if parse_int64(value) is None
+        ]
+    problems += [
+        f"{path}values[{index}][{key}]: Invalid value: {quoted(value)}: {'; '.join(wrong)}"
+        for index, value in enumerate(values)
+        if (wrong := label_value_errors(value))
+    ]
+    return problems
+
+
+def compile_requirement(requirement: Requirement, path: str = "") -> Test:
+    """The test that a requirement makes of labels (`NewRequirement`); `path` stands before the fields in messages.
+
+    Raises:
+        SelectorError: the key, the operator or a value is not valid, or the operator does not allow the values.
+    """
+    if problems := _problems(requirement, path):
+        raise SelectorError(problems)
+    key, values = requirement.key, frozenset(requirement.values)
+    match requirement.operator:
+        case "In":
+            return lambda labels: labels.get(key) in values
+        case "NotIn":
+            return lambda labels: key not in labels or labels[key] not in values
+        case "Exists":
+            return lambda labels: key in labels
+        case "DoesNotExist":
+            return lambda labels: key not in labels
+        case "Gt" | "Lt" as operator:
+            bound = parse_int64(requirement.values[0])
+            assert bound is not None
+            return _compare(key, bound, 1 if operator == "Gt" else -1)
+    raise SelectorError([f"{path}operator: {quoted(requirement.operator)} is not a valid selector operator"])
+
+
+def compile_selector(selector: LabelSelector | None) -> Selector:
+    """Compile a `metav1.LabelSelector`: a missing one matches nothing, an empty one everything.
+
+    Raises:
+        SelectorError: unknown operator, an invalid key or value, or values that the operator does not allow.
+    """
+    if selector is None:
+        return NOTHING
+    if not selector.match_labels and not selector.match_expressions:
+        return EVERYTHING
+    for key, value in selector.match_labels.items():
+        if label_key_errors(key) or label_value_errors(value):
+            raise SelectorError(_problems(Requirement(key=key, operator="In", values=(value,)), ""))
+    tests = []
+    for requirement in selector.match_expressions:
+        if requirement.operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
+            raise SelectorError([f"{quoted(requirement.operator)} is not a valid label selector operator"])
+        tests.append((requirement.key, compile_requirement(requirement)))
+    return Selector(tuple(selector.match_labels.items()), tests)
+
+
+def selector_of_map(labels: Labels) -> Selector:
+    """The selector `key = value` for every pair (Services, ReplicationControllers)."""
+    return Selector(tuple(labels.items()))
+
+
+def describe(requirement: Requirement) -> str:
+    """A requirement as `kubectl` writes selectors: `disk in (nvme,ssd)`, `!gpu`, `cores>8`."""
+    key, values = requirement.key, ",".join(sorted(requirement.values))
+    match requirement.operator:
+        case "In":
+            return f"{key} in ({values})"
+        case "NotIn":
+            return f"{key} notin ({values})"
+        case "DoesNotExist":
+            return f"!{key}"
+        case "Gt":
+            return f"{key}>{values}"
+        case "Lt":
+            return f"{key}<{values}"
+    return key
+
+
+def selector_text(selector: LabelSelector | None) -> str:
+    """The selector in the notation of kubectl, sorted by key; `<none>` matches nothing, `<all>` everything."""
+    if selector is None:
+        return "<none>"
+    parts = [(key, f"{key}={value}") for key, value in selector.match_labels.items()]
+    parts += ((requirement.key, describe(requirement)) for requirement in selector.match_expressions)
+    return ",".join(text for _, text in sorted(parts)) or "<all>"

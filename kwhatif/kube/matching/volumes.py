@@ -1,0 +1,203 @@
+"""Claims, volumes and storage classes, as every rule about volumes sees them (`component-helpers/storage`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from kwhatif.kube.matching.reach import Reach, affinity_reach
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.meta import controller_of, parse_time
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.quantity import QuantityText, ceil_to_milli, parse_quantity
+from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from kwhatif.kube.model.volume import Volume
+
+READ_WRITE_ONCE_POD = "ReadWriteOncePod"
+WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+STORAGE = "storage"
+
+_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+_IS_DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+
+
+class ClaimName(NamedTuple):
+    """The claim that a pod's volume stands for; the controller makes an ephemeral one, and the pod must own it."""
+
+    name: str
+    ephemeral: bool = False
+
+
+def claim_name(pod: Pod, volume: Volume) -> ClaimName | None:
+    """The claim behind the volume, if it has one (`ephemeral.VolumeClaimName`)."""
+    if volume.persistent_volume_claim is not None:
+        return ClaimName(volume.persistent_volume_claim.claim_name)
+    if volume.ephemeral is not None:
+        return ClaimName(f"{pod.metadata.name}-{volume.name}", ephemeral=True)
+    return None
+
+
+def claim_names(pod: Pod) -> Iterator[ClaimName]:
+    """The claims of the pod, ephemeral ones included, in the order of its volumes."""
+    for volume in pod.spec.volumes:
+        claim = claim_name(pod, volume)
+        if claim is not None:
+            yield claim
+
+
+def claim_not_found(name: str) -> str:
+    """The API's words for a claim that does not exist."""
+    return f'persistentvolumeclaim "{name}" not found'
+
+
+def not_owner(pod: Pod, claim: PersistentVolumeClaim) -> str:
+    """Why an ephemeral volume's claim is not the pod's own, "" if it is (`ephemeral.VolumeIsForPod`).
+
+    Ownership goes by UID. A manifest that was never applied has none: then its claim is the one that names it.
+    """
+    meta = pod.metadata
+    owner = controller_of(claim.metadata)
+    if owner is not None:
+        if meta.uid and owner.uid == meta.uid:
+            return ""
+        if not meta.uid and (owner.kind, owner.name) == ("Pod", meta.name):
+            return ""
+    return (
+        f"PVC {claim.metadata.namespace}/{claim.metadata.name} was not created for pod"
+        f" {meta.namespace}/{meta.name} (pod is not owner)"
+    )
+
+
+def claim_class(claim: PersistentVolumeClaim) -> str:
+    """The storage class a claim asks for, "" for none (`GetPersistentVolumeClaimClass`)."""
+    annotated = claim.metadata.annotations.get(_BETA_CLASS)
+    return (claim.spec.storage_class_name or "") if annotated is None else annotated
+
+
+def has_class(claim: PersistentVolumeClaim) -> bool:
+    """Whether the claim says anything about its class; "" says that it wants none (`PersistentVolumeClaimHasClass`)."""
+    return _BETA_CLASS in claim.metadata.annotations or claim.spec.storage_class_name is not None
+
+
+def default_class(cluster: Cluster) -> str | None:
+    """The class that a new claim gets that says nothing about it (`GetDefaultClass` in `pkg/volume/util`).
+
+    The newest of the classes that call themselves default; of several as new, the first by name.
+    """
+    return cluster.derived(_default_class, StorageClass)
+
+
+def _default_class(cluster: Cluster) -> str | None:
+    defaults = [
+        storage_class.metadata
+        for storage_class in cluster.all(StorageClass).values()
+        if any(storage_class.metadata.annotations.get(annotation) == "true" for annotation in _IS_DEFAULT)
+    ]
+    created = {meta.name: parse_time(meta.creation_timestamp) if meta.creation_timestamp else 0 for meta in defaults}
+    return min(created, key=lambda name: (-created[name], name), default=None)
+
+
+def volume_class(volume: PersistentVolume) -> str:
+    """The storage class a volume belongs to, "" for none (`GetPersistentVolumeClass`)."""
+    annotated = volume.metadata.annotations.get(_BETA_CLASS)
+    return volume.spec.storage_class_name if annotated is None else annotated
+
+
+def requested_storage(claim: PersistentVolumeClaim) -> int:
+    """The size that a claim asks for, in nano-units."""
+    return _storage(claim.spec.resources.requests)
+
+
+def capacity_of(volume: PersistentVolume) -> int:
+    """The size of a volume, in nano-units."""
+    return _storage(volume.spec.capacity)
+
+
+def _storage(amounts: Mapping[str, QuantityText]) -> int:
+    return ceil_to_milli(parse_quantity(amounts.get(STORAGE, 0)))  # rounded as the API server stores amounts
+
+
+def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
+    """Whether claim and volume know each other; a user's `volumeName` alone is only a wish (`isPVCFullyBound`)."""
+    return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.metadata.annotations
+
+
+def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Whether the volume is meant for this claim and no other (`IsVolumeBoundToClaim`)."""
+    ref, meta = volume.spec.claim_ref, claim.metadata
+    return (
+        ref is not None
+        and ref.name == meta.name
+        and ref.namespace == meta.namespace
+        and (not ref.uid or ref.uid == meta.uid)
+    )
+
+
+class ClassVolumes(NamedTuple):
+    """The volumes of one storage class."""
+
+    #: Names by the claim, (namespace, name), that `spec.claimRef` gives the volume to.
+    claimed: dict[tuple[str, str], list[str]]
+    #: Size (nano-units) and name of the others, the smallest first; since then, they may have been given away.
+    unclaimed: list[tuple[int, str]]
+
+
+def volumes_of_class(cluster: Cluster, storage_class: str) -> ClassVolumes:
+    """The volumes of the class; in the order of their names, where upstream's list has none."""
+    return cluster.derived(_VolumesByClass, PersistentVolume).classes.get(storage_class) or ClassVolumes({}, [])
+
+
+class _VolumesByClass:
+    """The volumes of all classes."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.classes: dict[str, ClassVolumes] = {}
+        for name, volume in sorted(cluster.all(PersistentVolume).items()):
+            volumes = self.classes.setdefault(volume_class(volume), ClassVolumes({}, []))
+            ref = volume.spec.claim_ref
+            if ref is None:
+                volumes.unclaimed.append((capacity_of(volume), name))
+            else:
+                volumes.claimed.setdefault((ref.namespace, ref.name), []).append(name)
+        for volumes in self.classes.values():
+            volumes.unclaimed.sort()
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _VolumesByClass | None:
+        """Itself if a volume is given away: whoever finds it then meets the volume as it is."""
+        if not isinstance(before, PersistentVolume) or not isinstance(after, PersistentVolume):
+            return None
+        is_found = (
+            before.spec.claim_ref in (None, after.spec.claim_ref)
+            and volume_class(before) == volume_class(after)
+            and capacity_of(before) == capacity_of(after)
+        )
+        return self if is_found else None
+
+
+class VolumeReaches:
+    """From which nodes each volume can be used; compiled when first asked, and once, since it never changes."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        del cluster
+        self._by_name: dict[str, Reach] = {}
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> VolumeReaches | None:
+        """Itself as long as the same volumes can be used from the same nodes."""
+        if not isinstance(before, PersistentVolume) or not isinstance(after, PersistentVolume):
+            return None
+        return self if before.spec.node_affinity == after.spec.node_affinity else None
+
+    def of(self, volume: PersistentVolume) -> Reach:
+        """The reach of the volume."""
+        name = volume.metadata.name
+        reach = self._by_name.get(name)
+        if reach is None:
+            reach = self._by_name[name] = affinity_reach(volume.spec.node_affinity)
+        return reach
+
+
+def volume_reaches(cluster: Cluster) -> VolumeReaches:
+    """The reaches of the cluster's volumes."""
+    return cluster.derived(VolumeReaches, PersistentVolume)

@@ -1,0 +1,44 @@
+"""Caveats: what an answer leaves out, as typed data with a code each; `render/caveats` makes sentences of them.
+
+A caveat with `missing` set means that information is missing, or that something was left unjudged: `--strict` fails on
+it. A code never changes; policies and scripts name it. A new caveat belongs into the module of its subject, and into
+the union there: type checking then demands a sentence in the module of that name in `render/caveats`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import get_args
+
+from msgspec.structs import replace
+
+from kwhatif.kube.model.caveat.autoscaling import AutoscalingCaveat
+from kwhatif.kube.model.caveat.base import BaseCaveat, code_of
+from kwhatif.kube.model.caveat.descheduling import DeschedulingCaveat
+from kwhatif.kube.model.caveat.lacking import LackingCaveat
+from kwhatif.kube.model.caveat.manifests import ManifestsCaveat
+from kwhatif.kube.model.caveat.reading import ReadingCaveat
+from kwhatif.kube.model.caveat.scheduling import SchedulingCaveat
+from kwhatif.kube.model.caveat.workloads import WorkloadsCaveat
+
+Caveat = (
+    LackingCaveat
+    | ReadingCaveat
+    | ManifestsCaveat
+    | WorkloadsCaveat
+    | SchedulingCaveat
+    | DeschedulingCaveat
+    | AutoscalingCaveat
+)
+
+#: Code -> the kind of caveat, in the order of the union.
+CODES: Mapping[str, type[BaseCaveat]] = {code_of(kind): kind for kind in get_args(Caveat)}
+
+
+def merged(caveats: Iterable[Caveat]) -> tuple[Caveat, ...]:
+    """The caveats in the order in which they came; those that differ only in their pods are one about all of them."""
+    pods: dict[Caveat, dict[str, None]] = {}
+    for caveat in caveats:
+        alike = replace(caveat, pods=()) if caveat.pods else caveat
+        pods.setdefault(alike, {}).update(dict.fromkeys(caveat.pods))
+    return tuple(replace(caveat, pods=tuple(keys)) if keys else caveat for caveat, keys in pods.items())

@@ -1,0 +1,240 @@
+"""`Cluster`: all objects of one cluster at one moment, by kind and key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast
+
+from kwhatif.kube.gates import BASE, BASE_GATES, BASE_RESIZES, Gates, ResizeRules
+from kwhatif.kube.model.generation import next_generation, resume_after
+from kwhatif.kube.model.injection import Webhooks
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.overlay import Overlay
+from kwhatif.kube.model.pod_status import SchedulingEvents
+from kwhatif.kube.model.policy import PriorityClass
+from kwhatif.kube.model.workload import Namespace
+
+NAMESPACE_LABEL = "kubernetes.io/metadata.name"
+
+#: Built into every API server (`pkg/apis/scheduling/types.go`).
+SYSTEM_PRIORITY_CLASSES = {
+    "system-cluster-critical": 2_000_000_000,
+    "system-node-critical": 2_000_001_000,
+}
+
+
+class KubernetesObject(Protocol):
+    """Anything with metadata."""
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """The object's metadata."""
+
+
+T = TypeVar("T", bound=KubernetesObject)
+V = TypeVar("V")
+
+_NOTHING: Mapping[str, Any] = {}
+
+
+def key_of(obj: KubernetesObject) -> str:
+    """`namespace/name`, or the bare name of an object without a namespace."""
+    meta = obj.metadata
+    return f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
+
+
+class Index(Protocol):
+    """What `Cluster.derived` keeps, if it can tell what becomes of it when one object changes."""
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> Self | None:
+        """The index after the change of an object: itself where that does not matter; None: it has to be made anew.
+
+        Forks share it, so it must not change itself. `before` is None for a new object, `after` for one that is gone.
+        """
+
+
+class _Derived(NamedTuple):
+    """What was made of some kinds, and their generations then."""
+
+    kinds: tuple[type, ...]
+    generations: tuple[int, ...]
+    value: Any
+
+
+class Cluster:
+    """Typed objects by kind; within a kind by key, in the API server's list order (by namespace, then name).
+
+    A mutable collection of immutable objects. `fork` gives an independent one that shares the objects.
+    """
+
+    def __init__(self, objects: Iterable[KubernetesObject] = ()) -> None:
+        self._kinds: dict[type, Overlay[str, KubernetesObject]] = {}
+        #: Of every kind, and of every kind in a namespace that has changed since it was read.
+        self._generations: dict[type | tuple[type, str], int] = {}
+        #: What `derived` remembers, by how it was made.
+        self._derived: dict[Callable[[Cluster], Any], _Derived] = {}
+        #: What was made of the objects that all forks started from, up to this generation: made once for all.
+        self._of_origin: dict[Callable[[Cluster], Any], _Derived] = {}
+        self._origin = 0
+        #: What was ever asked of `derived`, here or in a fork.
+        self._asked: dict[Callable[[Cluster], Any], tuple[type, ...]] = {}
+        #: Kinds that could not be read; empty for a complete dump. Kind -> why.
+        self.unread: dict[str, str] = {}
+        #: The moment that this shows, RFC 3339; "" where the input does not say. Nothing here asks a clock.
+        self.taken_at = ""
+        #: Whether all else was asked for, so that a kind without objects has none. Of a plain dump that is not known.
+        self.is_whole = True
+        #: Kinds of which a list was read, be it empty; kinds of which objects were made up, as the input lacks them;
+        #: and nodes that are known to be gone (`model.unknown`).
+        self.listed: frozenset[str] = frozenset()
+        self.made_up: frozenset[str] = frozenset()
+        self.gone_nodes: frozenset[str] = frozenset()
+        #: The minor version of Kubernetes, and the feature gates that are on.
+        self.minor = BASE
+        self.gates: Gates = BASE_GATES
+        #: What of a pod's status counts there while it is resized.
+        self.resizes: ResizeRules = BASE_RESIZES
+        #: Whether the scheduler remembers nominations of pods that PreEnqueue holds back.
+        self.nominates_gated = False
+        #: Who knows what webhooks add to new pods; None: nobody does.
+        self.webhooks: Webhooks | None = None
+        #: What Events say of pods that wait, by key.
+        self.scheduling_events: Mapping[str, SchedulingEvents] = {}
+        for name, value in SYSTEM_PRIORITY_CLASSES.items():
+            self.add(PriorityClass(metadata=ObjectMeta(name=name), value=value))
+        for obj in objects:
+            self.add(obj)
+
+    def add(self, obj: KubernetesObject) -> None:
+        """Add the object, in place of one of the same kind and key."""
+        self._put(obj)
+
+    def _put(self, obj: KubernetesObject, *, last: bool = False) -> None:
+        """Add the object; `last`: at the end, even where one of its key stands elsewhere."""
+        kind, key = type(obj), key_of(obj)
+        objects = self._kinds.get(kind)
+        if objects is None:
+            objects = self._kinds[kind] = Overlay()
+        before = (objects.pop(key) if last else objects.get(key)) if self._derived or last else None
+        objects.put(key, obj)
+        self._has_changed(kind, before, obj)
+
+    def add_all(self, kind: type, objects: Mapping[str, KubernetesObject]) -> None:
+        """Add many objects of one kind, by key, in place of those of the same key."""
+        self._kinds.setdefault(kind, Overlay()).update(objects)
+        self._generations[kind] = next_generation()
+
+    def remove(self, obj: KubernetesObject) -> None:
+        """Remove the object of that kind and key; an absent one is not an error."""
+        self._pop(type(obj), key_of(obj))
+
+    def _pop(self, kind: type, key: str) -> KubernetesObject | None:
+        found = self._kinds[kind].pop(key) if kind in self._kinds else None
+        if found is not None:
+            self._has_changed(kind, found, None)
+        return found
+
+    def all(self, kind: type[T]) -> Mapping[str, T]:
+        """All objects of one kind, by key."""
+        return cast("Mapping[str, T]", self._kinds.get(kind, _NOTHING))
+
+    def select(self, kind: type[T], keys: Iterable[str]) -> list[T]:
+        """The objects of that kind and these keys, all of which are there."""
+        objects = self._kinds.get(kind)
+        return [] if objects is None else cast("list[T]", objects.select(keys))
+
+    def get(self, kind: type[T], key: str) -> T | None:
+        """The object of that kind and key (`namespace/name`, or `name`)."""
+        objects = self._kinds.get(kind)
+        return None if objects is None else cast("T | None", objects.get(key))
+
+    def counts(self) -> dict[type[KubernetesObject], int]:
+        """Kind -> number of objects, of every kind that has some."""
+        return {kind: len(objects) for kind, objects in self._kinds.items() if objects}
+
+    # --- generations ---------------------------------------------------------------------------------
+
+    def generation(self, kind: type, namespace: str | None = None) -> int:
+        """What changes whenever an object of the kind does, in that namespace if one is named; 0: none was there."""
+        known = self._generations
+        return known.get(kind, 0) if namespace is None else known.get((kind, namespace), 0)
+
+    def _has_changed(self, kind: type, before: KubernetesObject | None, after: KubernetesObject | None) -> None:
+        was = self._generations.get(kind, 0)
+        self._generations[kind] = now = next_generation()
+        for build, (kinds, generations, value) in self._derived.items() if self._derived else ():
+            if kind not in kinds or not hasattr(value, "updated"):
+                continue
+            place = kinds.index(kind)
+            if generations[place] == was and (after_all := value.updated(before, after)) is not None:
+                since = (*generations[:place], now, *generations[place + 1 :])
+                self._derived[build] = _Derived(kinds, since, after_all)
+
+    def derived(self, build: Callable[[Cluster], V], *kinds: type) -> V:
+        """What `build` makes of this cluster, remembered as long as the generations of `kinds` stay.
+
+        For indexes that every cycle needs, such as the volumes of a storage class. An `Index` is kept up.
+        """
+        remembered = self._derived.get(build)
+        generations = tuple([self._generations.get(kind, 0) for kind in kinds])
+        if remembered is None or remembered.generations != generations:
+            remembered = self._of_origin.get(build)
+            if remembered is None or remembered.generations != generations:
+                remembered = _Derived(kinds, generations, build(self))
+                if max(generations, default=0) <= self._origin:
+                    self._of_origin[build] = remembered
+            self._derived[build] = remembered
+            self._asked[build] = kinds
+        return cast("V", remembered.value)
+
+    def derive_all(self) -> None:
+        """Make here what any fork of this collection has asked for: later forks only have to keep it up."""
+        for build, kinds in list(self._asked.items()):
+            self.derived(build, *kinds)
+
+    # --- the whole -----------------------------------------------------------------------------------
+
+    def sort(self) -> None:
+        """Put every kind into the API server's list order, so that the order of the input never matters."""
+        for kind, objects in self._kinds.items():
+            # No key has more than one slash: with the lowest character instead, a namespace comes before longer ones.
+            in_order = sorted(objects, key=lambda key: key.replace("/", "\0", 1))
+            if in_order != list(objects):
+                objects.reorder(in_order)
+                self._generations[kind] = next_generation()
+
+    def fork(self) -> Cluster:
+        """An independent collection that shares the objects, and what is derived from them."""
+        other = Cluster.__new__(Cluster)
+        self._fork_into(other)
+        return other
+
+    def _fork_into(self, other: Cluster) -> None:
+        other._kinds = {kind: objects.fork() for kind, objects in self._kinds.items()}
+        other._generations = self._generations.copy()
+        other._derived = self._derived.copy()
+        other._of_origin, other._origin, other._asked = self._of_origin, self._origin, self._asked
+        other.unread = self.unread.copy()
+        other.listed, other.made_up, other.gone_nodes = self.listed, self.made_up, self.gone_nodes
+        other.taken_at = self.taken_at
+        other.is_whole = self.is_whole
+        other.minor, other.gates, other.resizes = self.minor, self.gates, self.resizes
+        other.nominates_gated = self.nominates_gated
+        other.webhooks = self.webhooks
+        other.scheduling_events = self.scheduling_events
+
+    def namespace_labels(self, name: str) -> Mapping[str, str]:
+        """Labels of a namespace; one without an object has only its name label, as the API server would set it."""
+        namespace = self.get(Namespace, name)
+        if namespace is None:
+            return {NAMESPACE_LABEL: name}
+        labels = namespace.metadata.labels
+        return labels if NAMESPACE_LABEL in labels else {**labels, NAMESPACE_LABEL: name}
+
+    def __getstate__(self) -> dict[str, object]:
+        """What is derived is made anew elsewhere."""
+        return self.__dict__ | {"_derived": {}, "_of_origin": {}, "_asked": {}}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        resume_after(max(self._generations.values(), default=0))

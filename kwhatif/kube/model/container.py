@@ -1,0 +1,80 @@
+"""Containers of a pod, and what they and the pod request."""
+
+from __future__ import annotations
+
+from msgspec import field
+
+from kwhatif.kube.model.meta import Int32, Model
+from kwhatif.kube.model.quantity import QuantityText
+from kwhatif.kube.model.security import HostAction, Lifecycle, SecurityContext
+
+ResourceList = dict[str, QuantityText]
+
+
+class ResourceClaimRef(Model):
+    """`resources.claims[]` of a container."""
+
+    name: str = ""
+    request: str = ""
+
+
+class ResourceRequirements(Model):
+    """`resources` of a container or of the whole pod."""
+
+    requests: ResourceList = {}
+    limits: ResourceList = {}
+    claims: tuple[ResourceClaimRef, ...] = ()
+
+
+class ContainerPort(Model):
+    """`ports[]` of a container."""
+
+    container_port: Int32 = 0
+    host_port: Int32 = 0
+    host_ip: str = field(name="hostIP", default="")
+    protocol: str = ""
+
+
+class RestartPolicyRule(Model):
+    """`restartPolicyRules[]` of a container."""
+
+    action: str = ""
+
+
+class ContainerResizePolicy(Model):
+    """`resizePolicy[]` of a container: whether it restarts when the resource is resized in place."""
+
+    resource_name: str = ""
+    restart_policy: str = ""
+
+
+class Probe(Model):
+    """A probe of a container: how long it takes at least, in seconds, and whom it asks."""
+
+    initial_delay_seconds: Int32 = 0
+    period_seconds: Int32 = 10
+    success_threshold: Int32 = 1
+    http_get: HostAction | None = None
+    tcp_socket: HostAction | None = None
+
+
+class Container(Model):
+    """A container or init container; `restart_policy: Always` makes an init container a sidecar."""
+
+    name: str = ""
+    image: str = ""
+    resources: ResourceRequirements = ResourceRequirements()
+    ports: tuple[ContainerPort, ...] = ()
+    restart_policy: str = ""
+    restart_policy_rules: tuple[RestartPolicyRule, ...] = ()
+    resize_policy: tuple[ContainerResizePolicy, ...] = ()
+    readiness_probe: Probe | None = None
+    startup_probe: Probe | None = None
+    liveness_probe: Probe | None = None
+    lifecycle: Lifecycle | None = None
+    security_context: SecurityContext = SecurityContext()
+
+
+def is_sidecar(container: Container) -> bool:
+    """Of an init container: whether it goes on running beside the others."""
+    return container.restart_policy == "Always"

@@ -1,0 +1,144 @@
+"""The kinds of the API that kwhatif knows: type, group, plural, and whether their objects live in a namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
+from kwhatif.kube.model.job import CronJob, Job
+from kwhatif.kube.model.meta import ApiObject
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
+from kwhatif.kube.model.resource import DeviceClass, ResourceClaim, ResourceClaimTemplate
+from kwhatif.kube.model.resource_slice import ResourceSlice
+from kwhatif.kube.model.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+from kwhatif.kube.model.workload import (
+    DaemonSet,
+    Deployment,
+    Namespace,
+    ReplicaSet,
+    ReplicationController,
+    Service,
+    StatefulSet,
+)
+
+
+class Resource(NamedTuple):
+    """One kind as the API serves it, in version v1 of its group."""
+
+    type: type[ApiObject]
+    #: API group; "" is the core group.
+    group: str
+    #: The name in URLs and in roles.
+    plural: str
+    namespaced: bool
+
+    @property
+    def kind(self) -> str:
+        """The kind of its objects."""
+        return self.type.__name__
+
+    @property
+    def api_version(self) -> str:
+        """Group and version, as objects write them."""
+        return f"{self.group}/v1" if self.group else "v1"
+
+    @property
+    def path(self) -> str:
+        """Where the API serves the objects of all namespaces."""
+        return f"/apis/{self.group}/v1/{self.plural}" if self.group else f"/api/v1/{self.plural}"
+
+
+_OF_CLUSTER: Mapping[str, Mapping[type[ApiObject], str]] = {
+    "": {Node: "nodes", Namespace: "namespaces", PersistentVolume: "persistentvolumes"},
+    "scheduling.k8s.io": {PriorityClass: "priorityclasses"},
+    "node.k8s.io": {RuntimeClass: "runtimeclasses"},
+    "storage.k8s.io": {
+        StorageClass: "storageclasses",
+        CSINode: "csinodes",
+        CSIDriver: "csidrivers",
+        VolumeAttachment: "volumeattachments",
+    },
+    "resource.k8s.io": {
+        DeviceClass: "deviceclasses",
+        ResourceSlice: "resourceslices",
+        DeviceTaintRule: "devicetaintrules",
+    },
+}
+_NAMESPACED: Mapping[str, Mapping[type[ApiObject], str]] = {
+    "": {
+        Pod: "pods",
+        Service: "services",
+        ReplicationController: "replicationcontrollers",
+        PersistentVolumeClaim: "persistentvolumeclaims",
+        LimitRange: "limitranges",
+        ResourceQuota: "resourcequotas",
+    },
+    "apps": {
+        ReplicaSet: "replicasets",
+        StatefulSet: "statefulsets",
+        Deployment: "deployments",
+        DaemonSet: "daemonsets",
+    },
+    "batch": {Job: "jobs", CronJob: "cronjobs"},
+    "policy": {PodDisruptionBudget: "poddisruptionbudgets"},
+    "storage.k8s.io": {CSIStorageCapacity: "csistoragecapacities"},
+    "resource.k8s.io": {ResourceClaim: "resourceclaims", ResourceClaimTemplate: "resourceclaimtemplates"},
+}
+
+
+def _resources() -> list[Resource]:
+    return [
+        Resource(type_, group, plural, namespaced)
+        for table, namespaced in ((_OF_CLUSTER, False), (_NAMESPACED, True))
+        for group, kinds in table.items()
+        for type_, plural in kinds.items()
+    ]
+
+
+#: By type.
+RESOURCES: Mapping[type, Resource] = {resource.type: resource for resource in _resources()}
+
+#: Short names, as kubectl has them -> kinds.
+SHORT_NAMES = {
+    "cj": "CronJob",
+    "deploy": "Deployment",
+    "ds": "DaemonSet",
+    "no": "Node",
+    "ns": "Namespace",
+    "pc": "PriorityClass",
+    "pdb": "PodDisruptionBudget",
+    "po": "Pod",
+    "pv": "PersistentVolume",
+    "pvc": "PersistentVolumeClaim",
+    "quota": "ResourceQuota",
+    "rc": "ReplicationController",
+    "rs": "ReplicaSet",
+    "sc": "StorageClass",
+    "sts": "StatefulSet",
+    "svc": "Service",
+}
+
+
+def _by_word() -> Mapping[str, Resource]:
+    found: dict[str, Resource] = {}
+    for resource in RESOURCES.values():
+        for word in (resource.kind.lower(), resource.plural):
+            found[word] = resource
+            if resource.group:
+                found[f"{word}.{resource.group}"] = found[f"{word}.v1.{resource.group}"] = resource
+    return found | {short: found[kind.lower()] for short, kind in SHORT_NAMES.items()}
+
+
+#: Kinds by every name that kubectl has for them, in lower case: singular, plural, short, or followed by the group.
+BY_WORD: Mapping[str, Resource] = _by_word()

@@ -1,0 +1,62 @@
+"""Nodes: the part of `v1.Node` that scheduling reads."""
+
+from __future__ import annotations
+
+from kwhatif.kube.model.container import ResourceList
+from kwhatif.kube.model.meta import AnnotatedMeta, ApiObject, Int64, Model
+
+
+class Taint(Model):
+    """`spec.taints[]`."""
+
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+class NodeSpec(Model):
+    """`spec` of a node."""
+
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+
+
+class ContainerImage(Model):
+    """`status.images[]`."""
+
+    names: tuple[str, ...] = ()
+    size_bytes: Int64 = 0
+
+
+class NodeCondition(Model):
+    """`status.conditions[]`."""
+
+    type: str = ""
+    status: str = ""
+    last_heartbeat_time: str | None = None
+    last_transition_time: str | None = None
+
+
+class NodeSystemInfo(Model):
+    """`status.nodeInfo`."""
+
+    kubelet_version: str = ""
+
+
+class NodeStatus(Model):
+    """`status` of a node; `allocatable` None means: as `capacity`."""
+
+    capacity: ResourceList = {}
+    allocatable: ResourceList | None = None
+    images: tuple[ContainerImage, ...] = ()
+    declared_features: tuple[str, ...] = ()
+    conditions: tuple[NodeCondition, ...] = ()
+    node_info: NodeSystemInfo = NodeSystemInfo()
+
+
+class Node(ApiObject):
+    """`v1.Node`."""
+
+    metadata: AnnotatedMeta = AnnotatedMeta()
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()

@@ -1,0 +1,257 @@
+"""Pods: the part of `v1.Pod` that scheduling reads."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import field
+
+from kwhatif.kube.model.affinity import (
+    Affinity,
+    NodeAffinity,
+    PodAffinity,
+    PodAffinityTerm,
+    Toleration,
+    TopologySpreadConstraint,
+)
+from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements
+from kwhatif.kube.model.meta import ApiObject, Int32, Int64, Model, ObjectMeta, controller_of
+from kwhatif.kube.model.pod_status import PodCondition, PodStatus
+from kwhatif.kube.model.security import PodOS, PodSecurityContext
+from kwhatif.kube.model.volume import Volume
+
+
+class PodSchedulingGate(Model):
+    """`spec.schedulingGates[]`."""
+
+    name: str = ""
+
+
+class PodReadinessGate(Model):
+    """`spec.readinessGates[]`: the pod is ready only once somebody sets this condition to True."""
+
+    condition_type: str = ""
+
+
+class PodResourceClaim(Model):
+    """`spec.resourceClaims[]`."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class PodSchedulingGroup(Model):
+    """`spec.schedulingGroup`, since 1.36: the PodGroup that the pod is of."""
+
+    pod_group_name: str = ""
+
+
+class WorkloadReference(Model):
+    """`spec.workloadRef`, in 1.35: the Workload, and the group in it, that the pod is of."""
+
+    name: str = ""
+    pod_group: str = ""
+
+
+class PodSpec(Model):
+    """`spec` of a pod or of a pod template."""
+
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    node_name: str = ""
+    node_selector: dict[str, str] | None = None
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    priority: Int32 | None = None
+    priority_class_name: str = ""
+    preemption_policy: str = ""
+    scheduler_name: str = ""
+    scheduling_gates: tuple[PodSchedulingGate, ...] = ()
+    readiness_gates: tuple[PodReadinessGate, ...] = ()
+    overhead: ResourceList | None = None
+    resources: ResourceRequirements | None = None
+    runtime_class_name: str | None = None
+    restart_policy: str = ""
+    active_deadline_seconds: Int64 | None = None
+    hostname: str = ""
+    subdomain: str = ""
+    host_network: bool = False
+    host_users: bool | None = None
+    host_pid: bool = field(name="hostPID", default=False)
+    host_ipc: bool = field(name="hostIPC", default=False)
+    os: PodOS | None = None
+    security_context: PodSecurityContext = PodSecurityContext()
+    volumes: tuple[Volume, ...] = ()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+    #: Groups of pods are not modelled: who is of one is judged alone, and that is said.
+    scheduling_group: PodSchedulingGroup | None = None
+    workload_ref: WorkloadReference | None = None
+    termination_grace_period_seconds: Int64 = 30
+
+
+class PodAnnotations(Model):
+    """The annotations of pods that are rules; all others are dropped as they are read."""
+
+    #: How long the simulation takes this pod to start, to stop, to run until it ends by itself; and "false" for one
+    #: that never gets ready.
+    start_seconds: str = field(name="kwhatif.dev/start-seconds", default="")
+    stop_seconds: str = field(name="kwhatif.dev/stop-seconds", default="")
+    run_seconds: str = field(name="kwhatif.dev/run-seconds", default="")
+    ready: str = field(name="kwhatif.dev/ready", default="")
+    deletion_cost: str = field(name="controller.kubernetes.io/pod-deletion-cost", default="")
+    completion_index: str = field(name="batch.kubernetes.io/job-completion-index", default="")
+    #: How often pods with this number have failed before, where a Job has a limit per number.
+    index_failures: str = field(name="batch.kubernetes.io/job-index-failure-count", default="")
+    index_ignored_failures: str = field(name="batch.kubernetes.io/job-index-ignored-failure-count", default="")
+    #: Given, perhaps as "", for a static pod.
+    mirror: str | None = field(name="kubernetes.io/config.mirror", default=None)
+    config_source: str | None = field(name="kubernetes.io/config.source", default=None)
+    #: Whether the descheduler may evict the pod whatever it is, or rather would not; they count if they are given.
+    evict: str | None = field(name="descheduler.alpha.kubernetes.io/evict", default=None)
+    prefer_no_eviction: str | None = field(name="descheduler.alpha.kubernetes.io/prefer-no-eviction", default=None)
+    #: What the Cluster Autoscaler may do with the pod, or with volumes of it, when it drains a node; whether it counts
+    #: as a DaemonSet's; and how long it waits with new nodes for it.
+    safe_to_evict: str = field(name="cluster-autoscaler.kubernetes.io/safe-to-evict", default="")
+    safe_volumes: str = field(name="cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes", default="")
+    counts_as_daemon: str = field(name="cluster-autoscaler.kubernetes.io/daemonset-pod", default="")
+    scale_up_delay: str = field(name="cluster-autoscaler.kubernetes.io/pod-scale-up-delay", default="")
+    restarted_at: str = field(name="kubectl.kubernetes.io/restartedAt", default="")
+    #: AppArmor and seccomp profiles, by annotation: their names end with those of containers.
+    profiles: dict[str, str] = field(name="kwhatif.dev/profiles", default={})
+    #: What the pod says to webhooks that put sidecars into pods.
+    consul_inject: str = field(name="consul.hashicorp.com/connect-inject", default="")
+    dapr_enabled: str = field(name="dapr.io/enabled", default="")
+    istio_inject: str = field(name="sidecar.istio.io/inject", default="")
+    kuma_inject: str = field(name="kuma.io/sidecar-injection", default="")
+    linkerd_inject: str = field(name="linkerd.io/inject", default="")
+    open_telemetry_inject: str = field(name="sidecar.opentelemetry.io/inject", default="")
+    vault_inject: str = field(name="vault.hashicorp.com/agent-inject", default="")
+
+    @property
+    def injection(self) -> tuple[tuple[str, str], ...]:
+        """Those that speak to webhooks: key and value."""
+        found = ((key, getattr(self, name)) for name, key in _INJECTION)
+        return tuple((key, value) for key, value in found if value)
+
+
+_INJECTION = tuple(
+    (name, key)
+    for name, key in zip(PodAnnotations.__struct_fields__, PodAnnotations.__struct_encode_fields__, strict=True)
+    if name.endswith(("_inject", "dapr_enabled"))
+)
+NO_ANNOTATIONS = PodAnnotations()
+#: The reason of the condition DisruptionTarget that is left on a pod whose node is gone.
+ORPHANED = "DeletionByPodGC"
+#: The finalizer that the Job controller lifts once it has counted the pod.
+JOB_TRACKING = "batch.kubernetes.io/job-tracking"
+
+
+class PodMeta(ObjectMeta):
+    """The metadata of pods and their templates."""
+
+    annotations: PodAnnotations = NO_ANNOTATIONS
+    finalizers: tuple[str, ...] = ()
+
+
+class Pod(ApiObject):
+    """`v1.Pod`."""
+
+    metadata: PodMeta = PodMeta()
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+
+class TemplateText(Model):
+    """A pod template as it was read, with what the model does not have: JSON, parsed only where two are compared."""
+
+    json: str = ""
+    #: What was applied before, by which apply finds out what a manifest no longer has: the template within
+    #: `kubectl.kubernetes.io/last-applied-configuration`, or kubectl's `managedFields` of it; both "": not known.
+    applied: str = ""
+    managed: str = ""
+
+
+class TemplateDigest(Model):
+    """What a snapshot keeps of a template instead: digests, by which another template can be compared with it."""
+
+    salt: str = ""
+    #: The digest of each field's path -> that of its value; and of each list whose entries have keys -> those.
+    fields: dict[str, str] = {}
+    orders: dict[str, tuple[str, ...]] = {}
+    #: The paths that were applied before; None: not known.
+    applied: tuple[str, ...] | None = None
+
+
+class PodTemplateSpec(Model):
+    """`spec.template` of a workload."""
+
+    metadata: PodMeta = PodMeta()
+    spec: PodSpec = PodSpec()
+    text: TemplateText | None = field(name="kwhatif.dev/text", default=None)
+    digest: TemplateDigest | None = field(name="kwhatif.dev/digest", default=None)
+    #: Of one that differs from that of the cluster in nothing that the model has: what distinguishes the two.
+    mark: str = field(name="kwhatif.dev/mark", default="")
+
+
+PreemptionPolicy = Literal["PreemptLowerPriority", "Never"]
+
+
+def pod_condition(pod: Pod, type_: str) -> PodCondition | None:
+    """The pod's condition of that type, if it has one."""
+    for condition in pod.status.conditions:
+        if condition.type == type_:
+            return condition
+    return None
+
+
+_NO_NODE_AFFINITY = NodeAffinity()
+
+
+def node_affinity_of(spec: PodSpec) -> NodeAffinity:
+    """The pod's node affinity; one that says nothing where it has none."""
+    affinity = spec.affinity
+    return (affinity and affinity.node_affinity) or _NO_NODE_AFFINITY
+
+
+def pod_affinities(spec: PodSpec) -> list[PodAffinity]:
+    """The pod's inter-pod affinity and anti-affinity, as far as it has them."""
+    affinity = spec.affinity
+    parts = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
+    return [part for part in parts if part is not None]
+
+
+def pod_affinity_terms(spec: PodSpec) -> list[PodAffinityTerm]:
+    """The terms of all kinds about other pods."""
+    terms: list[PodAffinityTerm] = []
+    for part in pod_affinities(spec):
+        terms += part.required
+        terms += [weighted.pod_affinity_term for weighted in part.preferred]
+    return terms
+
+
+def is_terminal(pod: Pod) -> bool:
+    """Succeeded or failed: such a pod is not part of the scheduler's world."""
+    return pod.status.phase in ("Succeeded", "Failed")
+
+
+def is_orphaned(pod: Pod) -> bool:
+    """Whether the pod garbage collector has marked it, as its node is gone (`pkg/controller/podgc`)."""
+    disrupted = pod_condition(pod, "DisruptionTarget")
+    return disrupted is not None and disrupted.reason == ORPHANED
+
+
+def is_static(pod: Pod) -> bool:
+    """Whether it is the mirror of a static pod, which its node's kubelet makes, and which goes with the node.
+
+    Kubelets before 1.17 name no owner, and dumps may have lost it: the annotation alone shows it then.
+    """
+    owner = controller_of(pod.metadata)
+    return pod.metadata.annotations.mirror is not None or (owner is not None and owner.kind == "Node")
+
+
+def is_ready(pod: Pod) -> bool:
+    """Whether the pod's condition Ready is True (`IsPodReady` in `pkg/api/v1/pod/util.go`)."""
+    ready = pod_condition(pod, "Ready")
+    return ready is not None and ready.status == "True"

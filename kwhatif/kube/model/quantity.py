@@ -1,0 +1,207 @@
+"""Kubernetes quantities, exactly: whole numbers of nano-units.
+
+Follows `staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go`: anything finer than one nano-unit is rounded
+away from zero, and a value with a binary suffix is capped at ±(2^63-1) units. Sums and comparisons are then plain
+integer arithmetic; conversion to units or milli-units happens last, as upstream does it.
+
+What 64 bits cannot hold a hundred times counts as `MOST_UNITS`: upstream's products and sums wrap around there, which
+is not modelled (the report has a caveat from `LARGEST_EXACT` on).
+
+A `Quantity` also remembers how it was written, for the API server's messages (`CanonicalizeBytes`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache
+from typing import Self
+
+from kwhatif.kube.model.int64 import MAX_INT64
+
+#: A quantity as it stands in JSON or YAML: `"500m"`, `"1Gi"`, `2`, `0.5`.
+QuantityText = str | int | float
+
+NANO = 1_000_000_000
+MICRO_PER_MILLI = 1_000_000
+#: Whole numbers up to here are exact as floats, too: 8 PiB, or as many milli-CPU or devices.
+LARGEST_EXACT = 2**53
+#: 64 PiB, or as many milli-CPU or devices: no larger amount is reckoned with.
+MOST_UNITS = 2**56
+
+_SYNTAX = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*[-+]?[0-9]*)")
+_EXPONENT = re.compile(r"[eE]([+-]?[0-9]{1,9})")
+_MAX_EXPONENT = 100  #: keeps a hostile "1e999999999" from eating all memory
+_FORMAT_WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+
+_parsed: dict[QuantityText, int] = {}
+
+
+def parse_quantity(text: QuantityText) -> int:
+    """Nano-units of `text`, a Kubernetes quantity.
+
+    Raises:
+        ValueError: in the API server's words, when the text is not a quantity.
+    """
+    # Clusters use a few dozen distinct texts a million times over.
+    nanos = _parsed.get(text)
+    if nanos is None:
+        nanos = _parsed[text] = _parse(str(text).strip())
+    return nanos
+
+
+def _parse(text: str) -> int:
+    match = _SYNTAX.fullmatch(text)
+    if match is None or not text:
+        raise ValueError(_FORMAT_WRONG)
+    sign, whole, fraction, suffix = match.groups(default="")
+    # QUIRK: (quantity.go, parseQuantityString) a quantity without digits, such as "Mi", is zero.
+    magnitude = Fraction(int(whole + fraction or "0"), 10 ** len(fraction))
+    if suffix in _BINARY:
+        magnitude = min(magnitude * 2 ** _BINARY[suffix], Fraction(MAX_INT64))
+    else:
+        magnitude *= Fraction(10) ** _exponent(suffix)
+    scaled = magnitude * NANO
+    nanos = -(-scaled.numerator // scaled.denominator)
+    return -nanos if sign == "-" else nanos
+
+
+def _exponent(suffix: str) -> int:
+    """The power of ten that a decimal suffix, or an exponent, stands for."""
+    if suffix in _DECIMAL:
+        return _DECIMAL[suffix]
+    match = _EXPONENT.fullmatch(suffix)
+    if match is None or abs(int(match[1])) > _MAX_EXPONENT:
+        raise ValueError("unable to parse quantity's suffix")
+    return int(match[1])
+
+
+def value(nanos: int) -> int:
+    """Whole units, rounded away from zero (`Quantity.Value()`)."""
+    return _rounded_up(nanos, NANO)
+
+
+def milli_value(nanos: int) -> int:
+    """Thousandths, rounded away from zero (`Quantity.MilliValue()`)."""
+    return _rounded_up(nanos, MICRO_PER_MILLI)
+
+
+def _rounded_up(nanos: int, unit: int) -> int:
+    magnitude = min(-(-abs(nanos) // unit), MOST_UNITS)
+    return magnitude if nanos >= 0 else -magnitude
+
+
+def ceil_to_milli(nanos: int) -> int:
+    """Nano-units rounded to whole milli-units, as API defaulting stores resource lists."""
+    # Not bound as `milli_value` is: upstream rounds within the quantity, whatever its scale.
+    rounded = -(-abs(nanos) // MICRO_PER_MILLI) * MICRO_PER_MILLI
+    return rounded if nanos >= 0 else -rounded
+
+
+def to_text(nanos: int) -> QuantityText:
+    """A quantity that parses to these nano-units."""
+    return nanos // NANO if nanos % NANO == 0 else f"{nanos}n"
+
+
+# --- as the API server prints them ---------------------------------------------------------------------
+
+#: Notations.
+_PLAIN, _BINARY_SI, _EXPONENTIAL = "decimal", "binary", "exponent"
+_DECIMAL_SUFFIXES = {power: suffix for suffix, power in _DECIMAL.items()}
+_BINARY_SUFFIXES = ("", *_BINARY)
+_MILLI = _DECIMAL["m"]
+#: Sign, digits, decimals, suffix or exponent.
+_PARTS = re.compile(r"[+-]?0*([0-9]*)(?:\.([0-9]*))?(.*)")
+
+
+class Quantity(int):
+    """Nano-units with a notation, and as long as nothing is added to them, the text that they were written as.
+
+    `1000m` prints as `1`, `1536Mi` stays, a sum keeps the notation of its first part. Sums and comparisons are those of
+    plain nano-units.
+    """
+
+    notation: str
+    _text: str
+
+    def __new__(cls, nanos: int, notation: str = _PLAIN, text: str = "") -> Self:
+        """Nano-units in one of the three notations."""
+        self = super().__new__(cls, nanos)
+        self.notation = notation
+        self._text = text
+        return self
+
+    def __add__(self, other: int) -> Quantity:
+        """The sum, in this one's notation unless it is zero."""
+        notation = other.notation if not self and isinstance(other, Quantity) else self.notation
+        return Quantity(int(self) + int(other), notation)
+
+    def __radd__(self, other: int) -> Quantity:
+        """The sum with a plain number: it has no notation of its own."""
+        return Quantity(int(other) + int(self), self.notation)
+
+    def __str__(self) -> str:
+        """The quantity as the API server prints it."""
+        if self._text:
+            return self._text
+        if self == 0:
+            return "0"
+        if self.notation == _BINARY_SI and abs(self) >= 1024 * NANO and self % NANO == 0:
+            return _binary_text(int(self) // NANO)
+        return _decimal_text(int(self), exponent=self.notation == _EXPONENTIAL)
+
+
+@lru_cache(maxsize=65536)
+def parse_amount(quantity: QuantityText) -> Quantity:
+    """The quantity as the API server stores it in a resource list: rounded up to milli-units.
+
+    Raises:
+        ValueError: the text is not a quantity.
+    """
+    nanos = ceil_to_milli(parse_quantity(quantity))
+    text = str(quantity).strip()
+    match = _PARTS.fullmatch(text)
+    assert match is not None
+    digits, decimals, suffix = match.groups(default="")
+    if suffix.endswith("i"):
+        return Quantity(nanos, _BINARY_SI)
+    # A lone "E" is exa; with digits behind it, it is an exponent.
+    notation = _EXPONENTIAL if suffix[:1] in ("e", "E") and len(suffix) > 1 else _PLAIN
+    power = int(suffix[1:]) if notation == _EXPONENTIAL else _DECIMAL[suffix]
+    return Quantity(nanos, notation, text if _is_kept(digits, decimals, power) else "")
+
+
+def amounts(resources: Mapping[str, QuantityText] | None) -> dict[str, Quantity]:
+    """A resource list by name, in the order of the names."""
+    return {name: parse_amount(resources[name]) for name in sorted(resources)} if resources else {}
+
+
+def _is_kept(digits: str, decimals: str, power: int) -> bool:
+    """Whether a decimal quantity prints as it was written.
+
+    QUIRK: (`ParseQuantity`) it takes `1.500` and `1E3` to be in canonical form, which would be `1500m` and `1e3`.
+    """
+    shifted, scale = (digits or "0") + decimals, power - len(decimals)
+    return scale >= _MILLI and scale % 3 == 0 and shifted[0] != "0" and not shifted.endswith("000")
+
+
+def _binary_text(units: int) -> str:
+    power = 0
+    while units % 1024 == 0 and power < len(_BINARY_SUFFIXES) - 1:
+        units //= 1024
+        power += 1
+    return f"{units}{_BINARY_SUFFIXES[power]}"
+
+
+def _decimal_text(nanos: int, *, exponent: bool) -> str:
+    power = -9
+    while nanos % 1000 == 0:
+        nanos //= 1000
+        power += 3
+    if exponent:
+        return f"{nanos}e{power}" if power else str(nanos)
+    # QUIRK: (suffix.go) there is no suffix beyond exa, and none is written: 1000E becomes 1.
+    return f"{nanos}{_DECIMAL_SUFFIXES.get(power, '')}"

@@ -1,0 +1,230 @@
+"""What would help one workload: what may, from the search; of that, what does, by the proof."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kwhatif.kube.matching.names import nearest
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES
+from kwhatif.kube.model.policy import PriorityClass
+from kwhatif.policy.judged import JudgedWorkload
+from kwhatif.questions.advise.by_hand import going
+from kwhatif.questions.advise.change import Advice, AdvisedChange
+from kwhatif.questions.advise.manifest import may_preempt, ungated, with_priority_class, with_scheduler
+from kwhatif.questions.advise.proof import Asking, Proof, Proven
+from kwhatif.questions.advise.refused import refused
+from kwhatif.questions.advise.revise import pod_of
+from kwhatif.questions.advise.rows import Rows
+from kwhatif.questions.advise.scene import Scene
+from kwhatif.questions.advise.search import Search, Searched
+from kwhatif.questions.decisions.decide import objections_of
+from kwhatif.questions.judging.question import Question
+from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.session.session import Session
+from kwhatif.report.advise import AdvisedRow, GoingRow
+from kwhatif.report.decision import Decision, Outcome
+from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.status import Verdict
+
+#: Outcomes that something can be done about; the worst first.
+FAILING: tuple[Outcome, ...] = ("Denied", "Unschedulable", "Gated", "Ignored", "Preempts")
+#: So many sorts of advice are proven, and so many of one sort tried.
+_MOST_PROVEN, _MOST_OF_A_SORT = 12, 2
+#: So many priority classes are tried.
+_MOST_TRIED = 4
+#: How much dearer a piece of advice counts for each that differs only in what it is about.
+_ALIKE = 25
+
+
+class Captured(NamedTuple):
+    """A pod that did not fit, the cluster just before its attempt, and what the filters say of each node."""
+
+    scene: Scene
+    objections: Mapping[str, Sequence[Verdict]]
+
+
+def first_failing(decisions: Iterable[Decision]) -> Decision | None:
+    """The first decision with the worst outcome."""
+    found = [decision for decision in decisions if decision.outcome in FAILING]
+    return min(found, key=lambda decision: FAILING.index(decision.outcome), default=None)
+
+
+class Advisor:
+    """One workload, and what is tried for it."""
+
+    def __init__(
+        self,
+        session: Session,
+        question: Question,
+        applied: Applied,
+        judged: JudgedWorkload,
+        scenes: Mapping[str, Captured],
+    ) -> None:
+        """Set up; `scenes` are by pod."""
+        self._session = session
+        self._applied = applied
+        self._judged = judged
+        first = first_failing(judged.decisions)
+        assert first is not None, "somebody has looked"
+        self._decision = first
+        self._captured = scenes.get(first.pod)
+        paths = question.template_paths.get(getattr(applied.object, "kind", ""), ())
+        self._asking = Asking(session, question, applied)
+        beside = sum(each.source.file == applied.source.file for each in question.applied) - 1
+        self._rows = Rows(applied, session.cluster, paths, alone=not beside)
+
+    def row(self, most: int) -> AdvisedRow:
+        """What would help, the cheapest first."""
+        searched = self._searched()
+        found = self._prove((*searched.found, *self._others()))
+        proven = [each for each in found if not self._is_by_itself(each)]
+        if any(each.proof.is_whole for each in proven):
+            proven = [each for each in proven if each.proof.is_whole or self._is_by_eviction(each.proof)]
+        proven = _varied(proven)
+        counts = self._judged.decisions
+        return AdvisedRow(
+            workload=self._judged.row.name,
+            source=self._applied.source,
+            pod=self._decision.pod,
+            outcome=self._decision.outcome,
+            fit=sum(decision.outcome in ("Placed", "Preempts") for decision in counts),
+            of=self._judged.row.replicas,
+            victims=tuple(victim.pod for victim in self._decision.victims),
+            advice=tuple(self._rows.advice(each, self._decision) for each in proven[:most]),
+            left=() if proven else tuple(self._rows.left(searched.nearest, searched.left)),
+            going=self._going(found),
+            tried=self._asking.asked + (self._captured.scene.trials if self._captured else 0),
+        )
+
+    @staticmethod
+    def _is_by_eviction(proof: Proof) -> bool:
+        return proof.placed + proof.preempting == proof.wanted
+
+    def _is_by_itself(self, proven: Proven) -> bool:
+        """Whether it deletes the very pods that the scheduler would evict: chosen by hand, others may be better."""
+        victims = {victim.pod for victim in self._decision.victims}
+        deleted = {
+            key
+            for change in proven.advice.changes
+            if change.kind in ("delete-pod", "move-pod")
+            for key in change.target.split(", ")
+        }
+        return bool(victims) and deleted >= victims
+
+    def _going(self, found: Iterable[Proven]) -> tuple[GoingRow, ...]:
+        """The scheduler's victims, and pods that cost less, if there are any."""
+        captured = self._captured
+        if captured is None or not self._decision.victims:
+            return ()
+        return going(self._decision, captured.scene, [each for each in found if each.proof.is_whole])
+
+    # --- what may help -------------------------------------------------------------------------------
+
+    def _searched(self) -> Searched:
+        captured = self._captured
+        if captured is None:
+            return Searched(())
+        match self._decision.outcome:
+            case "Gated":
+                return self._searched_with(captured.scene, ungated(captured.scene.pod.pod))
+            case _:
+                return Search(captured.scene, captured.objections).run()
+
+    @staticmethod
+    def _searched_with(scene: Scene, first: AdvisedChange) -> Searched:
+        """Where one change is sure to be needed: what else, if that alone is not enough."""
+        pod = scene.revised((first,))
+        profile = None if pod is None else scene.profiles.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+        if pod is None or profile is None:
+            return Searched(())
+        result = attempt(profile, pod, scene.state)
+        if result.scores is not None:
+            return Searched((Advice((first,)),))
+        found = Search(scene, objections_of(result), prefix=(first,)).run()
+        return found if result.post_filter is None or found.found else found._replace(found=(Advice((first,)),))
+
+    def _others(self) -> Iterator[Advice]:
+        """What is not about any node: refusals, priorities, another scheduler."""
+        decision = self._decision
+        if decision.outcome == "Denied":
+            yield from (Advice((change,)) for change in self._for_refused())
+        elif decision.outcome == "Ignored":
+            yield Advice((with_scheduler(next(iter(self._session.profiles)), decision.scheduler_name),))
+        elif decision.outcome == "Unschedulable":
+            if decision.preemption_policy == "Never":
+                yield Advice((may_preempt(),))
+            yield from self._higher_classes()
+
+    def _higher_classes(self) -> Iterator[Advice]:
+        """The lowest priority class with which it may evict enough; none, where the highest does not help."""
+        known = self._session.cluster.all(PriorityClass).values()
+        classes = sorted(
+            (each.value, each.metadata.name)
+            for each in known
+            if each.value > self._decision.priority
+            and each.metadata.name not in SYSTEM_PRIORITY_CLASSES
+            and each.preemption_policy != "Never"
+        )
+        before = self._decision.priority_class_name
+        advice = [Advice((with_priority_class(name, before),)) for _, name in classes]
+        base = self._asking.ask(())
+        if not advice or base is None:
+            return
+        highest = self._asking.ask(advice[-1].changes)
+        if highest is None or highest.rank <= base.rank:
+            return
+        for each in advice[:_MOST_TRIED]:
+            proof = self._asking.ask(each.changes)
+            if proof is not None and proof.rank >= highest.rank:
+                yield each
+                return
+        yield advice[-1]
+
+    def _for_refused(self) -> Iterator[AdvisedChange]:
+        message, namespace = self._decision.message, self._decision.pod.partition("/")[0]
+        obj = self._applied.object
+        pod = pod_of(obj)
+        yield from refused(message, namespace, pod, (type(obj).__name__, obj.metadata.name), self._session.state)
+        if "no PriorityClass with name" in message and pod is not None:
+            name = pod.spec.priority_class_name
+            known = [each for each in self._session.cluster.all(PriorityClass) if each not in SYSTEM_PRIORITY_CLASSES]
+            yield from (with_priority_class(near, name) for near in nearest(name, known)[:1])
+
+    # --- what does -----------------------------------------------------------------------------------
+
+    def _prove(self, advice: Iterable[Advice]) -> list[Proven]:
+        """Of every sort of advice the cheapest that holds."""
+        tried: dict[tuple[str, ...], int] = {}
+        proven: dict[tuple[str, ...], Proven] = {}
+        for each in sorted(advice, key=lambda each: each.cost):
+            sort = each.sort
+            if sort in proven or tried.get(sort, 0) >= _MOST_OF_A_SORT or len(proven) >= _MOST_PROVEN:
+                continue
+            tried[sort] = tried.get(sort, 0) + 1
+            found = self._asking.prove(each)
+            if found is not None:
+                proven[sort] = found
+                proven.setdefault(found.advice.sort, found)
+        unique = {tuple(change.key for change in each.advice.changes): each for each in proven.values()}
+        return list(unique.values())
+
+
+def _varied(proven: Iterable[Proven]) -> list[Proven]:
+    """Those with which most pods find a node first, then the cheapest; what is much like others counts as dearer."""
+    seen: dict[tuple[str, ...], int] = {}
+    priced = []
+    for each in sorted(proven, key=_price):
+        kinds = tuple(sorted(change.kind for change in each.advice.changes))
+        seen[kinds] = seen.get(kinds, 0) + 1
+        cost, key = _price(each)
+        priced.append((-each.proof.rank[0], cost + _ALIKE * (seen[kinds] - 1), key, each))
+    return [each for *_, each in sorted(priced, key=lambda row: row[:3])]
+
+
+def _price(proven: Proven) -> tuple[int, tuple[tuple[str, ...], ...]]:
+    """What it costs; evicting others is dear, and more so for each of them."""
+    victims = sum(len(decision.victims) for decision in proven.proof.decisions)
+    cost = proven.advice.cost + (30 + 10 * victims if proven.proof.preempting else 0)
+    return cost, tuple(change.key for change in proven.advice.changes)

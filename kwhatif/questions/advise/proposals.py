@@ -1,0 +1,233 @@
+"""From what keeps the pod from one node to the changes that may end it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.job import Job
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.pod import Pod
+from kwhatif.questions.advise.blocking import (
+    Resizable,
+    delete_pods,
+    job_done,
+    least_important,
+    may_be_enough,
+    owner_of_pod,
+    pods_of_job,
+    replicas_of,
+    scale_down,
+    suspects,
+)
+from kwhatif.questions.advise.change import AdvisedChange
+from kwhatif.questions.advise.claims import missing_claims
+from kwhatif.questions.advise.cluster import on_node
+from kwhatif.questions.advise.manifest import anywhere, in_manifest, ungated, with_scheduler
+from kwhatif.questions.advise.pod_rules import OwnTerm, soft_terms
+from kwhatif.questions.advise.scene import Obstacle, Scene, Trial
+from kwhatif.scheduler.batch import result_of
+from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.scheduler.framework.evidence import UnboundClaim
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.state.change import Bind
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+from kwhatif.workloads.rollout import unstarted
+
+#: So many pods are tried one by one, and so many at once.
+_MOST_TRIED = 24
+_MOST_AT_ONCE = 12
+#: Of so many workloads it is tried whether fewer pods of them would do.
+_MOST_WORKLOADS = 4
+
+
+def proposals(
+    scene: Scene, made: Sequence[AdvisedChange], trial: Trial, name: str, obstacles: Sequence[Obstacle]
+) -> Iterator[AdvisedChange]:
+    """Changes that may end the first of the obstacles to the node; `made` are those that were made already."""
+    first, pod = obstacles[0], trial.pod.pod
+    node = trial.node(name)
+    if first.plugin == "SchedulingGates":
+        yield ungated(pod)
+    elif first.evidence is None and first.plugin == "NodeAffinity":
+        yield from anywhere(pod)
+    elif (first.evidence is None or isinstance(first.evidence, UnboundClaim)) and pod.spec.volumes:
+        yield from missing_claims(pod, trial.state)
+    elif (pod.spec.scheduler_name or DEFAULT_SCHEDULER) not in scene.profiles:
+        yield with_scheduler(next(iter(scene.profiles)), pod.spec.scheduler_name)
+    if node is None:
+        return
+    yield from in_manifest(pod, first.evidence, node)
+    yield from _several_terms(scene, made, trial, name, first)
+    if scene.state.node(name) is not None:  # else it is new: nobody would make it and then change it
+        yield from on_node(first.evidence, node)
+        yield from _without_pods(scene, made, trial, name, first)
+
+
+def _several_terms(
+    scene: Scene, made: Sequence[AdvisedChange], trial: Trial, name: str, first: Obstacle
+) -> Iterator[AdvisedChange]:
+    """All terms of affinity, or of anti-affinity, that object one after another: the filter names only the first."""
+    objecting: list[OwnTerm] = []
+    evidence = first.evidence
+    side = type(evidence)
+    while isinstance(evidence, OwnTerm) and isinstance(evidence, side) and evidence not in objecting:
+        objecting.append(evidence)
+        change = next(soft_terms(trial.pod.pod, objecting), None)
+        softened = None if change is None else scene.trial((*made, change))
+        obstacles = None if softened is None else softened.obstacles(name)
+        evidence = next((each.evidence for each in obstacles or () if each.plugin == first.plugin), None)
+    if len(objecting) > 1:
+        yield from soft_terms(trial.pod.pod, objecting)
+
+
+def _without_pods(
+    scene: Scene, made: Sequence[AdvisedChange], trial: Trial, name: str, first: Obstacle
+) -> Iterator[AdvisedChange]:
+    node = trial.node(name)
+    if node is None:
+        return
+    found = suspects(first.evidence, node, trial.pod, trial.state)
+    ranked = least_important(found, trial.pod, first.evidence, trial.state)
+    yield from _deletions(trial, name, first, ranked)
+    yield from _completed(trial, name, first, ranked)
+    yield from _scaled(scene, made, trial, name, first, ranked)
+
+
+def _deletions(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInfo]) -> Iterator[AdvisedChange]:
+    """The fewest pods without which the first obstacle is gone."""
+    dying = [pod for pod in ranked if pod.terminating]
+    if dying and _is_gone(trial, name, first, dying):
+        yield delete_pods([pod.pod for pod in _needed(trial, name, first, dying)], trial.pod)
+    living = [pod for pod in ranked if not pod.terminating]
+    large = [pod for pod in living if may_be_enough(pod, first.evidence)]
+    helpful = _helpful(trial, name, first, large[:_MOST_TRIED])
+    if helpful:
+        yield _without([helpful[0]], trial)
+        # One that nobody makes anew is lost: one that has a place elsewhere may be better.
+        yield from (_without([pod], trial) for pod in helpful[1:] if _is_owned(pod))
+        return
+    largest = living[:_MOST_AT_ONCE]
+    if len(largest) > 1 and _is_gone(trial, name, first, largest):
+        yield _without(_needed(trial, name, first, largest), trial)
+
+
+def _helpful(trial: Trial, name: str, first: Obstacle, pods: Sequence[PodInfo]) -> list[PodInfo]:
+    """The first of the pods without which nothing is left, and the first of these that has an owner.
+
+    If there is none, the first without which the first obstacle is gone.
+    """
+    enough: PodInfo | None = None
+    helps: PodInfo | None = None
+    for pod in pods:
+        obstacles = trial.without([pod]).obstacles(name)
+        if obstacles is None or any(_is_same(each, first) for each in obstacles):
+            continue
+        helps = helps or pod
+        if not obstacles:
+            if _is_owned(pod):
+                return [enough, pod] if enough is not None else [pod]
+            enough = enough or pod
+    found = enough or helps
+    return [] if found is None else [found]
+
+
+def _is_same(one: Obstacle, other: Obstacle) -> bool:
+    return one.plugin == other.plugin and one.reason == other.reason
+
+
+def _is_owned(pod: PodInfo) -> bool:
+    return controller_of(pod.pod.metadata) is not None
+
+
+def _needed(trial: Trial, name: str, first: Obstacle, pods: Sequence[PodInfo]) -> list[PodInfo]:
+    """Without those that need not go: the most important ones are spared first."""
+    needed = list(pods)
+    for pod in reversed(pods):
+        fewer = [other for other in needed if other is not pod]
+        if fewer and _is_gone(trial, name, first, fewer):
+            needed = fewer
+    return needed
+
+
+def _is_gone(trial: Trial, name: str, first: Obstacle, pods: Sequence[PodInfo]) -> bool:
+    """Whether the obstacle is gone without these pods; others may be left."""
+    obstacles = trial.without(pods).obstacles(name)
+    return obstacles is not None and not any(_is_same(each, first) for each in obstacles)
+
+
+def _without(pods: Sequence[PodInfo], trial: Trial) -> AdvisedChange:
+    return delete_pods([pod.pod for pod in pods], trial.pod)
+
+
+def landing_elsewhere(scene: Scene, trial: Trial, name: str, change: AdvisedChange) -> AdvisedChange:
+    """The deletion of a pod that a controller makes anew: where the new one goes, if the pod has taken its place."""
+    keys = change.target.split(", ")
+    if change.kind != "delete-pod" or len(keys) != 1 or keys[0] not in scene.state.pods:
+        return change
+    gone = scene.state.pods[keys[0]].pod
+    if controller_of(gone.metadata) is None:
+        return change
+    state = trial.state.fork()
+    state.apply(Bind(trial.pod.pod, name))
+    landed = _landing(scene, gone, state)
+    return delete_pods([gone], trial.pod, moved_to=landed) if landed else change
+
+
+def _landing(scene: Scene, gone: Pod, state: State) -> str:
+    """Where another pod like it is placed, without evicting anybody; "" for nowhere."""
+    anew = unstarted(gone)
+    meta = replace(anew.metadata, name=f"{anew.metadata.name}-anew", uid="")
+    pod = PodInfo(replace(anew, metadata=meta))
+    profile = scene.profiles.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+    result = None if profile is None else result_of(attempt(profile, pod, state))
+    return result.node or "" if result is not None and result.outcome == "Placed" else ""
+
+
+def _completed(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInfo]) -> Iterator[AdvisedChange]:
+    """Once a Job of some of these is complete: all its pods are gone then."""
+    jobs: dict[str, Job] = {}
+    for pod in ranked:
+        owner = None if pod.terminating else owner_of_pod(pod.pod, trial.state.cluster)
+        if isinstance(owner, Job):
+            jobs.setdefault(key_of(owner), owner)
+    for job in list(jobs.values())[:_MOST_WORKLOADS]:
+        pods = pods_of_job(job, trial.state)
+        if _is_gone(trial, name, first, pods):
+            yield job_done(job, [pod.pod for pod in pods])
+
+
+def _scaled(
+    scene: Scene, made: Sequence[AdvisedChange], trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInfo]
+) -> Iterator[AdvisedChange]:
+    """Fewer pods of the workloads that own these; their controllers choose which go."""
+    workloads: dict[tuple[str, str], Resizable] = {}
+    for pod in ranked:
+        workload = None if pod.terminating else owner_of_pod(pod.pod, trial.state.cluster)
+        if workload is not None:
+            workloads.setdefault((type(workload).__name__, key_of(workload)), workload)
+        if len(workloads) >= _MOST_WORKLOADS:
+            break
+    for workload in workloads.values():
+        helps: AdvisedChange | None = None
+        for by in _steps(replicas_of(workload)):
+            change = scale_down(workload, by)
+            scaled = scene.trial((*made, change))
+            obstacles = None if scaled is None else scaled.obstacles(name)
+            if obstacles is None or any(_is_same(each, first) for each in obstacles):
+                continue
+            helps = helps or change
+            if not obstacles:
+                helps = change
+                break
+        if helps is not None:
+            yield helps
+
+
+def _steps(replicas: int) -> list[int]:
+    """One by one for a few, then by doubling; the proof finds the least that is enough."""
+    steps = [by for by in (1, 2, 3, 4, 8, 16, 32) if by < replicas]
+    return [*steps, replicas] if replicas > 0 else []

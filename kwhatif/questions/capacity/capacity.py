@@ -1,0 +1,189 @@
+"""`kwhatif capacity`: how many more of these pods fit, where, and what stops the next one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.edits.edit import AddNodes
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.questions.capacity.filling import Filling, Fit, Part
+from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.manifests.edited import Given, edit_session
+from kwhatif.questions.manifests.warned import not_asked
+from kwhatif.questions.rows import queued_row
+from kwhatif.questions.session.session import Session
+from kwhatif.report import Report
+from kwhatif.report.capacity import AddedNodesRow, CapacityRow, FitRow, PreemptingRow, TargetRow
+from kwhatif.report.decision import Decision
+
+#: More nodes than this are not tried.
+MOST_NODES = 5_000
+
+
+class CapacityQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """What is counted, and how far."""
+
+    parts: Sequence[Part]
+    #: Everything that was given, workloads and others.
+    applied: Sequence[Applied] = ()
+    #: Kind of custom resources -> where their pod templates are.
+    template_paths: Mapping[str, Sequence[str]] = {}
+    #: So many sets are counted at most.
+    limit: int
+    #: Whether pods may evict others, once no more fit without that.
+    evicts: bool = False
+    #: Whether so many sets fit.
+    target: int | None = None
+    #: How many nodes like this one it takes to reach the target.
+    add_nodes_like: str | None = None
+    caveats: Sequence[Caveat] = ()
+
+
+def ask_capacity(session: Session, question: CapacityQuestion) -> Report:
+    """Fill the cluster, on a fork: the session stays as it is.
+
+    Raises:
+        InputError: there is no node like which others could be added.
+    """
+    filled = _Filled(session, question)
+    added = _added(session, question, filled) if question.add_nodes_like is not None else None
+    decisions = [*filled.decisions, *(added.filled.decisions if added else ())]
+    row = CapacityRow(
+        limit=question.limit, fit=filled.fit.row, preempting=filled.preempting, added_nodes=added.row if added else None
+    )
+    if question.target is not None and row.best is not None:
+        row = replace(row, target=_target(question.target, row.best))
+    parts = [part.applied for part in question.parts]
+    asked = not_asked(parts, session.cluster, session.cluster, decisions)
+    caveats = (*session.caveats, *question.caveats, *filled.filling.left_out(decisions), *asked, *session.remarks())
+    report = session.report("capacity", decisions, dict.fromkeys(caveats))
+    return replace(
+        report,
+        capacity=row,
+        queued_before=tuple(map(queued_row, filled.filling.earlier)),
+    )
+
+
+class _Filled:
+    """One cluster, filled as the question asks."""
+
+    def __init__(self, session: Session, question: CapacityQuestion) -> None:
+        self.filling = Filling(session, question.parts, question.applied, question.template_paths)
+        self.fit = self.filling.fill(question.limit)
+        self.decisions: list[Decision] = _stop(self.fit)
+        self.preempting: PreemptingRow | None = None
+        if question.evicts:
+            self._evict(question.limit)
+
+    def _evict(self, limit: int) -> None:
+        more = self.filling.fill(limit, evicts=True)
+        evicting = self.filling.evicting
+        victims = [victim for decision in evicting for victim in decision.victims]
+        self.preempting = PreemptingRow(
+            fit=more.row,
+            evicting=len(evicting),
+            victims=tuple(victim.pod for victim in victims),
+            violations=tuple(sorted({budget for victim in victims for budget in victim.violates})),
+        )
+        self.decisions += [*evicting, *_stop(more)]
+
+    @property
+    def best(self) -> FitRow:
+        """With eviction, where that is allowed."""
+        return self.preempting.fit if self.preempting else self.fit.row
+
+
+def _stop(fit: Fit) -> list[Decision]:
+    return [] if fit.stop is None else [fit.stop]
+
+
+def _target(wanted: int, fit: FitRow) -> TargetRow:
+    missing = max(0, wanted - fit.sets)
+    lacking: dict[str, int] = {}
+    for counted in fit.counted if missing else ():
+        for name, amount in counted.requests.items():
+            lacking[name] = lacking.get(name, 0) + amount * counted.times * missing
+    return TargetRow(wanted=wanted, met=not missing, missing=missing, lacking=lacking)
+
+
+# --- more nodes --------------------------------------------------------------------------------------------------
+
+
+class _Added(NamedTuple):
+    """The answer with the nodes that are enough."""
+
+    row: AddedNodesRow
+    filled: _Filled
+
+
+def _added(session: Session, question: CapacityQuestion, now: _Filled) -> _Added:
+    """The fewest nodes with which the target is met: asked with so many, and with one fewer."""
+    like = question.add_nodes_like or ""
+    asked: dict[int, _Filled] = {0: now}
+    notes: tuple[str, ...] = ()
+
+    def fill(nodes: int) -> _Filled:
+        nonlocal notes
+        if nodes not in asked:
+            edited = edit_session(session, [Given("--add-nodes-like", edit_of(nodes, like))])
+            notes = edited.changes[-1].notes
+            asked[nodes] = _Filled(edited, question)
+        return asked[nodes]
+
+    fill(1)  # there is such a node
+    limit = _most_nodes(question.limit, now.best)
+    enough = fewest(lambda nodes: fill(nodes).best.sets, question.limit, limit)
+    shown = fill(limit if enough is None else enough)
+    row = AddedNodesRow(
+        like=like,
+        nodes=enough,
+        edit=edit_of(enough, like).text if enough else "",
+        fit=shown.best,
+        fewer=fill(enough - 1).best.sets if enough else None,
+        limit=limit,
+        notes=notes,
+    )
+    return _Added(row, shown)
+
+
+def edit_of(nodes: int, like: str) -> AddNodes:
+    """So many more nodes like this one, as an edit."""
+    return AddNodes(text=f"add {nodes} node{'s' * (nodes != 1)} like {like}", count=nodes, like=like)
+
+
+def _most_nodes(target: int, now: FitRow) -> int:
+    """More nodes are not tried: each is to take a pod that is missing. None help a pod that no node would take."""
+    if now.stop is not None and now.stop.outcome in ("Gated", "Ignored", "Denied"):
+        return 0
+    pods = sum(counted.times for counted in now.counted)
+    return min(MOST_NODES, (target - now.sets) * pods)
+
+
+def fewest(sets: Callable[[int], int], target: int, limit: int) -> int | None:
+    """The fewest nodes with which so many sets fit; None: `limit` are not enough.
+
+    By what each node brought so far, and by halves in turn. What it returns was tried, and so was one fewer.
+    """
+    low, high, by_halves = 0, limit + 1, False
+    if sets(0) >= target:
+        return 0
+    while high - low > 1:
+        gained = sets(low) - sets(0)
+        if low == 0:
+            guess = 1
+        elif by_halves or not gained:
+            guess = (low + high) // 2 if high <= limit else low * 2
+        else:
+            guess = low + math.ceil((target - sets(low)) * low / gained)
+        guess = min(max(guess, low + 1), high - 1)
+        by_halves = low > 0 and not by_halves
+        if sets(guess) >= target:
+            high = guess
+        else:
+            low = guess
+    return high if high <= limit else None

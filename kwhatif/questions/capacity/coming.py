@@ -1,0 +1,94 @@
+"""The pods that come into a cluster that is filled: more of a workload, and those of the cluster that wait already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, cast
+
+from msgspec.structs import replace
+
+from kwhatif.admission.defaults import default_object
+from kwhatif.admission.new_workload import check_workload
+from kwhatif.kube.model.bystanders import CustomResource
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.scheduling import PendingAsleep
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import PodSource
+from kwhatif.questions.decisions.decide import stand_in
+from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.manifests.candidates import PlannedPod, Planner
+from kwhatif.questions.placing.queue import in_queue_order
+from kwhatif.questions.placing.sleeping import asleep
+from kwhatif.questions.session.session import Session
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+from kwhatif.workloads.expand import named
+from kwhatif.workloads.more import copies, more_pods
+from kwhatif.workloads.owners import pods_of
+from kwhatif.workloads.rollout import unstarted
+
+
+def pods_without_end(applied: Applied, planner: Planner) -> Iterator[PlannedPod]:
+    """More pods of the workload, each made and admitted when it is asked for."""
+    obj, cluster = applied.object, planner.cluster
+    if isinstance(obj, CustomResource):
+        groups = planner.expand(applied).added.groups
+        pod = next((group.pod for group in groups), None)
+        more = iter(()) if pod is None else copies(pod, cluster)
+    else:
+        workload = named(cast("PodSource", obj), cluster)
+        if isinstance(workload, Pod):
+            workload = unstarted(workload) if applied.anew else workload
+        elif not applied.anew:
+            wrong = check_workload(workload, cluster)
+            if wrong is not None:
+                yield PlannedPod(stand_in(applied), refusal=wrong.message)
+                return
+            cluster.add(default_object(workload))
+        more = more_pods(workload, cluster)
+    new = replace(applied, anew=False)
+    for group in more:
+        yield from planner.admit(new, [group])
+
+
+class PendingToTry(NamedTuple):
+    """The cluster's pending pods that are tried, the first to come last; a caveat names those that sleep."""
+
+    pods: list[PodInfo]
+    caveat: Caveat | None
+
+
+def waiting(session: Session, state: State, applied: Sequence[Applied], counted: Sequence[Applied]) -> PendingToTry:
+    """Those that sleep are left out.
+
+    None does where pods wait of a workload that is asked for by name, as `judge` has it.
+
+    Args:
+        session: the cluster as it was.
+        state: the cluster with what is `applied`.
+        applied: everything that was given.
+        counted: the workloads of it that are counted.
+    """
+    events = state.cluster.scheduling_events
+    ours = [
+        info
+        for info in state.pending.values()
+        if (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) in session.profiles
+    ]
+    by_name = any(each.anew and _has_pending(each, state) for each in counted)
+    sleeping = [] if by_name else list(asleep(ours, session.profiles, session.state, state.cluster, applied))
+    keys = {info.key for info in sleeping}
+    tried = in_queue_order([info for info in ours if info.key not in keys], events)[::-1]
+    if not sleeping:
+        return PendingToTry(tried, None)
+    return PendingToTry(tried, PendingAsleep(pods=tuple(info.key for info in in_queue_order(sleeping, events))))
+
+
+def _has_pending(applied: Applied, state: State) -> bool:
+    """Whether pods of the workload wait already."""
+    obj = cast("PodSource", applied.object)
+    if not state.pending or isinstance(obj, Pod):
+        return isinstance(obj, Pod) and key_of(obj) in state.pending
+    return any(key_of(pod) in state.pending for pod in pods_of(obj, state.cluster))

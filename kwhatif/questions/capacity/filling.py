@@ -1,0 +1,241 @@
+"""`Filling`: a cluster that is filled with more and more pods, until the next one does not fit.
+
+The pods come in sets, each with so many pods of each workload; within a set those of higher priority come first. Each
+is admitted and placed as `judge` does it, and is on its node before the next one comes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.kube.matching.requests import Resources
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.questions.capacity.coming import pods_without_end, waiting
+from kwhatif.questions.capacity.room import Shortage, requests_of, shortage
+from kwhatif.questions.decisions.decide import denied, objections_of, refusal, stand_in
+from kwhatif.questions.decisions.nearest_miss import nearest_miss
+from kwhatif.questions.decisions.short import in_full
+from kwhatif.questions.manifests.applied import Applied, apply_claims, apply_surroundings
+from kwhatif.questions.manifests.candidates import PlannedPod, Planner
+from kwhatif.questions.manifests.daemons import new_nodes, run_daemons
+from kwhatif.questions.placing.placer import Describe, Placer
+from kwhatif.questions.session.session import Session
+from kwhatif.report.capacity import CountedRow, FitRow, StopOutcome, StopRow
+from kwhatif.report.decision import Decision
+from kwhatif.scheduler.batch import ScheduleResult
+from kwhatif.scheduler.framework.attempt import Attempt
+from kwhatif.state.pod_info import PodInfo
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+class Part(NamedTuple):
+    """A workload, and how many of its pods are in each set."""
+
+    applied: Applied
+    times: int = 1
+
+
+class Fit(NamedTuple):
+    """How many sets fit, and the decision about the pod that does not, unless the limit was reached."""
+
+    row: FitRow
+    stop: Decision | None
+
+
+class _Source(msgspec.Struct):
+    """The pods of one workload, one after another, and where those of whole sets are."""
+
+    part: Part
+    pods: Iterator[PlannedPod]
+    priority: int = 0
+    requests: Resources | None = None
+    nodes: dict[str, int] = {}
+
+
+class _Next(NamedTuple):
+    """A pod of the set that is on its way."""
+
+    source: _Source
+    candidate: PlannedPod
+    info: PodInfo
+
+
+class Filling:
+    """A fork of the session's cluster that is filled with sets of pods; the session stays as it is."""
+
+    def __init__(
+        self,
+        session: Session,
+        parts: Sequence[Part],
+        applied: Sequence[Applied] = (),
+        template_paths: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        """Set up: everything is applied, and nothing placed yet.
+
+        Args:
+            session: the cluster.
+            parts: what is counted, at least one.
+            applied: everything that was given; what is not a workload is part of the cluster before any pod comes.
+            template_paths: kind of custom resources -> where their pod templates are.
+        """
+        self._session = session
+        self._state = session.state.fork()
+        self._cluster = self._state.cluster
+        self.caveats: dict[Caveat, None] = dict.fromkeys(apply_surroundings(self._cluster, applied, admission=True))
+        self._planner = Planner(self._cluster, "final", template_paths or {})
+        deque(run_daemons(self._state, new_nodes(applied, session.state), self._planner, session.profiles), 0)
+        self._placer = Placer(session.profiles, self._state)
+        self._refused = [
+            refusal(each, wrong.message, self._cluster)
+            for each, wrong in apply_claims(self._cluster, applied, self._planner.claims)
+        ]
+        self._sources = [_Source(part, pods_without_end(part.applied, self._planner)) for part in parts]
+        self._pending, asleep = waiting(session, self._state, applied, [part.applied for part in parts])
+        self.caveats |= {asleep: None} if asleep is not None else {}
+        #: What became of pods that were pending already and came first.
+        self.earlier: list[Decision] = []
+        #: Decisions about pods that evict others.
+        self.evicting: list[Decision] = []
+        self._sets = 0
+        #: What is left of the set that is on its way, in the order in which its pods come; and where the others are.
+        self._next: list[_Next] = []
+        self._placed: list[tuple[_Source, str]] = []
+        #: The pods that are counted, by key.
+        self._own: set[str] = set()
+
+    def _new_set(self) -> list[_Next]:
+        """The pods of the next set, those of the highest priority first; none where a workload has no more."""
+        made: list[_Next] = []
+        for source in self._sources:
+            for _ in range(source.part.times):
+                candidate = next(source.pods, None)
+                if candidate is None:
+                    candidate = PlannedPod(stand_in(source.part.applied), refusal="no pods are made of it")
+                info = PodInfo(candidate.pod)
+                if source.requests is None:
+                    source.priority, source.requests = info.priority, info.resources.requested
+                made.append(_Next(source, candidate, info))
+        return sorted(made, key=lambda each: -each.info.priority)
+
+    # --- filling -------------------------------------------------------------------------------------
+
+    def fill(self, limit: int, *, evicts: bool = False) -> Fit:
+        """Go on until so many sets fit in all, or the next pod does not.
+
+        Args:
+            limit: the number of sets.
+            evicts: whether pods may evict others. What fitted before stays.
+        """
+        if self._refused:
+            return self._stopped(self._refused[0], self._refused[0].pod, None)
+        while self._sets < limit:
+            if not self._next:
+                self._next = self._new_set()
+            stop = self._place_set(evicts=evicts)
+            if stop is not None:
+                return stop
+            for source, node in self._placed:
+                source.nodes[node] = source.nodes.get(node, 0) + 1
+            self._placed.clear()
+            self._sets += 1
+        return Fit(self._row(None), None)
+
+    def _place_set(self, *, evicts: bool) -> Fit | None:
+        """Place what is left of the set; the stop, where that does not come to its end."""
+        while self._next:
+            source, candidate, info = self._next[0]
+            if candidate.refusal:
+                workload = source.part.applied.source.object
+                return self._stopped(denied(candidate, self._cluster), workload, None)
+            self._place_earlier(info.priority)
+            short: list[Shortage] = []
+            goes_on = partial(self._goes_on, evicts)
+            placement = self._placer.place(info, partial(_describe, short, goes_on), evicts=False)
+            if placement.result.outcome == "Preempts" and goes_on(placement.result):
+                placement = self._placer.place(info)
+                self.evicting.append(placement.row)
+            elif not goes_on(placement.result):
+                decision = replace(placement.row, changes=candidate.changes)
+                return self._stopped(decision, source.part.applied.source.object, short[0] if short else None)
+            self._own.add(info.key)
+            self._placed.append((source, placement.result.node or ""))
+            del self._next[0]
+        return None
+
+    def _goes_on(self, evicts: bool, result: ScheduleResult) -> bool:  # noqa: FBT001 - for partial
+        """Whether the pod gets a node; evicting those that are counted does not help: they would not fit together."""
+        if result.outcome == "Preempts":
+            return evicts and self._own.isdisjoint(victim.pod.key for victim in result.victims)
+        return result.outcome == "Placed"
+
+    def _place_earlier(self, priority: int) -> None:
+        while self._pending and self._pending[-1].priority >= priority:
+            info = self._pending.pop()
+            if info.key in self._state.pods:  # else somebody has evicted it
+                self.earlier.append(self._placer.place(info).row)
+
+    def _stopped(self, decision: Decision, workload: str, short: Shortage | None) -> Fit:
+        outcome: StopOutcome = decision.outcome  # type: ignore[assignment] # it is neither placed nor waiting
+        row = StopRow(
+            pod=decision.pod,
+            workload=workload,
+            outcome=outcome,
+            message=decision.message,
+            reasons=short.reasons if short else (),
+            tightest=short.tightest if short else (),
+        )
+        if outcome == "Preempts":
+            decision = replace(decision, outcome="Unschedulable", node=None, ties=(), preemption=None)
+        return Fit(self._row(row), decision)
+
+    def _row(self, stop: StopRow | None) -> FitRow:
+        return FitRow(sets=self._sets, counted=tuple(map(self._counted, self._sources)), stop=stop)
+
+    def _counted(self, source: _Source) -> CountedRow:
+        zones: dict[str, int] = {}
+        for name, number in source.nodes.items():
+            zone = self._state.by_name[name].labels.get(ZONE, "")
+            zones[zone] = zones.get(zone, 0) + number
+        about = source.part.applied.source
+        return CountedRow(
+            workload=about.object,
+            source=about.file,
+            times=source.part.times,
+            priority=source.priority,
+            requests=requests_of(source.requests) if source.requests else {},
+            pods=sum(source.nodes.values()),
+            nodes=dict(sorted(source.nodes.items())),
+            zones=dict(sorted(zones.items())),
+        )
+
+    def left_out(self, decisions: Sequence[Decision]) -> Iterator[Caveat]:
+        """What the answer depends on and nobody knows; `decisions` are those of the report."""
+        yield from self.caveats
+        yield from self._placer.caveats
+        yield from self._planner.caveats
+        yield from self._session.left_out(self._cluster, decisions)
+
+
+def _describe(
+    short: list[Shortage], goes_on: Callable[[ScheduleResult], bool], result: ScheduleResult
+) -> Describe | None:
+    """The last pod gets a whole decision, and `short` what all nodes say to it."""
+    if goes_on(result):
+        return None
+
+    def describe(whole: Attempt) -> Decision:
+        decision = in_full(whole)
+        objections = objections_of(whole)
+        if objections:
+            short.append(shortage(whole, objections))
+            decision = replace(decision, near=nearest_miss(whole.cycle, objections))
+        return decision
+
+    return describe

@@ -1,0 +1,140 @@
+"""From one scheduling attempt to one decision of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from msgspec.structs import replace
+
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.pod import Pod, PodMeta
+from kwhatif.questions.decisions.nearest_miss import nearest_miss
+from kwhatif.questions.decisions.preemption_rows import preemption_row
+from kwhatif.questions.decisions.unknown_names import unknown_objects
+from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.manifests.candidates import PlannedPod
+from kwhatif.questions.rows import decision_about, decision_about_result, rejected_rows
+from kwhatif.report.decision import Decision
+from kwhatif.report.nodes import FeasibleRow, NearRow
+from kwhatif.report.preemption import PreemptionRow
+from kwhatif.scheduler.batch import result_of
+from kwhatif.scheduler.framework.attempt import Attempt, attempt
+from kwhatif.scheduler.framework.evidence import Note
+from kwhatif.scheduler.framework.guard import unguarded
+from kwhatif.scheduler.framework.objections import Objections
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.scoring import Scores
+from kwhatif.scheduler.framework.status import Code, Status, Verdict
+from kwhatif.scheduler.preemption.candidate import Preemption
+from kwhatif.scheduler.preemption.policy import EvictsByPolicy
+from kwhatif.state.change import Delete
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+#: A node that nobody looked at, because the pod's nominated node fits, or that an extender dropped without a word.
+#: Upstream's default for such nodes (`NewDefaultNodeToStatus`) has no reason.
+NOT_LOOKED_AT = Verdict(Status(Code.UNRESOLVABLE, (), (Note("not looked at"),)))
+
+
+def decide(profile: Profile, pod: PodInfo, state: State, *, described: int | None = None) -> tuple[Decision, Attempt]:
+    """What the scheduler would do with the pod, were it pending; it replaces a pod of its name in the snapshot."""
+    if pod.key in state.pods:
+        state = state.fork()
+        state.apply(Delete(Pod, pod.key))
+    result = attempt(profile, pod, state)
+    return decision_of(result, described=described), result
+
+
+def ignored(pod: Pod) -> Decision:
+    """The decision about a pod that is not this scheduler's."""
+    name = pod.spec.scheduler_name or DEFAULT_SCHEDULER
+    return decision_about(pod, "Ignored", message=f"no profile is named {name}: this scheduler leaves the pod alone")
+
+
+def denied(candidate: PlannedPod, cluster: Cluster) -> Decision:
+    """The API server refuses the pod; perhaps since it names what is not there."""
+    unknown = unknown_objects(candidate.pod, cluster)
+    near = NearRow(unknown=unknown) if unknown else None
+    return decision_about(candidate.pod, "Denied", message=candidate.refusal, near=near, changes=candidate.changes)
+
+
+def refusal(applied: Applied, message: str, cluster: Cluster) -> Decision:
+    """The API server does not take an object: it stands for its only pod."""
+    return replace(denied(PlannedPod(stand_in(applied), refusal=message), cluster), source=applied.source)
+
+
+def stand_in(applied: Applied) -> Pod:
+    """A pod that has nothing but the name of an object of which there is none."""
+    meta = applied.object.metadata
+    return Pod(metadata=PodMeta(name=meta.name or meta.generate_name, namespace=meta.namespace))
+
+
+#: From the objections to each node, by its name, the nodes to show, and how many others each stands for.
+Choose = Callable[[Mapping[str, tuple[Verdict, ...]]], Mapping[str, int]]
+
+
+def _all(objections: Mapping[str, tuple[Verdict, ...]]) -> Mapping[str, int]:
+    return dict.fromkeys(objections, 0)
+
+
+def decision_of(result: Attempt, choose: Choose = _all, *, described: int | None = None) -> Decision:
+    """The attempt as a row of the report; `choose` picks the nodes to show, of all that are out.
+
+    `described` is how many candidates for eviction are described, best first, and the chosen one; None: all.
+
+    To be made before the snapshot changes: nodes are asked for all their objections.
+    """
+    cycle, scores, short = result.cycle, result.scores, result_of(result)
+    objections = objections_of(result)
+    return decision_about_result(
+        short,
+        feasible=_feasible_rows(scores) if scores else (),
+        rejected=rejected_rows(objections, choose(objections)),
+        near=nearest_miss(cycle, objections) if short.outcome == "Unschedulable" and objections else None,
+        unschedulable_plugins=() if scores else tuple(sorted(cycle.unschedulable_plugins)),
+        preemption=_preemption(result, described=described),
+    )
+
+
+def objections_of(result: Attempt) -> dict[str, tuple[Verdict, ...]]:
+    """All objections to each node that is out, by its name; to be asked before the snapshot changes."""
+    asking, nodes = Objections(result.cycle), result.cycle.state.by_name
+    return {name: asking.on(nodes[name], verdict) for name, verdict in verdicts_of(result).items()}
+
+
+def _preemption(result: Attempt, *, described: int | None) -> PreemptionRow | None:
+    """What eviction comes to; where another PostFilter fails before it is tried, whether the pod may evict at all."""
+    if result.post_filter is None:
+        return None
+    outcome = result.post_filter.outcome
+    if isinstance(outcome, Preemption):
+        return preemption_row(outcome, described=described)
+    for plugin in map(unguarded, result.cycle.profile.post_filter):
+        if isinstance(plugin, EvictsByPolicy):
+            refusal = plugin.policy.why_not_eligible(result.cycle)
+            return preemption_row(Preemption(eligible=not refusal, message=refusal))
+    return None
+
+
+def _feasible_rows(scores: Scores) -> tuple[FeasibleRow, ...]:
+    plugins = list(scores.by_plugin)
+    columns = zip(*scores.by_plugin.values(), strict=True) if plugins else iter([()] * len(scores.nodes))
+    rows = [
+        FeasibleRow(node=node.name, score=total, scores=dict(zip(plugins, cells, strict=True)))
+        for node, total, cells in zip(scores.nodes, scores.total, columns, strict=True)
+    ]
+    rows.sort(key=lambda row: (-row.score, row.node))
+    return tuple(rows)
+
+
+def verdicts_of(result: Attempt) -> dict[str, Verdict]:
+    """Why nodes are out, by name; nothing where it did not come to that."""
+    cycle = result.cycle
+    if result.gated or result.failed:
+        return {}
+    feasible = {node.name for node in cycle.feasible}
+    return {
+        node.name: cycle.verdict_of(node.name) or NOT_LOOKED_AT
+        for node in cycle.state.nodes
+        if node.name not in feasible
+    }

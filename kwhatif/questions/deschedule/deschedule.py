@@ -1,0 +1,182 @@
+"""`kwhatif deschedule`: whom a descheduler evicts, what holds it back, and where the replacements land."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+from msgspec.structs import asdict, replace
+
+from kwhatif.descheduler.arguments import LowNodeUtilizationArgs
+from kwhatif.descheduler.attempt import DeschedulingCycle, EvictionAttempt
+from kwhatif.descheduler.cycle import run_cycle
+from kwhatif.descheduler.policy import RunnablePolicy
+from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS
+from kwhatif.descheduler.world import DeschedulerWorld
+from kwhatif.kube.matching.requests import CPU, MEMORY, PODS
+from kwhatif.kube.model.bystanders import NodeMetrics
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.descheduling import EvictionOrder, NoMetrics, PrometheusNotAsked
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.meta import parse_time
+from kwhatif.kube.model.pod import Pod
+from kwhatif.questions.deschedule.replacements import fingerprint
+from kwhatif.questions.deschedule.rounds import Round, Rounds
+from kwhatif.questions.rows import owner_and_workload
+from kwhatif.questions.session.asked import admission_not_asked, new_pods
+from kwhatif.questions.session.session import Session
+from kwhatif.report import Report
+from kwhatif.report.deschedule import (
+    Course,
+    DescheduleRow,
+    EvictedRow,
+    EvictionRefusedRow,
+    NodeClassRow,
+    NodeUseRow,
+    RoundRow,
+    SparedRow,
+    StrategyRow,
+)
+from kwhatif.state.state import State
+
+_SHOWN = (CPU, MEMORY, PODS)
+
+
+class DescheduleQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """Which policy, and from when on."""
+
+    policy: RunnablePolicy
+    #: How the report calls it: its file, or `strategy NAME`.
+    name: str
+    #: The moment that ages count to, RFC 3339.
+    at: str
+    #: How many cycles to run, unless one evicts nothing, or they never end.
+    rounds: int = 5
+    caveats: Sequence[Caveat] = ()
+
+
+def ask_deschedule(session: Session, question: DescheduleQuestion) -> Report:
+    """Run the cycles, and report the first of them with what became of all."""
+    first, rounds, course = _run(session, question)
+    row = DescheduleRow(
+        policy=question.name,
+        at=question.at,
+        skipped=first.cycle.skipped or None,
+        evicted=tuple(_evicted(first)),
+        refused=tuple(_refused(first.cycle, session.state)),
+        spared=tuple(SparedRow(**asdict(each)) for each in first.cycle.spared),
+        plugins=tuple(StrategyRow(**asdict(each) | {"error": each.error or None}) for each in first.cycle.plugins),
+        node_classes=tuple(NodeClassRow(**asdict(each)) for each in first.cycle.classes),
+        nodes=tuple(_uses(session.state, first)),
+        displaced=tuple(first.displaced),
+        rounds=rounds,
+        course=course,
+    )
+    said = (*session.caveats, *question.caveats, *_caveats(session, question, first), *session.remarks())
+    return replace(session.report("deschedule", (), dict.fromkeys(said)), deschedule=row)
+
+
+def _run(session: Session, question: DescheduleQuestion) -> tuple[Round, tuple[RoundRow, ...], Course]:
+    """The first cycle, a row for each, and how they go on.
+
+    They never end where a cycle begins as an earlier one has begun, and evicts pods that came in the place of others.
+    The first one sees the cluster as it is, later ones what the simulation has made of it.
+    """
+    played = Rounds(session, question.policy, question.rounds)
+    state, moment, first = session.state, parse_time(question.at), None
+    initial = {_identity(pod) for pod in session.state.cluster.all(Pod).values()}
+    rows: list[RoundRow] = []
+    begun: set[object] = set()
+    while True:
+        mark = fingerprint(state)
+        found = played.play(state, moment)
+        first = first or found
+        rows.append(found.row(len(rows) + 1))
+        if not found.evicted:
+            return first, tuple(rows), "Settles"
+        is_repeated = any(_identity(pod) not in initial for pod in found.evicted)
+        if played.is_endless or (mark in begun and is_repeated):
+            return first, tuple(rows), "Endless"
+        begun.add(mark)
+        if len(rows) >= question.rounds or _is_measured(question.policy) or played.is_over:
+            return first, tuple(rows), "Open"
+        state, moment = played.go_on()
+
+
+def _identity(pod: Pod) -> str:
+    return pod.metadata.uid or key_of(pod)
+
+
+def _evicted(found: Round) -> Iterator[EvictedRow]:
+    made = (attempt for attempt in found.cycle.attempts if attempt.by is None)
+    for attempt, pod, landed in zip(made, found.evicted, found.landed, strict=True):
+        yield EvictedRow(
+            order=attempt.order,
+            pod=attempt.pod,
+            node=attempt.node,
+            profile=attempt.profile,
+            plugin=attempt.plugin,
+            why=attempt.why,
+            workload=owner_and_workload(pod)[1],
+            replacement=landed,
+        )
+
+
+def _refused(cycle: DeschedulingCycle, state: State) -> Iterator[EvictionRefusedRow]:
+    pods = state.cluster.all(Pod)
+    for attempt in cycle.attempts:
+        if attempt.by is not None:
+            yield EvictionRefusedRow(**asdict(attempt), workload=owner_and_workload(pods[attempt.pod])[1])
+
+
+def _uses(before: State, found: Round) -> Iterator[NodeUseRow]:
+    """Of all nodes, by name."""
+    for name in sorted(before.by_name):
+        yield NodeUseRow(node=name, before=_use(before, name), after=_use(found.state, name))
+
+
+def _use(state: State, name: str) -> dict[str, float]:
+    """What the pods of a node request of it, in percent, as the scheduler counts it."""
+    node = state.by_name[name]
+    used = {CPU: node.cpu, MEMORY: node.memory, PODS: len(node.pods)}
+    there = {CPU: node.allocatable.cpu, MEMORY: node.allocatable.memory, PODS: node.allowed_pods}
+    return {name: round(used[name] / there[name] * 100, 1) for name in _SHOWN if there[name]}
+
+
+# --- what is to be said about it ---------------------------------------------------------------------------------
+
+
+def _low(policy: RunnablePolicy) -> Iterable[LowNodeUtilizationArgs]:
+    """The arguments of LowNodeUtilization, wherever it is enabled."""
+    for profile in policy.profiles:
+        args = profile.args.get("LowNodeUtilization")
+        if isinstance(args, LowNodeUtilizationArgs) and "LowNodeUtilization" in profile.balance:
+            yield args
+
+
+def _is_measured(policy: RunnablePolicy) -> bool:
+    """Whether a strategy goes by what is measured, which nobody knows of a later moment."""
+    return any(args.metrics_utilization is not None for args in _low(policy))
+
+
+def _caveats(session: Session, question: DescheduleQuestion, first: Round) -> Iterator[Caveat]:
+    yield from first.caveats
+    yield from admission_not_asked(new_pods(session.cluster.all(Pod).values()), session.cluster)
+    policy, cluster = question.policy, session.cluster
+    for metrics in (args.metrics_utilization for args in _low(policy)):
+        if metrics is None:
+            continue
+        if metrics.source == PROMETHEUS and policy.asks_prometheus:
+            yield PrometheusNotAsked(plugin="LowNodeUtilization")
+        elif (metrics.metrics_server or metrics.source == KUBERNETES_METRICS) and not cluster.all(NodeMetrics):
+            yield NoMetrics()
+    if not first.evicted:
+        return
+    moment = parse_time(question.at)
+    other = run_cycle(policy, DeschedulerWorld(session.state, moment, backwards=True))
+    if _gone(other.attempts) != _gone(first.cycle.attempts):
+        yield EvictionOrder()
+
+
+def _gone(attempts: Iterable[EvictionAttempt]) -> frozenset[str]:
+    return frozenset(attempt.pod for attempt in attempts if attempt.by is None)

@@ -1,0 +1,222 @@
+"""Replacements: what controllers make of evicted pods, and where that lands, as the simulation plays it."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+
+from kwhatif.controllers.contract import DeletePod
+from kwhatif.controllers.eviction import EVICTED, EvictionApi, EvictionGranted
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.meta import OwnerReference, controller_of
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.workload import POD_CONTROLLERS, ReplicaSet, ReplicationController
+from kwhatif.questions.rows import owner_of
+from kwhatif.questions.story.played import Played, SettledCluster
+from kwhatif.report.deschedule import Landing, ReplacementCause, ReplacementRow
+from kwhatif.simulation.world import World
+from kwhatif.state.state import State
+
+ACTOR = "descheduler"
+#: Controllers that have long replaced a pod which has ended, or is being deleted.
+_DO_NOT_WAIT = frozenset({"Job", "ReplicaSet", "ReplicationController"})
+_COUNTED = (ReplicaSet, ReplicationController)
+
+
+class Replacements(Played):
+    """One simulation, in which the descheduler evicts again and again."""
+
+    def __init__(self, base: SettledCluster) -> None:
+        super().__init__(base)
+        #: Pods that were made since the last evictions, and by UID where any pod was bound first.
+        self._made: list[Pod] = []
+        self._bound: dict[str, str] = {}
+        #: Pods that were evicted, but were gone by then: what goes on in the cluster anyway took them.
+        self._went_before: set[str] = set()
+        self._begun = self.engine.clock.now
+        self.engine.world.watchers.append(self._observe)
+
+    def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
+        del event
+        if not isinstance(after, Pod):
+            return
+        if before is None:
+            self._made.append(after)
+        elif isinstance(before, Pod) and after.spec.node_name and not before.spec.node_name:
+            self._bound[after.metadata.uid] = after.spec.node_name
+
+    @property
+    def state(self) -> State:
+        """A fork of the present state."""
+        self.engine.world.state.prepare()
+        return self.engine.world.state.fork()
+
+    def land(self, evicted: Sequence[Pod]) -> list[ReplacementRow]:
+        """Evict these pods now, let everybody react until nothing happens any more, and see what has come instead.
+
+        Who may go was decided before: what budgets say does not matter here, but an eviction uses them up.
+        """
+        engine = self.engine
+        self._made.clear()
+        self._went_before = {key_of(pod) for pod in evicted if not _is_there(pod, engine.world)}
+        self._begun = engine.clock.now
+        began = len(engine.world.history.events)
+        engine.perform(lambda world: self._evict(evicted, world))
+        engine.settle()
+        return list(self._rows(evicted, _Happened(self._made, engine.world, began)))
+
+    def wait(self, seconds: float) -> None:
+        """Go on to that long after the last evictions began; nothing if that is over."""
+        left = self._begun + seconds - self.engine.clock.now
+        if left > 0:
+            self.engine.wait(left)
+
+    @staticmethod
+    def _evict(evicted: Iterable[Pod], world: World) -> None:
+        api = EvictionApi(world)
+        for pod in evicted:
+            if not _is_there(pod, world):
+                continue  # see `_went_before`
+            answer = api.evict(key_of(pod))
+            forced = DeletePod(key_of(pod), "Evicted", condition=EVICTED)
+            for write in answer.writes if isinstance(answer, EvictionGranted) else (forced,):
+                world.write(write, ACTOR, None)
+
+    def _rows(self, evicted: Iterable[Pod], happened: _Happened) -> Iterator[ReplacementRow]:
+        uids = {made.metadata.uid for made in self._made}
+        ties = {uid: find() for uid, find in self.engine.scheduler.ties.items() if uid in uids}
+        for pod in evicted:
+            made = happened.next_for(pod)
+            if made is None:
+                yield self._nothing(pod, happened)
+            else:
+                yield self._row(pod, made, happened, ties.get(made.metadata.uid, ()))
+
+    def _row(self, pod: Pod, made: Pod, happened: _Happened, ties: tuple[str, ...]) -> ReplacementRow:
+        world, key, uid = self.engine.world, key_of(made), made.metadata.uid
+        victims = happened.victims(key)
+        node = self._bound.get(uid)
+        gone = world.history.gone.get(uid)
+        landing: Landing = "SameNode" if node == pod.spec.node_name else "Elsewhere"
+        cause: tuple[ReplacementCause | None, str] = (None, "")
+        if node is None:
+            landing, cause = "Pending", self._why_pending(made)
+        elif gone is not None and gone.how == "Preempted":
+            cause = "preempted", gone.by
+        if node is not None and victims:
+            landing = "Preempts"
+        return ReplacementRow(
+            landing=landing,
+            pod=key,
+            node=node,
+            ties=ties if node is not None and len(ties) > 1 else (),
+            victims=victims,
+            cause=cause[0],
+            about=cause[1],
+        )
+
+    def _why_pending(self, made: Pod) -> tuple[ReplacementCause, str]:
+        """The cause, and what it is about."""
+        said = self.engine.scheduler.messages.get(made.metadata.uid, "")
+        if said:
+            return "unschedulable", said
+        if made.spec.scheduling_gates:
+            return "gated", ""
+        if made.spec.scheduler_name not in self.base.session.profiles:
+            return "scheduler-not-modelled", made.spec.scheduler_name
+        return "not-tried", ""
+
+    def _nothing(self, pod: Pod, happened: _Happened) -> ReplacementRow:
+        """Nothing has come in its place, and why."""
+        owner = controller_of(pod.metadata)
+        if pod.metadata.annotations.mirror is not None:
+            return _none("static")
+        if owner is None:
+            return _none("bare")
+        if owner.kind not in POD_CONTROLLERS:
+            return _none("controller-not-modelled", owner.kind)
+        is_done = is_terminal(pod) or pod.metadata.deletion_timestamp is not None
+        if is_done and owner.kind in _DO_NOT_WAIT:
+            return _none("counted-out", owner.kind)
+        if key_of(pod) in self._went_before:
+            return _none("gone-anyway")
+        refusal = happened.refusals.get(_place(owner, pod), "")
+        return _none("refused", refusal) if refusal else self._unwanted(owner, pod)
+
+    def _unwanted(self, owner: OwnerReference, pod: Pod) -> ReplacementRow:
+        """The owner wants no other pod, and why."""
+        cluster, kind = self.engine.world.state.cluster, owner.kind
+        found = cluster.get(POD_CONTROLLERS[kind], f"{pod.metadata.namespace}/{owner.name}")
+        if found is None:
+            is_read = bool(self.base.session.cluster.all(POD_CONTROLLERS[kind]))
+            return _none("owner-gone" if is_read else "owner-not-read", kind)
+        if isinstance(found, _COUNTED):
+            wanted = 1 if found.spec.replicas is None else found.spec.replicas
+            if len(self.engine.world.pods_of(found)) >= wanted:
+                return _none("enough", kind, wanted)
+        return _none("no-other", kind)
+
+
+def _none(cause: ReplacementCause, about: str = "", wanted: int = 0) -> ReplacementRow:
+    return ReplacementRow(landing="None", cause=cause, about=about, wanted=wanted)
+
+
+class _Happened:
+    """What happened after the evictions of one cycle."""
+
+    def __init__(self, made: Iterable[Pod], world: World, began: int) -> None:
+        self._by_owner: dict[tuple[str, str, str], deque[Pod]] = {}
+        self._named: dict[str, Pod] = {}
+        for pod in made:
+            owner = controller_of(pod.metadata)
+            if owner is not None and owner.kind == "StatefulSet":
+                self._named.setdefault(key_of(pod), pod)
+            elif owner is not None:
+                self._by_owner.setdefault(_place(owner, pod), deque()).append(pod)
+        self._victims: dict[str, list[str]] = {}
+        events = world.history.events[began:]
+        for event in events:
+            if event.verb == "preempted":
+                preemptor = event.detail.removeprefix("for ")
+                self._victims.setdefault(preemptor, []).append(event.object.removeprefix("Pod "))
+        #: What the API server says to pods that controllers want to make, by controller.
+        self.refusals: dict[tuple[str, str, str], str] = {}
+        for event in events:
+            if event.verb == "was refused":
+                kind, _, key = event.actor.partition(" ")
+                namespace, _, name = key.partition("/")
+                self.refusals[kind, namespace, name] = event.detail
+
+    def next_for(self, pod: Pod) -> Pod | None:
+        """What came in the pod's place: of a StatefulSet under its name, of others in the order in which pods went."""
+        owner = controller_of(pod.metadata)
+        if owner is None:
+            return None
+        if owner.kind == "StatefulSet":
+            return self._named.get(key_of(pod))
+        waiting = self._by_owner.get(_place(owner, pod))
+        return waiting.popleft() if waiting else None
+
+    def victims(self, key: str) -> tuple[str, ...]:
+        """The pods that the scheduler evicted for it."""
+        return tuple(self._victims.get(key, ()))
+
+
+def _is_there(pod: Pod, world: World) -> bool:
+    """Whether it still is the same pod: one that was going anyway may be gone, or have a successor of its name."""
+    there = world.state.cluster.get(Pod, key_of(pod))
+    return there is not None and there.metadata.uid == pod.metadata.uid
+
+
+def _place(owner: OwnerReference, pod: Pod) -> tuple[str, str, str]:
+    return owner.kind, pod.metadata.namespace, owner.name
+
+
+def fingerprint(state: State) -> frozenset[tuple[str, str, int]]:
+    """Which workload has how many pods on which node: equal for states between which a policy goes back and forth."""
+    return frozenset((owner, node, count) for (owner, node), count in Counter(_places(state)).items())
+
+
+def _places(state: State) -> Iterator[tuple[str, str]]:
+    for key, info in state.pods.items():
+        yield owner_of(info.pod) or key, info.pod.spec.node_name

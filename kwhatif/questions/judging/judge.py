@@ -1,0 +1,301 @@
+"""`judge`: what becomes of the pods if all of this is applied. Every command asks this one function.
+
+By default everything is applied, admitted as the API server does it, and placed pod after pod in the order of the
+scheduler's queue. The cluster's own pending pods stand there as well, unless they were tried in vain and sleep.
+`alone` asks about each pod as if it were the only one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+from msgspec.structs import replace
+
+from kwhatif.admission.outcome import already_exists
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.manifests import NothingJudged
+from kwhatif.kube.model.caveat.scheduling import EvictionsAtOnce, PendingAsleep
+from kwhatif.kube.model.caveat.workloads import TooManyPods
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.job import CronJob
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.policy.judged import JudgedWorkload
+from kwhatif.questions.decisions.decide import decision_of, refusal
+from kwhatif.questions.decisions.short import in_full
+from kwhatif.questions.decisions.workload_rows import room_for_pods, workload_row
+from kwhatif.questions.judging.alone import Alone
+from kwhatif.questions.judging.named_classes import with_named_classes
+from kwhatif.questions.judging.order import fits_later, rivals
+from kwhatif.questions.judging.question import Answer, Question
+from kwhatif.questions.manifests.applied import Applied, apply_claims, apply_surroundings
+from kwhatif.questions.manifests.candidates import PlannedPod, Planner
+from kwhatif.questions.manifests.daemons import new_nodes, run_daemons
+from kwhatif.questions.manifests.hooks import ends, in_phases, without_earlier_runs
+from kwhatif.questions.manifests.warned import not_asked, warnings_of
+from kwhatif.questions.placing.placer import Describe, Placer
+from kwhatif.questions.placing.queue import Explain, Planned, Queue, in_queue_order
+from kwhatif.questions.placing.waiting import Waiting
+from kwhatif.questions.session.session import Session
+from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.inputs import ProblemRow, SourceRow
+from kwhatif.scheduler.batch import ScheduleResult
+from kwhatif.state.change import Delete
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+from kwhatif.workloads.custom import TemplatePathError
+
+#: Where pods evict others, all that follows is simulated while their number, times that of the nodes, is at most this.
+_MOST_EVICTING = 50_000
+#: Fewer pods that evict do not meet each other's evictions.
+_BURST = 2
+
+
+#: About objects of the manifests; about other pods that are asked for; and about those that were pending before them.
+_Found = tuple[list[JudgedWorkload], list[Decision], list[Decision]]
+
+
+def judge(session: Session, question: Question) -> Answer:
+    """Apply everything, and decide about every pod; the session stays as it is.
+
+    Helm hooks that end are judged one after another, before and after the rest, each as if those before it were gone.
+    A run of a CronJob starts at its time, when everything else is there: it takes no place before others.
+    """
+    session = with_named_classes(session, question.applied)
+    session = session.at(without_earlier_runs(session.state, question.applied))
+    phases = in_phases(question.applied)
+    runs = [each for each in phases.staying if isinstance(each.object, CronJob)]
+    if question.alone or not question.admission or not (phases.before or phases.after or runs):
+        return _Judging(session, question).answer()
+    hook = partial(replace, question, problems=(), caveats=(), pending_in=None, reacts=False)
+    before = [_Judging(session, hook(applied=(*phases.around_before, each))).answer() for each in phases.before]
+    now = [each for each in phases.staying if not isinstance(each.object, CronJob)]
+    rest = _Judging(session, replace(question, applied=now))
+    answer = rest.answer()
+    then = session.at(rest.end)
+    after = [_Judging(then, hook(applied=(*phases.around_after, each))).answer() for each in phases.after]
+    after += [_Judging(then, hook(applied=(each,))).answer() for each in runs]
+    return answer.between(before, after)
+
+
+class _Judging:
+    """One question on its way to the answer."""
+
+    def __init__(self, session: Session, question: Question) -> None:
+        self._session = session
+        self._question = question
+        self._state = session.state.fork()
+        self._cluster = self._state.cluster
+        self._caveats = dict.fromkeys((*session.caveats, *question.caveats))
+        self._problems = list(question.problems)
+        self._reacted: list[JudgedWorkload] = []
+        #: The state once the pods have been placed.
+        self.end = self._state
+        self._kinds_and_keys = {(type(each.object).__name__, key_of(each.object)) for each in question.applied}
+        surroundings = apply_surroundings(self._cluster, question.applied, admission=question.admission)
+        self._caveats.update(dict.fromkeys(surroundings))
+        self._planner = Planner(self._cluster, question.rollout, question.template_paths, admission=question.admission)
+        new = new_nodes(question.applied, session.state)
+        deque(run_daemons(self._state, new, self._planner, session.profiles), 0)
+
+    def answer(self) -> Answer:
+        question = self._question
+        is_alone = question.alone or not question.admission
+        judged, others, earlier = self._each_alone() if is_alone else self._one_after_another()
+        self._caveats.update(self._planner.caveats)
+        if question.pending_in is None and not (judged or others or self._problems):
+            self._caveats[NothingJudged()] = None
+        decisions = [*(decision for each in judged for decision in each.decisions), *others]
+        left_out = self._session.left_out(self._cluster, decisions)
+        warned: list[Caveat] = []
+        if question.admission:
+            applied, before = question.applied, self._session.cluster
+            warned += warnings_of(applied, self._cluster)
+            warned += not_asked(applied, before, self._cluster, decisions)
+        self._caveats.update(dict.fromkeys((*left_out, *warned, *self._session.remarks(question.max_age))))
+        return Answer(
+            alone=is_alone,
+            judged=judged,
+            others=others,
+            earlier=earlier,
+            reacted=self._reacted,
+            caveats=self._caveats,
+            problems=self._problems,
+            cluster=self._cluster,
+        )
+
+    # --- each alone ----------------------------------------------------------------------------------
+
+    def _each_alone(self) -> _Found:
+        planner = self._planner
+        alone = Alone(self._session.profiles, self._state, self._caveats, self._question.described)
+        decisions = [
+            refusal(applied, denied.message, self._cluster)
+            for applied, denied in apply_claims(self._cluster, self._question.applied, planner.claims)
+        ]
+        for applied in self._question.applied:
+            if applied.is_workload:
+                with self._noting_problems(applied):
+                    decisions.extend(alone.judge(applied, planner))
+        decisions += [alone.decide(PlannedPod(info.pod)) for info in self._asked_pending()]
+        return [], decisions, []
+
+    @contextmanager
+    def _noting_problems(self, applied: Applied) -> Iterator[None]:
+        try:
+            yield
+        except TemplatePathError as wrong:
+            self._problems.append(ProblemRow(where=_where(applied.source), message=str(wrong), source=applied.source))
+
+    # --- one after another ---------------------------------------------------------------------------
+
+    def _one_after_another(self) -> _Found:
+        claims = apply_claims(self._cluster, self._question.applied, self._planner.claims)
+        planned = [_refused(applied, denied.message, self._cluster) for applied, denied in claims]
+        before = self._state.fork()
+        for applied in self._question.applied:
+            if applied.is_workload:
+                with self._noting_problems(applied):
+                    workload = self._planned(applied)
+                    if workload.update != "unchanged" or not self._is_made_of_another(applied):
+                        planned.append(workload)
+        if any(each.rolls for each in planned):
+            return self._simulated(planned, before)
+        plan = [each.copy() for each in planned]
+        caveats = dict(self._caveats)
+        found, evicting = self._placed(planned)
+        if self._goes_on and fits_later(planned, self._state, self._session.profiles):
+            self._caveats = dict(caveats)
+            return self._simulated(plan, before)
+        self._note_rivals(planned)
+        if evicting >= _BURST and self._reacts:
+            if evicting * len(before.nodes) > _MOST_EVICTING:
+                self._caveats[EvictionsAtOnce(count=evicting)] = None
+            else:
+                self._reacted = self._simulated(plan, before)[0]
+        return found
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether pods are tried again; not where only a moment is asked for, or how pods would start anew."""
+        question = self._question
+        return question.rollout == "end" and not any(each.anew for each in question.applied)
+
+    @property
+    def _reacts(self) -> bool:
+        return self._question.reacts and self._goes_on
+
+    def _note_rivals(self, planned: Sequence[Planned]) -> None:
+        if self._goes_on:
+            self._caveats.update(dict.fromkeys(rivals(planned, self.end, self._session.profiles)))
+
+    def _simulated(self, planned: Sequence[Planned], state: State) -> _Found:
+        """By a simulation: rollouts go on to their end, and everybody reacts."""
+        from kwhatif.questions.judging.simulated import (
+            Simulated,
+        )  # most answers do without, and it is a third of all modules
+
+        waiting = Waiting(self._session, state, planned, full=self._question.full)
+        simulated = Simulated(self._session, state, planned, self._explain, self._sleeping(waiting, planned))
+        earlier = simulated.play(waiting.counting)
+        self._caveats.update(dict.fromkeys(simulated.caveats))
+        self.end = simulated.state
+        self._note_rivals(planned)
+        return list(map(self._judged, planned)), [], earlier
+
+    @property
+    def _explain(self) -> Explain:
+        question = self._question
+        explain_all = partial(_explain_all, partial(decision_of, described=question.described))
+        return question.explain or (explain_all if question.full else _explain_few)
+
+    def _placed(self, planned: Sequence[Planned]) -> tuple[_Found, int]:
+        """At one moment, each pod on its node before the next one's turn; and how many pods evict others."""
+        queue = Queue(self._planner, self._explain, self._session.profiles)
+        for workload in planned:
+            queue.add(workload)
+        self._state.apply(*(Delete.of(pod) for workload in queue.workloads for pod in workload.removed))
+        waiting = Waiting(self._session, self._state, queue.workloads, full=self._question.full)
+        wanted = {info.key for info in self._asked_pending()}
+        asked = waiting.enqueue(queue, wanted, () if wanted else self._sleeping(waiting, queue.workloads))
+        placer = Placer(self._session.profiles, self._state, late_budgets=self._question.rollout == "end")
+        queue.place_all(placer)
+        self._caveats.update(placer.caveats)
+        others: list[Decision] = []
+        for key, asking in asked.items():
+            decision = queue.earlier.pop(key, None)
+            if decision is None:
+                continue  # its controller has deleted it
+            if asking is None:
+                others.append(decision)
+            else:
+                asking.decide(decision)
+        found = list(map(self._judged, queue.workloads)), others, list(queue.earlier.values())
+        return found, queue.evicting
+
+    def _is_made_of_another(self, applied: Applied) -> bool:
+        """Whether it is what the controller of another one makes, as in a dump that is taken for manifests."""
+        owner, namespace = controller_of(applied.object.metadata), applied.object.metadata.namespace
+        return owner is not None and (owner.kind, f"{namespace}/{owner.name}") in self._kinds_and_keys
+
+    def _planned(self, applied: Applied) -> Planned:
+        if ends(applied) and self._cluster.get(type(applied.object), key_of(applied.object)) is not None:
+            return _refused(applied, already_exists(applied.object).message, self._cluster)
+        update = self._planner.plan(applied)
+        if update.caveat:
+            self._caveats[update.caveat] = None
+        if update.denied is not None:
+            return _refused(applied, update.denied.message, self._cluster)
+        return Planned(
+            applied,
+            update.kind,
+            update.removed,
+            update.added.stages,
+            left_out=update.added.left_out,
+            rolls=update.rolls,
+        )
+
+    def _sleeping(self, waiting: Waiting, planned: Sequence[Planned]) -> Collection[str]:
+        keys = waiting.sleeping(self._question.applied)
+        if keys and planned:
+            self._caveats[PendingAsleep(pods=tuple(keys))] = None
+        return frozenset(keys)
+
+    def _asked_pending(self) -> list[PodInfo]:
+        namespace = self._question.pending_in
+        if namespace is None:
+            return []
+        pending = in_queue_order(self._state.pending.values(), self._cluster.scheduling_events)
+        return [info for info in pending if namespace in ("", info.namespace)]
+
+    def _judged(self, workload: Planned) -> JudgedWorkload:
+        decisions = list(filter(None, workload.decisions.values()))
+        source, removed = workload.applied.source, len(workload.removed)
+        room = room_for_pods(self._session.profiles, self._cluster) if workload.left_out else None
+        row = workload_row(source, workload.update, removed, decisions, workload.rollout, workload.left_out, room)
+        if workload.left_out:
+            caveat = TooManyPods(workload=row.name, count=row.replicas, judged=len(decisions))
+            self._caveats[caveat] = None
+        return JudgedWorkload(row, decisions, workload.applied.ignore)
+
+
+def _explain_few(result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
+    """The first of each outcome but the good one, with a few nodes of each kind."""
+    return None if result.outcome in ("Placed", *explained) else in_full
+
+
+def _explain_all(describe: Describe, result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
+    """The first of each outcome, with all nodes."""
+    return None if result.outcome in explained else describe
+
+
+def _refused(applied: Applied, message: str, cluster: Cluster) -> Planned:
+    decision = refusal(applied, message, cluster)
+    return Planned(applied, decisions={decision.pod: decision}, is_refused=True)
+
+
+def _where(source: SourceRow) -> str:
+    line = f", line {source.line}" if source.line else ""
+    return f"{source.file}{line} ({source.object})"

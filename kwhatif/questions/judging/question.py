@@ -1,0 +1,88 @@
+"""`Question` and `Answer`: what `judge` is asked, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.manifests import NothingJudged
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.policy.judged import JudgedWorkload
+from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.placing.queue import Explain
+from kwhatif.questions.rows import queued_row
+from kwhatif.questions.session.session import Session
+from kwhatif.report import Report
+from kwhatif.report.decision import Decision
+from kwhatif.report.inputs import ProblemRow
+from kwhatif.workloads.rolling.update import Rollout
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked, and how it is to be judged."""
+
+    applied: Sequence[Applied] = ()
+    rollout: Rollout = "end"
+    #: Kind of custom resources -> where their pod templates are.
+    template_paths: Mapping[str, Sequence[str]] = {}
+    #: Otherwise pods are taken as the API server has stored them, and each is judged alone.
+    admission: bool = True
+    #: Whether each pod is judged as if it were the only one, the next in the queue.
+    alone: bool = False
+    #: Whether decisions that say why show all nodes, and pods that were pending already count with their workloads.
+    full: bool = False
+    #: How many candidates for eviction they describe, best first; None: all.
+    described: int | None = None
+    #: Ask about the cluster's pending pods: those of this namespace, or of all for "".
+    pending_in: str | None = None
+    #: What is known to be wrong with the manifests, and left out of them.
+    problems: Sequence[ProblemRow] = ()
+    caveats: Sequence[Caveat] = ()
+    #: Which decisions say why, and how; None: of each workload the first of each outcome.
+    explain: Explain | None = None
+    #: Whether to find out as well what becomes of the pods once all have reacted to their evictions.
+    reacts: bool = False
+    #: How old what was read may be, in seconds; None: an hour.
+    max_age: int | None = None
+
+
+class Answer(msgspec.Struct, kw_only=True):
+    """What becomes of all of it."""
+
+    alone: bool
+    #: By the order of the manifests; nothing where each pod is judged alone.
+    judged: list[JudgedWorkload]
+    #: About pods that are no workload's.
+    others: list[Decision]
+    #: About pods that were pending already, and came first.
+    earlier: list[Decision]
+    #: Like `judged`, once all have reacted to the evictions; nothing where that was not asked, or is no other question.
+    reacted: list[JudgedWorkload]
+    caveats: dict[Caveat, None]
+    problems: list[ProblemRow]
+    #: With everything that was applied.
+    cluster: Cluster
+
+    def between(self, before: Sequence[Answer], after: Sequence[Answer]) -> Answer:
+        """The answer with what was judged before and after everything else."""
+        answers = (*before, self, *after)
+        judged = [each for answer in answers for each in answer.judged]
+        caveats = {caveat: None for answer in (self, *before, *after) for caveat in answer.caveats}
+        if judged:
+            caveats.pop(NothingJudged(), None)
+        problems = [problem for answer in answers for problem in answer.problems]
+        return replace(self, judged=judged, caveats=caveats, problems=problems)
+
+    def report(self, session: Session, command: str) -> Report:
+        """The answer as a report."""
+        decisions = [*(decision for each in self.judged for decision in each.decisions), *self.others]
+        return replace(
+            session.report(command, decisions, self.caveats),
+            alone=self.alone,
+            workloads=tuple(each.row for each in self.judged),
+            queued_before=tuple(map(queued_row, self.earlier)),
+            problems=tuple(self.problems),
+        )

@@ -1,0 +1,169 @@
+"""`outage`: what is lost when these nodes fail, what comes back where and when, and what does not?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.controllers.contract import Remove
+from kwhatif.controllers.finished_pods import pods_assigned_to
+from kwhatif.controllers.node_taints import is_evicting
+from kwhatif.controllers.pod_gc import OUT_OF_SERVICE
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod, is_static, is_terminal
+from kwhatif.questions.maintenance.remedies import Remedy
+from kwhatif.questions.manifests.edited import Given
+from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.played import Played, SettledCluster
+from kwhatif.questions.story.rows import story_of
+from kwhatif.questions.story.simulate import Playing
+from kwhatif.report import Report
+from kwhatif.report.maintenance import BlockedCause, BlockedRow, VerdictRow, WorstRow
+from kwhatif.report.story import Story
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.world import World
+
+
+def outage(session: Session, nodes: tuple[str, ...], parameters: Parameters, *, deleted: bool = False) -> Report:
+    """Let the nodes fail, all at once, and play it forward until nothing happens any more.
+
+    Args:
+        session: the cluster; it stays as it is.
+        nodes: their names.
+        parameters: how long things take.
+        deleted: whether the Node objects go; else their kubelets fall silent.
+    """
+    played = Lost(SettledCluster(session, parameters), nodes, deleted=deleted)
+    return replace(session.report("outage", (), played.caveats()), story=played.story())
+
+
+class Lost(Played):
+    """One simulation of an outage, played to its end."""
+
+    def __init__(self, base: SettledCluster, nodes: tuple[str, ...], *, deleted: bool) -> None:
+        super().__init__(base)
+        self.nodes = nodes
+        state = self.engine.world.state
+        pods = state.cluster.all(Pod)
+        #: The pods that are lost.
+        self.pods = [pod for name in nodes for key in pods_assigned_to(name, state) if _counts(pod := pods[key])]
+        if deleted:
+            self.engine.perform(self._delete)
+        else:
+            for name in nodes:
+                self.engine.silence(name)
+        self.engine.settle()
+
+    def _delete(self, world: World) -> None:
+        for name in self.nodes:
+            world.write(Remove(Node, name), "user", None)
+
+    def story(self) -> Story:
+        """The story, with what only an outage has."""
+        blocked = tuple(self._left_behind())
+        return replace(
+            story_of(self.ending, asked=self.base.asked),
+            blocked=self._with_remedies(blocked),
+            verdict=self._verdict(blocked),
+        )
+
+    def verdict(self) -> VerdictRow:
+        """What it comes to."""
+        return self._verdict(tuple(self._left_behind()))
+
+    def _verdict(self, blocked: tuple[BlockedRow, ...]) -> VerdictRow:
+        return self.verdict_row("outage", self.nodes, self._worst(blocked), moved=len(self.pods))
+
+    def _worst(self, blocked: tuple[BlockedRow, ...]) -> WorstRow | None:
+        unsettled = self.worst_unsettled()
+        if unsettled is not None:
+            return unsettled
+        if self.pending:
+            return WorstRow(what="pending")
+        if blocked:
+            return WorstRow(what="blocked", blocked=blocked[0], count=len(blocked))
+        return self.worst_of_all() or self._worst_unready()
+
+    def _worst_unready(self) -> WorstRow | None:
+        """The first workload that has fewer pods ready."""
+        unready = {name: each for name, each in self.ending.unready.items() if not self._goes_with_its_node(name)}
+        name = min(unready, default="")
+        if not name:
+            return None
+        count, of = unready[name]
+        return WorstRow(what="unready", subject=name, count=count, of=of)
+
+    def _goes_with_its_node(self, workload: str) -> bool:
+        """Whether nobody misses its pods elsewhere: those of a DaemonSet, and static ones."""
+        kind, _, key = workload.partition(" ")
+        pod = self.base.session.cluster.get(Pod, key) if kind == "Pod" else None
+        return kind in ("DaemonSet", "Node") or (pod is not None and is_static(pod))
+
+    def _left_behind(self) -> Iterator[BlockedRow]:
+        """Lost pods that nothing has come for in their place, and why."""
+        world, pods = self.engine.world, self.engine.world.state.cluster.all(Pod)
+        for lost in self.pods:
+            key, owner = key_of(lost), controller_of(lost.metadata)
+            pod = pods.get(key)
+            is_there = pod is not None and pod.metadata.uid == lost.metadata.uid and not is_terminal(pod)
+            if owner is None:
+                yield BlockedRow(pod=key, class_="no-successor", cause="bare")
+            elif pod is not None and is_there and pod.metadata.deletion_timestamp is None:
+                yield BlockedRow(pod=key, class_="stays", cause=_why_it_stays(pod, world))
+            elif is_there and owner.kind == "StatefulSet":
+                is_silent = lost.spec.node_name in world.state.cluster.all(Node)
+                cause: BlockedCause = "node-silent" if is_silent else "node-deleted"
+                yield BlockedRow(pod=key, class_="waits-for-node", cause=cause)
+
+    def _with_remedies(self, rows: Sequence[BlockedRow]) -> tuple[BlockedRow, ...]:
+        """Pods that wait for silent nodes, with what lets them run again: that these are said to be down, or come back.
+
+        What is offered was tried, for all of these nodes together.
+        """
+        waiting = {row.pod for row in rows if row.class_ == "waits-for-node"}
+        there = self.engine.world.state.cluster.all(Node)  # those that were deleted cannot be tainted
+        nodes = dict.fromkeys(pod.spec.node_name for pod in self.pods if key_of(pod) in waiting)
+        names = " ".join(name for name in nodes if name in there)
+        if not names:
+            return tuple(rows)
+        found: dict[str, BlockedRow] = {}
+        for remedy in (Remedy(f"taint {names} {OUT_OF_SERVICE}=nodeshutdown:NoExecute"), Remedy(f"recover {names}")):
+            news = self._again_with(remedy)
+            for row in rows:
+                pod = news.get(row.pod)
+                if row.pod not in waiting or pod is None or found.get(row.pod, row).remedy:
+                    continue
+                nowhere = found.get(row.pod, row).nowhere or not pod.spec.node_name
+                found[row.pod] = replace(row, nowhere=nowhere, remedy=remedy.text if pod.spec.node_name else "")
+        return tuple(found.get(row.pod, row) for row in rows)
+
+    def _again_with(self, remedy: Remedy) -> Mapping[str, Pod]:
+        """The pods that are made in the place of lost ones, of their names, once this is done, too."""
+        self.engine.world.state.prepare()
+        engine = self.engine.fork()
+        engine.ask()
+        playing = Playing(engine, self.base.session.namespace)
+        playing.perform(Given(remedy.text, remedy.edit))
+        engine.settle()
+        pods = engine.world.state.cluster.all(Pod)
+        return {key: pods[key] for pod in self.pods if _is_new(pod, pods.get(key := key_of(pod)))}
+
+
+def _is_new(lost: Pod, now: Pod | None) -> bool:
+    return now is not None and now.metadata.uid != lost.metadata.uid
+
+
+def _counts(pod: Pod) -> bool:
+    """Whether somebody misses it: pods that belong to their node, or have ended, nobody does."""
+    owner = controller_of(pod.metadata)
+    return not (is_terminal(pod) or is_static(pod) or (owner is not None and owner.kind == "DaemonSet"))
+
+
+def _why_it_stays(pod: Pod, world: World) -> BlockedCause:
+    node = world.state.cluster.get(Node, pod.spec.node_name)
+    if node is not None and not is_evicting(node):
+        return "zone-lost"
+    return "tolerates"

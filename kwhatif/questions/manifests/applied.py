@@ -1,0 +1,70 @@
+"""Objects that are about to be applied, and the cluster with those of them that are not pods and make none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from kwhatif.admission.defaults import default_object
+from kwhatif.admission.load import fill_budgets
+from kwhatif.admission.outcome import Denied
+from kwhatif.admission.updated import updated
+from kwhatif.kube.model.bystanders import CustomResource
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.helm import HelmHook
+from kwhatif.kube.model.storage import PersistentVolumeClaim
+from kwhatif.kube.model.workload import POD_SOURCES, Namespace, NamespaceMeta
+from kwhatif.questions.manifests.claims import NewClaims
+from kwhatif.report.inputs import SourceRow
+from kwhatif.workloads.applied_object import applied_object
+
+
+class Applied(msgspec.Struct, frozen=True):
+    """An object, where it stands, and what its annotation `kwhatif.dev/ignore` says."""
+
+    object: KubernetesObject
+    source: SourceRow
+    ignore: str = ""
+    #: It is asked for by name, an object of the cluster: a pod that waits is judged as it stands, what runs as if it
+    #: started anew.
+    anew: bool = False
+    #: What Helm makes of it; None: it is part of the release.
+    hook: HelmHook | None = None
+
+    @property
+    def is_workload(self) -> bool:
+        """Whether it is a pod, or pods are made of it."""
+        return isinstance(self.object, (*POD_SOURCES, CustomResource))
+
+
+def apply_surroundings(cluster: Cluster, applied: Sequence[Applied], *, admission: bool) -> Iterator[Caveat]:
+    """Put everything into the cluster that takes effect before pods do, claims aside; yields caveats.
+
+    That a new budget is yet without a status is not a caveat: there will be one, and it is worked out here.
+    """
+    if admission:
+        _keep_namespaces(cluster, applied)
+    for each in applied:
+        if not each.is_workload and not isinstance(each.object, PersistentVolumeClaim):
+            cluster.add(updated(default_object(applied_object(each.object, cluster)), cluster))  # type: ignore[type-var]
+    yield from (caveat for caveat in fill_budgets(cluster) if caveat.missing)
+
+
+def _keep_namespaces(cluster: Cluster, applied: Sequence[Applied]) -> None:
+    """A dump without a single namespace does not say which there are: a new one does not make it say so."""
+    if not cluster.all(Namespace):
+        for name in {each.object.metadata.namespace for each in applied} - {""}:
+            cluster.add(default_object(Namespace(metadata=NamespaceMeta(name=name))))
+
+
+def apply_claims(cluster: Cluster, applied: Sequence[Applied], claims: NewClaims) -> Iterator[tuple[Applied, Denied]]:
+    """Put the claims into the cluster; yields those that the API server refuses."""
+    for each in applied:
+        claim = each.object
+        if not isinstance(claim, PersistentVolumeClaim) or cluster.get(PersistentVolumeClaim, key_of(claim)):
+            continue  # of a claim that is there, nothing can change that scheduling reads
+        refusal = claims.create(claim)
+        if refusal is not None:
+            yield each, refusal

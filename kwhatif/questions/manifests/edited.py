@@ -1,0 +1,292 @@
+"""`edit_session`: a session of the cluster as it would be after edits. Nobody reacts, but what edits say is complete.
+
+So a workload that is scaled has its pods: new ones wait for a node, and those go that its controller deletes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from kwhatif.admission.changes import changes_between
+from kwhatif.admission.load import fill_budgets
+from kwhatif.admission.quota.state import Counted, QuotaUsage
+from kwhatif.edits.edit import Edit, Resolved, Scale
+from kwhatif.edits.resolve import NotResolved, resolve
+from kwhatif.errors import InputError, Problem
+from kwhatif.kube.matching.labels import SelectorError, compile_selector
+from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.lacking import NoNodes
+from kwhatif.kube.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
+from kwhatif.kube.model.caveat.workloads import TooManyPods
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
+from kwhatif.kube.model.storage import PersistentVolumeClaim
+from kwhatif.kube.model.workload import SCALABLE, Deployment, ReplicaSet, ReplicationController
+from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.manifests.candidates import Planner
+from kwhatif.questions.manifests.daemons import run_daemons
+from kwhatif.questions.manifests.resized import EditedResizes
+from kwhatif.questions.rows import change_rows
+from kwhatif.questions.session.session import Session
+from kwhatif.report.inputs import EditRow, SourceRow, TouchedRow
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.state.change import Change, Delete, Upsert
+from kwhatif.state.state import State
+from kwhatif.workloads.autoscaling import out_of_bounds, scalers_of
+from kwhatif.workloads.many import allowed_pods
+from kwhatif.workloads.owners import pods_of
+from kwhatif.workloads.removal import active
+
+
+class Given(NamedTuple):
+    """An edit, and where somebody has written it: `--if 'cordon a1'`."""
+
+    where: str
+    edit: Edit
+
+
+def edit_session(
+    session: Session, edits: Sequence[Given], *, namespace: str | None = None, problems: Sequence[Problem] = ()
+) -> Session:
+    """The session after these edits, one after another; the session itself stays as it is.
+
+    Args:
+        session: the cluster.
+        edits: what holds there.
+        namespace: of objects that name none; else the session's.
+        problems: what is known to be wrong with other edits.
+
+    Raises:
+        InputError: with everything that is wrong with any of them.
+    """
+    found = list(problems)
+    state = session.state.fork()
+    rows: list[EditRow] = []
+    caveats: dict[Caveat, None] = {}
+    notes_at_rest: set[str] = set()
+    resizes = EditedResizes()
+    for where, edit in edits:
+        try:
+            resolved = resolve(edit, state, namespace=namespace or session.namespace)
+        except NotResolved as wrong:
+            found.extend(Problem(where, each.message, hint=each.hint) for each in wrong.mistakes)
+            continue
+        before = state.fork()
+        made = _Made(state, edit, resolved, session.profiles)
+        decided = tuple(resizes.settle(before, state))
+        state.apply(*map(Upsert, _quotas(before.cluster, state.cluster)), *_in_order(before, state))
+        found.extend(Problem(where, message) for message in made.refusals)
+        caveats = _without_older(caveats, made.caveats) | made.caveats
+        at_rest = (*resolved.notes_at_rest, *_stale_budgets(before.cluster, state.cluster))
+        notes_at_rest.update(at_rest)
+        notes = (*resolved.notes, *at_rest, *made.notes, *decided)
+        caveats |= dict.fromkeys(session.inferred if resolved.workloads else ())
+        rows.append(EditRow(edit=edit.text, touched=tuple(_touched(before, state, edit)), notes=notes))
+    if found:
+        raise InputError(found)
+    caveats |= dict.fromkeys(resizes.caveats)
+    if not state.nodes:
+        caveats[NoNodes()] = None
+    return session.after_edits(
+        state, rows, _without_older(dict.fromkeys(session.caveats), caveats) | caveats, notes_at_rest
+    )
+
+
+def make_edit(edit: Edit, state: State, profiles: Mapping[str, Profile], *, namespace: str) -> Sequence[str]:
+    """Make the edit in this state, which changes; returns why controllers or the API server cannot follow, if so.
+
+    `profiles`: scheduler name -> profile.
+
+    Raises:
+        NotResolved: it cannot be made.
+    """
+    return _Made(state, edit, resolve(edit, state, namespace=namespace), profiles).refusals
+
+
+def _without_older(caveats: Mapping[Caveat, None], newer: Mapping[Caveat, None]) -> dict[Caveat, None]:
+    """What is still true of budgets once these were counted anew."""
+    about = {each.budget for each in newer if isinstance(each, BudgetComputed | BudgetNotComputed)}
+    return {
+        each: None
+        for each in caveats
+        if not (isinstance(each, BudgetComputed | BudgetNotComputed) and each.budget in about)
+    }
+
+
+class _Made:
+    """One edit, made in a state."""
+
+    def __init__(self, state: State, edit: Edit, resolved: Resolved, profiles: Mapping[str, Profile]) -> None:
+        self.refusals = [message for _, message in resolved.refused]
+        self.notes: list[str] = []
+        self.caveats: dict[Caveat, None] = dict.fromkeys(resolved.caveats)
+        workloads = [Applied(obj, SourceRow(file=edit.text)) for obj in resolved.workloads]
+        keys = {(type(obj), key_of(obj)) for obj in resolved.workloads}
+        new = list(_new_nodes(resolved, state))
+        # Before workloads, what their pods may need: priority classes, claims.
+        state.apply(
+            *(
+                change
+                for change in resolved.changes
+                if not (isinstance(change, Upsert) and (type(change.obj), key_of(change.obj)) in keys)
+            )
+        )
+        state.apply(*resolved.follow)
+        upserts = [each.obj for each in resolved.changes if isinstance(each, Upsert)]
+        scalers = [each for each in upserts if isinstance(each, HorizontalPodAutoscaler)]
+        workloads += [Applied(each, SourceRow(file=edit.text)) for each in out_of_bounds(scalers, state.cluster)]
+        if workloads:
+            self._react(workloads, edit, state)
+        if new:
+            planner = Planner(state.cluster, "final", {})
+            self.notes += run_daemons(state, new, planner, profiles)
+            self.caveats |= planner.caveats
+        self.caveats |= dict.fromkeys(fill_budgets(state.cluster))
+
+    def _react(self, workloads: Sequence[Applied], edit: Edit, state: State) -> None:
+        """Controllers make the pods of workloads, and the volumes of claims."""
+        planner = Planner(state.cluster, "final", {})
+        for applied in sorted(workloads, key=lambda each: not isinstance(each.object, PersistentVolumeClaim)):
+            if isinstance(applied.object, PersistentVolumeClaim):
+                denied = planner.claims.create(applied.object)
+                self.refusals.extend([] if denied is None else [denied.message])
+                continue
+            if isinstance(edit, Scale):
+                _count_pods(applied.object, state)
+            self._replace_pods(applied, planner, state)
+        self.caveats |= planner.caveats
+
+    def _replace_pods(self, applied: Applied, planner: Planner, state: State) -> None:
+        """Its controller makes new pods, which wait for a node, and deletes others."""
+        update = planner.plan(applied)
+        if update.caveat is not None:
+            self.caveats[update.caveat] = None
+        if update.denied is not None:
+            self.refusals.append(update.denied.message)
+            return
+        self.notes.extend(_autoscaled(applied.object, state.cluster))
+        state.apply(*map(Delete.of, update.removed))
+        refused: dict[str, int] = {}
+        for candidate in planner.admit(applied, update.added.groups):
+            if candidate.refusal:
+                refused[candidate.refusal] = refused.get(candidate.refusal, 0) + 1
+            else:
+                state.apply(Upsert(candidate.pod))
+        for message, count in refused.items():
+            if isinstance(applied.object, Pod):
+                self.refusals.append(message)
+            else:
+                self.notes.append(f"the API server refuses {count} of its pods: {message}")
+        if not update.added.left_out:
+            return
+        made = len(update.added.pods)
+        if planner.most > allowed_pods(state.cluster):
+            self.notes.append(f"{update.added.left_out} more pods are not made: no node has room for so many")
+        else:
+            count = made + update.added.left_out
+            self.caveats[TooManyPods(workload=applied.source.object, count=count, judged=made)] = None
+
+
+def _autoscaled(workload: object, cluster: Cluster) -> Iterator[str]:
+    """That a workload has another number of pods than it asks for."""
+    if isinstance(workload, SCALABLE) and workload.spec.replicas is not None:
+        scaled = cluster.get(type(workload), key_of(workload))
+        if scaled is not None and scaled.spec.replicas != workload.spec.replicas:
+            names = ", ".join(key_of(each) for each in scalers_of(workload, cluster))
+            yield f"HorizontalPodAutoscaler {names} makes that {scaled.spec.replicas}"
+
+
+def _new_nodes(resolved: Resolved, state: State) -> Iterator[str]:
+    """The names of nodes that are not there before the edit."""
+    for change in resolved.changes:
+        if isinstance(change, Upsert) and isinstance(change.obj, Node):
+            name = change.obj.metadata.name
+            if state.node(name) is None:
+                yield name
+
+
+def _count_pods(workload: object, state: State) -> None:
+    """Have it ask for as many pods as there are: from that number its controller goes on to another."""
+    if isinstance(workload, Deployment | ReplicaSet | ReplicationController):
+        there = len(active(pods_of(workload, state.cluster)))
+        state.apply(Upsert(replace(workload, spec=replace(workload.spec, replicas=there))))
+
+
+def _quotas(before: Cluster, after: Cluster) -> Iterator[ResourceQuota]:
+    """The quotas with what is used of them now."""
+    gone: list[Counted] = []
+    new: list[Counted] = []
+    kinds: tuple[type[Pod | PersistentVolumeClaim], ...] = (Pod, PersistentVolumeClaim)
+    for kind in kinds if before.all(ResourceQuota) else ():
+        if before.generation(kind) != after.generation(kind):
+            was, now = before.all(kind), after.all(kind)
+            gone += [obj for key, obj in was.items() if now.get(key) is not obj]
+            new += [obj for key, obj in now.items() if was.get(key) is not obj]
+    if gone or new:
+        yield from QuotaUsage(before).recounted(gone, new)
+
+
+def _stale_budgets(before: Cluster, after: Cluster) -> Iterator[str]:
+    """Budgets whose status still counts pods that are gone: nobody reacts, and so it is not written anew."""
+    if before.generation(Pod) == after.generation(Pod):
+        return
+    now = after.all(Pod)
+    gone = [pod for key, pod in before.all(Pod).items() if key not in now]
+    for key, budget in after.all(PodDisruptionBudget).items() if gone else ():
+        if budget is before.get(PodDisruptionBudget, key) and _selects_any(budget, gone):
+            yield f"the status of PodDisruptionBudget {key} still counts pods that are gone (`budget` counts it anew)"
+
+
+def _selects_any(budget: PodDisruptionBudget, pods: Sequence[Pod]) -> bool:
+    try:
+        selector = compile_selector(budget.spec.selector)
+    except SelectorError:
+        return False
+    namespace = budget.metadata.namespace
+    return any(pod.metadata.namespace == namespace and selector.matches(pod.metadata.labels) for pod in pods)
+
+
+def _in_order(before: State, after: State) -> Iterator[Change]:
+    """Pods that an edit has put on a node come last there; a dump that shows them there has them in its order."""
+    if before.cluster.generation(Pod) == after.cluster.generation(Pod):
+        return
+    for node in after.nodes:
+        old = before.node(node.name)
+        if old is node:
+            continue
+        keys = [pod.key for pod in node.pods]
+        in_order = sorted(keys, key=lambda key: key.split("/"))
+        is_as_before = old is not None and keys == [pod.key for pod in old.pods]
+        if is_as_before or keys == in_order:
+            continue
+        yield from (Delete(Pod, key) for key in in_order)
+        yield from (Upsert(after.pods[key].pod) for key in in_order)
+
+
+def _touched(before: State, after: State, edit: Edit) -> Iterator[TouchedRow]:
+    """Every object that is not what it was."""
+    verb = edit.text.split(maxsplit=1)[0]
+    for kind in sorted(after.cluster.counts().keys() | before.cluster.counts().keys(), key=lambda kind: kind.__name__):
+        if after.cluster.generation(kind) == before.cluster.generation(kind):
+            continue
+        was: Mapping[str, Any] = before.cluster.all(kind)
+        now: Mapping[str, Any] = after.cluster.all(kind)
+        for key in (*was, *(key for key in now if key not in was)):
+            old, new = was.get(key), now.get(key)
+            if old is not new and old != new:
+                yield _row(f"{kind.__name__} {key}", old, new, verb)
+
+
+def _row(name: str, old: Any, new: Any, verb: str) -> TouchedRow:
+    if old is None or new is None:
+        return TouchedRow(object=name, change="created" if old is None else "deleted")
+    rows = change_rows(changes_between(verb, old, new))
+    if isinstance(new, Pod):  # what its kubelet then writes is said in words
+        rows = tuple(row for row in rows if not row.field.startswith("status."))
+    return TouchedRow(object=name, change="changed", fields=rows)

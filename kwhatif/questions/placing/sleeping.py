@@ -1,0 +1,78 @@
+"""Pending pods that the scheduler has tried in vain: they sleep until an event wakes them, or five minutes have passed.
+
+(`unschedulablePods` in `pkg/scheduler/backend/queue/scheduling_queue.go`. Of a cluster that was read, the only trace of
+it is the pod's condition.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.pod import Pod, pod_condition
+from kwhatif.questions.manifests.applied import Applied
+from kwhatif.scheduler.framework.cycle import Cycle, CycleError
+from kwhatif.scheduler.framework.events import cluster_events
+from kwhatif.scheduler.framework.hints import QUEUE, registrations
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.queue.hinting import Occurrence, QueueingHints
+from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+
+def was_tried(pod: Pod) -> bool:
+    """Whether the scheduler has found no node for the pod.
+
+    Its condition PodScheduled says Unschedulable, or it is nominated: it has evicted others, and waits for their end.
+    """
+    if pod.status.nominated_node_name:
+        return True
+    condition = pod_condition(pod, "PodScheduled")
+    return condition is not None and condition.status == "False" and condition.reason == "Unschedulable"
+
+
+def asleep(
+    pods: Iterable[PodInfo], profiles: Mapping[str, Profile], before: State, after: Cluster, applied: Sequence[Applied]
+) -> Iterator[PodInfo]:
+    """The pending pods that the scheduler does not try before a new pod.
+
+    Args:
+        pods: pods that wait.
+        profiles: scheduler name -> profile.
+        before: the cluster as it was read.
+        after: the same with everything that was applied, pods and what makes them aside.
+        applied: what that is; its events may wake pods.
+    """
+    by_name = {name: registrations(profile) for name, profile in profiles.items()}
+    hints = QueueingHints(by_name, after)
+    happened = list(_occurrences(before.cluster, after, applied))
+    for info in pods:
+        if not was_tried(info.pod):
+            continue
+        profile = profiles[info.pod.spec.scheduler_name or DEFAULT_SCHEDULER]
+        names = {entry.plugin for entry in by_name[profile.scheduler_name]}
+        rejectors = may_have_rejected(profile, info, before, names)
+        queued = QueuedPodInfo(info, 0, unschedulable_plugins=rejectors)
+        if not any(QUEUE in hints.answers(queued, occurrence).values() for occurrence in happened):
+            yield info
+
+
+def _occurrences(before: Cluster, after: Cluster, applied: Sequence[Applied]) -> Iterator[Occurrence]:
+    for each in applied:
+        if each.is_workload or each.anew:
+            continue
+        kind, key = type(each.object), key_of(each.object)
+        old, new = before.get(kind, key), after.get(kind, key)
+        if new is not None and new != old:
+            yield from (Occurrence(event, old, new) for event in cluster_events(old, new, after))
+
+
+def may_have_rejected(profile: Profile, pod: PodInfo, before: State, names: set[str]) -> set[str]:
+    """Which plugins' hints to ask: a dump does not say who rejected the pod, so all that it gives anything to check."""
+    cycle = Cycle(profile, pod, before)
+    try:
+        cycle.pre_filter()
+    except CycleError:
+        return names
+    return names - (cycle.asked - cycle.compiled.keys() - cycle.unschedulable_plugins)

@@ -1,0 +1,158 @@
+"""What edits mean for every pending pod: a `Replay`, and rows of what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.pod import Pod
+from kwhatif.questions.decisions.decide import ignored
+from kwhatif.questions.decisions.short import in_full
+from kwhatif.questions.placing.placer import Describe, Placement
+from kwhatif.questions.placing.sleeping import may_have_rejected
+from kwhatif.questions.queue_report.replay import Replay, Sleeper
+from kwhatif.questions.queue_report.trying import QueueQuestion, Tried, kind_of
+from kwhatif.questions.session.session import Session
+from kwhatif.report.decision import Decision
+from kwhatif.report.queue import AfterEditsRow, QueuedPodRow, QueueFate, QueueState
+from kwhatif.scheduler.batch import ScheduleResult, result_of
+from kwhatif.scheduler.framework.attempt import Attempt
+from kwhatif.scheduler.framework.hints import registrations
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+from kwhatif.state.pod_info import PodInfo
+
+
+class AfterEdits(NamedTuple):
+    """What becomes of the pods that were asked for, by key, and of those that the edits make."""
+
+    rows: Mapping[str, AfterEditsRow]
+    new: list[QueuedPodRow]
+    decisions: Mapping[str, Decision]
+    caveats: Mapping[Caveat, None]
+
+
+def after_edits(
+    session: Session, question: QueueQuestion, tried: Sequence[Tried], states: Mapping[str, QueueState]
+) -> AfterEdits:
+    """Have the session's edits happen to the queue.
+
+    Args:
+        session: the cluster after edits, which has the one before them.
+        question: which pods are asked for.
+        tried: all pods that were pending before, in the order of the queue, and what came of trying them.
+        states: their states, as the dump shows them.
+    """
+    return _Answering(session, question, tried, states).answer()
+
+
+class _Answering:
+    def __init__(
+        self, session: Session, question: QueueQuestion, tried: Sequence[Tried], states: Mapping[str, QueueState]
+    ) -> None:
+        assert session.unedited is not None
+        self._before = session.unedited
+        self._session = session
+        self._question = question
+        self._tried = tried
+        self._states = states
+        self._explained: set[object] = set()
+        #: What would become of sleepers, by what replicas have in common.
+        self._at_last: dict[bytes, Placement] = {}
+        self._decisions: dict[str, Decision] = {}
+        pods = [self._sleeper(each) for each in tried if states[each.info.key] != "OtherScheduler"]
+        self._replay = Replay(session.profiles, self._before.state, pods)
+
+    def _sleeper(self, tried: Tried) -> Sleeper:
+        """Whoever is rejected now was so before; one that would fit, and was rejected by whom nobody knows, sleeps."""
+        info = tried.info
+        if tried.decision.outcome == "Unschedulable":
+            return Sleeper(info, frozenset(tried.rejectors))
+        if self._states[info.key] != "Unschedulable":
+            return Sleeper(info, None)
+        profile = self._session.profiles[info.pod.spec.scheduler_name or DEFAULT_SCHEDULER]
+        names = {entry.plugin for entry in registrations(profile)}
+        may = may_have_rejected(profile, info, self._before.state, names)
+        return Sleeper(info, frozenset(tried.rejectors or may))
+
+    def answer(self) -> AfterEdits:
+        """Have the edits happen, try whoever wakes, and write a row for each pod that is asked for."""
+        replay, question = self._replay, self._question
+        replay.edit(self._session.cluster)
+        replay.run(self._wanted)
+        rows = {each.info.key: self._row(each.info) for each in self._tried if question.asks_for(each.info)}
+        new = [self._new_row(PodInfo(pod)) for pod in self._new_pods()]
+        return AfterEdits(rows, new, self._decisions, replay.placer.caveats)
+
+    def _new_pods(self) -> list[Pod]:
+        pods = self._session.cluster.all(Pod)
+        return [pods[key] for key in self._replay.new if self._question.asks_for(PodInfo(pods[key]))]
+
+    def _wanted(self, result: ScheduleResult) -> Describe | None:
+        kind = kind_of(result)
+        if result.outcome == "Placed" or kind in self._explained or not self._question.asks_for(result.pod):
+            return None
+        self._explained.add(kind)
+        return in_full
+
+    # --- rows ----------------------------------------------------------------------------------------
+
+    def _row(self, info: PodInfo) -> AfterEditsRow:
+        replay = self._replay
+        turn = replay.turns.get(info.key)
+        if turn is not None:
+            return self._made("Woken" if info.key in replay.woken else "Active", info, turn.placement)
+        if info.key not in self._session.cluster.all(Pod):
+            self._decisions[info.key] = next(each.decision for each in self._tried if each.info.key == info.key)
+            return AfterEditsRow(fate="Gone", outcome="Ignored", message="the edits delete it")
+        if (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) not in self._session.profiles:
+            self._decisions[info.key] = ignored(info.pod)
+            return AfterEditsRow(fate="OtherScheduler", outcome="Ignored", message=self._decisions[info.key].message)
+        placement = self._sleeping(info)
+        return self._made("Gated" if placement.result.outcome == "Gated" else "Asleep", info, placement)
+
+    def _sleeping(self, info: PodInfo) -> Placement:
+        """What would become of it at the end; replicas fare alike."""
+        alike = QueuedPodInfo(info, 0).template
+        known = self._at_last.get(alike)
+        if known is None:
+            result: Attempt = self._replay.at_last(info)
+            known = self._at_last[alike] = Placement(result_of(result).settled, in_full(result))
+        return known if known.result.pod is info else Placement(replace(known.result, pod=info))
+
+    def _made(self, fate: QueueFate, info: PodInfo, placement: Placement) -> AfterEditsRow:
+        result, decision = placement.result, placement.row
+        self._decisions[info.key] = decision
+        turn = self._replay.turns.get(info.key)
+        stuck = result.outcome == "Unschedulable"
+        return AfterEditsRow(
+            fate=fate,
+            woken_by=self._replay.woken_by(info.key),
+            turn=turn.number if turn else None,
+            outcome=result.outcome,
+            node=result.node,
+            message=decision.said,
+            rejected_by=result.rejectors,
+            victims=tuple(victim.pod.key for victim in result.victims),
+            behind=self._replay.behind(info) if stuck else (),
+        )
+
+    def _new_row(self, info: PodInfo) -> QueuedPodRow:
+        after = self._row(info)
+        pod = info.pod
+        return QueuedPodRow(
+            position=None,
+            pod=info.key,
+            owner=self._decisions[info.key].owner,
+            priority=info.priority,
+            created=pod.metadata.creation_timestamp,
+            state="New",
+            rejected_by=after.rejected_by,
+            outcome=after.outcome,
+            node=after.node,
+            message=after.message,
+            after=after,
+        )

@@ -1,0 +1,203 @@
+"""`Replay`: edits happen to a scheduling queue; who is woken is tried, each on what those before it have left.
+
+Pods that were rejected before sleep in the queue; those that were not tried yet are ready. Time stands still: nobody is
+flushed, nobody has to back off any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.meta import SECOND
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.questions.placing.placer import Placement, Placer, Wanted
+from kwhatif.questions.placing.taken_room import in_the_way, without
+from kwhatif.report.queue import WakingRow
+from kwhatif.scheduler.batch import ScheduleResult
+from kwhatif.scheduler.framework.attempt import Attempt, attempt
+from kwhatif.scheduler.framework.hints import QUEUE
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.queue.event_handlers import EventHandlers
+from kwhatif.scheduler.queue.failure import FailedAttempt, handle_failure
+from kwhatif.scheduler.queue.hinting import Answers, Occurrence
+from kwhatif.scheduler.queue.nominator import pod_lister
+from kwhatif.scheduler.queue.preempting import Preempting
+from kwhatif.scheduler.queue.profiles import queue_profile
+from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
+from kwhatif.state.change import Delete, Upsert
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+#: Everything that backs off is free again by then.
+_LATER = 3600 * SECOND
+
+
+class Sleeper(msgspec.Struct, frozen=True):
+    """A pending pod; `rejectors` None: it is ready."""
+
+    info: PodInfo
+    rejectors: frozenset[str] | None
+
+
+class Turn(msgspec.Struct):
+    """What became of one pod."""
+
+    placement: Placement
+    #: How many were tried before it, and it itself.
+    number: int
+
+
+class Replay:
+    """A queue, and the cluster that it is about."""
+
+    def __init__(self, profiles: Mapping[str, Profile], before: State, pods: Sequence[Sleeper]) -> None:
+        """Set up.
+
+        Args:
+            profiles: scheduler name -> profile.
+            before: the cluster without the edits; it stays as it is.
+            pods: in the order of the queue.
+        """
+        self.world = before.fork()
+        self._profiles = profiles
+        self._lister = pod_lister(self.world.cluster)
+        preempting = Preempting(self._lister)
+        made = {name: queue_profile(profile, self.world, preempting) for name, profile in profiles.items()}
+        self._queue = SchedulingQueue(made, self.world.cluster, witness=self._note)
+        self._handlers = EventHandlers(self._queue, profiles.keys())
+        self.placer = Placer(profiles, self.world)
+        #: By key: the hints that said QUEUE.
+        self._hinted: dict[str, dict[WakingRow, None]] = {}
+        self._just_hinted: set[str] = set()
+        #: The pods that edits made.
+        self.new: dict[str, None] = {}
+        self.woken: set[str] = set()
+        #: What became of those that were tried, at last.
+        self.turns: dict[str, Turn] = {}
+        self._placed: list[ScheduleResult] = []
+        #: The world without any of these, and where pods would fit there, by what they have in common with replicas.
+        self._before_all: State | None = None
+        self._alone: dict[bytes, frozenset[str]] = {}
+        self._fill(pods)
+
+    def _fill(self, pods: Sequence[Sleeper]) -> None:
+        """Those that sleep first: they are taken out, and rejected."""
+        queue = self._queue
+        for is_ready in (False, True):
+            for number, each in enumerate(pods):
+                if (each.rejectors is None) is not is_ready:
+                    continue
+                queue.now = number
+                queue.add(each.info)
+                info = None if is_ready else queue.pop()
+                if info is not None:
+                    handle_failure(queue, info, FailedAttempt(each.rejectors or ()), self._lister)
+        queue.now = _LATER
+        queue.flush_backoff()
+
+    def _note(self, occurrence: Occurrence, answers: Mapping[str, Answers], *, replay: bool) -> None:
+        del replay
+        obj = occurrence.old if occurrence.new is None else occurrence.new
+        name = "" if obj is None else f"{type(obj).__name__} {key_of(obj)}"
+        for key, said in answers.items():
+            for plugin, hint in said.items():
+                if hint is QUEUE:
+                    row = WakingRow(event=occurrence.event.label, object=name, plugin=plugin)
+                    self._hinted.setdefault(key, {})[row] = None
+                    self._just_hinted.add(key)
+
+    # --- what happens --------------------------------------------------------------------------------
+
+    def edit(self, after: Cluster) -> None:
+        """Make the cluster like that one, object by object."""
+        for old, new in _differences(self.world.cluster, after):
+            if isinstance(new, Pod) and old is None and not new.spec.node_name:
+                self.new[key_of(new)] = None
+            change = Delete.of(old) if new is None else Upsert(new)
+            if new is None and isinstance(old, Node):
+                self._handlers.handle(old, None)
+                self.world.apply(change)
+            else:
+                self.world.apply(change)
+                self._handlers.handle(old, new)
+        self._count_woken()
+
+    def _count_woken(self) -> None:
+        """Those that a hint has let go since the last count; a hint moves a pod at once, or not at all."""
+        ready, backing_off = self._queue.active.queue, self._queue.backoff
+        self.woken.update(key for key in self._just_hinted if key in ready or key in backing_off)
+        self._just_hinted.clear()
+
+    def run(self, in_detail: Wanted) -> None:
+        """Try whoever is ready until nobody is. It ends: whoever is placed stays, and who is evicted does not come."""
+        while (info := self._queue.pop()) is not None:
+            placement = self.placer.place(info.pod_info, in_detail)
+            self.turns[info.key] = Turn(placement, len(self.turns) + 1)
+            if placement.result.node is None:
+                self._fail(info, placement.result)
+            else:
+                self._place(info, placement)
+            self._count_woken()
+
+    def _fail(self, info: QueuedPodInfo, result: ScheduleResult) -> None:
+        nominated = self.world.pods[info.key].pod.status.nominated_node_name
+        failed = FailedAttempt(result.rejectors, nominated_node_name=nominated)
+        handle_failure(self._queue, info, failed, self._lister)
+
+    def _place(self, info: QueuedPodInfo, placement: Placement) -> None:
+        """Its victims are gone, its claims are bound (`PreBind`), and then it is on its node."""
+        self._placed.append(placement.result)
+        self._queue.done(info.uid)
+        for victim in placement.result.victims:
+            self._handlers.handle(victim.pod.pod, None)
+        for old, new in placement.reserved:
+            self._handlers.handle(old, new)
+        self._handlers.handle(info.pod_info.pod, self.world.pods[info.key].pod)
+
+    # --- what is left --------------------------------------------------------------------------------
+
+    def woken_by(self, key: str) -> tuple[WakingRow, ...]:
+        """The hints that have woken the pod, if it was woken."""
+        return tuple(self._hinted.get(key, ())) if key in self.woken else ()
+
+    def at_last(self, info: PodInfo) -> Attempt:
+        """What would become of a pod that sleeps on, if it were tried in the end."""
+        return attempt(self._profile_of(info), info, self.world)
+
+    def behind(self, info: PodInfo) -> tuple[str, ...]:
+        """The pods before it in the queue that take the room which it would have after the edits; to be asked last."""
+        turn = self.turns.get(info.key)
+        before = [each for each in self._placed if turn is None or self.turns[each.pod.key].number < turn.number]
+        nodes = self._nodes_without_others(info) if before else frozenset()
+        return in_the_way(before, nodes)
+
+    def _nodes_without_others(self, info: PodInfo) -> frozenset[str]:
+        """Where the pod would fit if it were the first of all; replicas fit alike."""
+        alike = QueuedPodInfo(info, 0).template
+        known = self._alone.get(alike)
+        if known is None:
+            if self._before_all is None:
+                self._before_all = without(self._placed, self.world)
+            result = attempt(self._profile_of(info), info, self._before_all)
+            feasible = result.cycle.feasible if result.scores is not None else ()
+            known = self._alone[alike] = frozenset(node.name for node in feasible)
+        return known
+
+    def _profile_of(self, info: PodInfo) -> Profile:
+        return self._profiles[info.pod.spec.scheduler_name or DEFAULT_SCHEDULER]
+
+
+def _differences(before: Cluster, after: Cluster) -> Iterator[tuple[KubernetesObject | None, KubernetesObject | None]]:
+    """The objects that differ: nodes first, pods last, otherwise by kind and key; really kinds have no order."""
+    kinds = before.counts().keys() | after.counts().keys()
+    for kind in sorted(kinds, key=lambda kind: (kind is not Node, kind is Pod, kind.__name__)):
+        was: Mapping[str, Any] = before.all(kind)
+        now: Mapping[str, Any] = after.all(kind)
+        pairs = [(was.get(key), now.get(key)) for key in sorted(was.keys() | now.keys())]
+        yield from [(old, new) for old, new in pairs if old is not new and old != new]

@@ -1,0 +1,151 @@
+"""Rows that several parts of the report share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from kwhatif.admission.changes import FieldChange
+from kwhatif.admission.priority import DEFAULT_POLICY
+from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.pod import Pod
+from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow
+from kwhatif.report.inputs import ChangeRow
+from kwhatif.report.nodes import ObjectionRow, RejectedRow
+from kwhatif.report.preemption import CandidateRow
+from kwhatif.report.workload import QueuedRow
+from kwhatif.scheduler.batch import ScheduleResult
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.status import Verdict
+
+_SUFFIXES = (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
+
+
+def text_of(resource: str, amount: int) -> str:
+    """The amount, in the scheduler's unit, as a quantity, exactly: `300m`, `1536Mi`, `2`."""
+    if resource == CPU:
+        return f"{amount}m" if amount % 1000 else str(amount // 1000)
+    if resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGEPAGES_PREFIX):
+        for suffix, unit in _SUFFIXES:
+            if amount and amount % unit == 0:
+                return f"{amount // unit}{suffix}"
+    return str(amount)
+
+
+def owner_of(pod: Pod) -> str | None:
+    """`Kind namespace/name` of the controller, if the pod has one."""
+    owner = controller_of(pod.metadata)
+    return f"{owner.kind} {pod.metadata.namespace}/{owner.name}" if owner else None
+
+
+def decision_about(pod: Pod, outcome: Outcome, **fields: Any) -> Decision:
+    """The decision about a pod, with what it says of itself; `fields` are the rest of it."""
+    spec = pod.spec
+    about = {
+        "pod": key_of(pod),
+        "owner": owner_of(pod),
+        "priority": spec.priority or 0,
+        "priority_class_name": spec.priority_class_name,
+        "preemption_policy": spec.preemption_policy or DEFAULT_POLICY,
+        "scheduler_name": spec.scheduler_name or DEFAULT_SCHEDULER,
+    }
+    return Decision(outcome=outcome, **about | fields)
+
+
+def decision_about_result(result: ScheduleResult, **fields: Any) -> Decision:
+    """The decision about a pod that was tried; `fields` are what is known besides the result."""
+    gated = result.gated
+    return decision_about(
+        result.pod.pod,
+        result.outcome,
+        node=result.node,
+        ties=result.ties,
+        message=result.message,
+        pre_enqueue=PreEnqueueRow(plugin=gated.plugin, message=gated.status.message) if gated else None,
+        **fields,
+    )
+
+
+def with_chosen(decision: Decision, change: Callable[[CandidateRow], CandidateRow]) -> Decision:
+    """The decision with another row in the place of the candidate that the scheduler takes, if it takes one."""
+    preemption = decision.preemption
+    chosen = preemption.chosen if preemption is not None else None
+    if preemption is None or chosen is None:
+        return decision
+    changed = change(chosen)
+    candidates = tuple(changed if each is chosen else each for each in preemption.candidates)
+    return replace(decision, preemption=replace(preemption, candidates=candidates))
+
+
+def change_rows(changes: Iterable[FieldChange]) -> tuple[ChangeRow, ...]:
+    """What admission, or an edit, has changed about an object."""
+    return tuple(ChangeRow(by=each.by, field=each.field, before=each.before, after=each.after) for each in changes)
+
+
+def queued_row(decision: Decision) -> QueuedRow:
+    """A pod that came before those that are asked about."""
+    return QueuedRow(
+        pod=decision.pod,
+        priority=decision.priority,
+        outcome=decision.outcome,
+        node=decision.node,
+        victims=tuple(victim.pod for victim in decision.victims),
+    )
+
+
+def owner_and_workload(pod: Pod) -> tuple[str | None, str | None]:
+    """The pod's controller, and the Deployment behind it if there is one, else the controller again.
+
+    The Deployment's controller names its ReplicaSets `<deployment>-<pod-template-hash>`, and labels the pods with that
+    hash (`pkg/controller/deployment/sync.go`).
+    """
+    owner = owner_of(pod)
+    suffix = f"-{pod.metadata.labels.get('pod-template-hash')}"
+    if owner is not None and owner.startswith("ReplicaSet ") and owner.endswith(suffix):
+        return owner, f"Deployment {owner.removeprefix('ReplicaSet ').removesuffix(suffix)}"
+    return owner, owner
+
+
+def rejected_rows(
+    objections: Mapping[str, tuple[Verdict, ...]], shown: Mapping[str, int] | None = None
+) -> tuple[RejectedRow, ...]:
+    """Rows by node name, of the objections to each node.
+
+    Args:
+        objections: the scheduler's verdict, and then the others.
+        shown: the nodes to make rows of, and how many nodes each stands for besides itself.
+    """
+    made: dict[int, ObjectionRow] = {}
+    alike = dict.fromkeys(objections, 0) if shown is None else shown
+    rows = []
+    for name in sorted(alike):
+        found = objections[name]
+        first = found[0]
+        status = first.status
+        rows.append(
+            RejectedRow(
+                node=name,
+                code=status.code.value,
+                plugin=first.plugin,
+                reasons=status.reasons,
+                evidence=status.evidence,
+                objections=tuple([_objection_row(verdict, made) for verdict in found]),
+                alike=alike[name],
+            )
+        )
+    return tuple(rows)
+
+
+def _objection_row(verdict: Verdict, made: dict[int, ObjectionRow]) -> ObjectionRow:
+    """Nodes of one class share a status, and so its row; a status belongs to one plugin."""
+    status = verdict.status
+    row = made.get(id(status))
+    if row is None:
+        row = made[id(status)] = ObjectionRow(
+            plugin=verdict.plugin, code=status.code.value, reasons=status.reasons, evidence=status.evidence
+        )
+    return row

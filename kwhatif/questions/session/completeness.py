@@ -1,0 +1,188 @@
+"""What a dump lacks: kinds of which it holds nothing, and objects that others refer to.
+
+`snapshot info` lists all of it (`gaps`). A report says what matters to its decisions (`lacking_for`): whoever writes a
+small cluster by hand writes what the question needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from kwhatif.kube.matching.volumes import claim_class, claim_names
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.lacking import (
+    DanglingReference,
+    NoBudgets,
+    NodesNotInInput,
+    NoNamespaces,
+    NoPods,
+    NoPriorityClasses,
+    NoServices,
+    NoStorage,
+    OwnersInferred,
+)
+from kwhatif.kube.model.caveat.workloads import ReplicaSetsInferred
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import Model, controller_of
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.policy import PodDisruptionBudget, PriorityClass
+from kwhatif.kube.model.resource import ResourceClaim
+from kwhatif.kube.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from kwhatif.kube.model.unknown import lacks, lacks_node
+from kwhatif.kube.model.workload import Namespace, ReplicaSet, ReplicationController, Service, StatefulSet
+from kwhatif.report.decision import Decision
+from kwhatif.state.state import State
+from kwhatif.workloads.inferred.owners import Inferred
+
+_CONTROLLERS: Mapping[str, type[Model]] = {
+    "ReplicaSet": ReplicaSet,
+    "ReplicationController": ReplicationController,
+    "StatefulSet": StatefulSet,
+}
+
+
+#: What objects of one kind refer to: kind and key of each.
+References = Callable[[Any], Iterable[tuple[type[Model], str]]]
+
+
+def gaps(cluster: Cluster) -> Iterator[Caveat]:
+    """Everything that is missing."""
+    yield from _dangling(cluster)
+    if cluster.all(Node):
+        yield from _absent(cluster, _ABSENT)
+        if cluster.all(PersistentVolume) and _lacks(cluster, CSINode):
+            yield NoStorage(kinds=("CSINode",))
+
+
+def lacking_for(cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[Caveat]:
+    """What is missing that these decisions depend on; nothing of a cluster that was read whole."""
+    judged = [decision for decision in decisions if decision.outcome in _JUDGED]
+    if not cluster.all(Node) or not judged:
+        return
+    matters = dict(_ABSENT)
+    if not any(decision.preemption and decision.preemption.candidates for decision in judged):
+        del matters[NoBudgets]
+    if not any(map(_depends_on_classes, judged)):
+        del matters[NoPriorityClasses]
+    if not any(decision.outcome == "Placed" for decision in judged):
+        del matters[NoServices]
+    yield from _absent(cluster, matters)
+
+
+def nodes_not_in_input(state: State) -> Iterator[Caveat]:
+    """That pods are on nodes that the input lacks."""
+    found = {name: len(pods) for name, pods in state.strays.items() if lacks_node(name, state.cluster)}
+    if found:
+        yield NodesNotInInput(nodes=tuple(sorted(found)), count=sum(found.values()))
+
+
+def said_of(inferred: Inferred, cluster: Cluster) -> Iterator[Caveat]:
+    """What was made up of pods, since the input lacks it, or it could not be read."""
+    if inferred.sets:
+        names = {f"{each.metadata.namespace}/{each.metadata.owner_references[0].name}" for each in inferred.sets}
+        yield ReplicaSetsInferred(workloads=tuple(f"Deployment {name}" for name in sorted(names)))
+    reasons: dict[str, list[type]] = {}
+    for kind in inferred.owners:
+        reasons.setdefault(cluster.unread.get(kind.__name__, ""), []).append(kind)
+    for reason, kinds in reasons.items():
+        count = sum(len(inferred.owners[kind]) for kind in kinds)
+        yield OwnersInferred(kinds=tuple(kind.__name__ for kind in kinds), reason=reason, count=count)
+
+
+def lacking_for_story(cluster: Cluster, *, evicts: bool, uses_volumes: bool = False) -> Iterator[Caveat]:
+    """What is missing that a simulation from this cluster depends on.
+
+    Args:
+        cluster: it.
+        evicts: whether it evicts pods: then budgets matter.
+        uses_volumes: whether it makes pods with claims: then it matters where their volumes are.
+    """
+    if not cluster.all(Node):
+        return
+    yield from _absent(cluster, {NoPods: Pod, NoBudgets: PodDisruptionBudget} if evicts else {NoPods: Pod})
+    storage = [kind.__name__ for kind in _STORAGE if uses_volumes and _lacks(cluster, kind)]
+    if storage:
+        yield NoStorage(kinds=tuple(storage))
+
+
+_STORAGE = (PersistentVolumeClaim, PersistentVolume, StorageClass)
+_JUDGED = ("Placed", "Preempts", "Unschedulable")
+_Absent = type[NoPods] | type[NoBudgets] | type[NoPriorityClasses] | type[NoNamespaces] | type[NoServices]
+#: What is said about a dump without any object of a kind.
+_ABSENT: Mapping[_Absent, type[Model]] = {
+    NoPods: Pod,
+    NoBudgets: PodDisruptionBudget,
+    NoPriorityClasses: PriorityClass,
+    NoNamespaces: Namespace,
+    NoServices: Service,
+}
+
+
+def _depends_on_classes(decision: Decision) -> bool:
+    """Whether another default class could change the answer: where a pod fits, its priority does not matter to it."""
+    return decision.outcome != "Placed" and not decision.priority_class_name and not decision.priority
+
+
+def _absent(cluster: Cluster, kinds: Mapping[_Absent, type[Model]]) -> Iterator[Caveat]:
+    return (lacking(kinds=(kind.__name__,)) for lacking, kind in kinds.items() if _lacks(cluster, kind))
+
+
+def _lacks(cluster: Cluster, kind: type[Model]) -> bool:
+    """Whether there is none of the kind, and nobody knows whether there should be; unread kinds are said elsewhere."""
+    return kind.__name__ not in cluster.unread and lacks(kind, cluster)
+
+
+def _dangling(cluster: Cluster) -> Iterator[DanglingReference]:
+    for referrer, references in _RULES:
+        missing: dict[type[Model], dict[str, str]] = {}
+        for key, obj in cluster.all(referrer).items():  # type: ignore[type-var]
+            for kind, wanted in references(obj):
+                if wanted not in cluster.all(kind):  # type: ignore[type-var]
+                    missing.setdefault(kind, {}).setdefault(wanted, f"{referrer.__name__} {key}")
+        for kind, names in missing.items():
+            if kind.__name__ not in cluster.unread:
+                name, user = next(iter(names.items()))
+                yield DanglingReference(kind=kind.__name__, example=name, count=len(names), user=user)
+
+
+def _node(pod: Pod) -> Iterator[tuple[type[Model], str]]:
+    if pod.spec.node_name and not is_terminal(pod):
+        yield Node, pod.spec.node_name
+
+
+def _namespace(pod: Pod) -> Iterator[tuple[type[Model], str]]:
+    yield Namespace, pod.metadata.namespace
+
+
+def _controller(pod: Pod) -> Iterator[tuple[type[Model], str]]:
+    owner = controller_of(pod.metadata)
+    if owner is not None and owner.kind in _CONTROLLERS:
+        yield _CONTROLLERS[owner.kind], f"{pod.metadata.namespace}/{owner.name}"
+
+
+def _claims(pod: Pod) -> Iterator[tuple[type[Model], str]]:
+    if is_terminal(pod):
+        return
+    for claim in claim_names(pod):
+        yield PersistentVolumeClaim, f"{pod.metadata.namespace}/{claim.name}"
+    for device in pod.spec.resource_claims:
+        if device.resource_claim_name:
+            yield ResourceClaim, f"{pod.metadata.namespace}/{device.resource_claim_name}"
+
+
+def _storage(claim: PersistentVolumeClaim) -> Iterator[tuple[type[Model], str]]:
+    if claim.spec.volume_name:
+        yield PersistentVolume, claim.spec.volume_name
+    elif claim_class(claim):
+        yield StorageClass, claim_class(claim)
+
+
+_RULES: tuple[tuple[type[Model], References], ...] = (
+    (Pod, _node),
+    (Pod, _namespace),
+    (Pod, _controller),
+    (Pod, _claims),
+    (PersistentVolumeClaim, _storage),
+)

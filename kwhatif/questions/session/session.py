@@ -1,0 +1,216 @@
+"""A session: one cluster loaded, a snapshot made of it, and profiles to ask it with. Ask as often as you like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+
+from msgspec.structs import replace
+
+from kwhatif.admission.pod_level import without_disabled
+from kwhatif.kube.matching.pod_resources import pod_resources
+from kwhatif.kube.model.caveat import Caveat, merged
+from kwhatif.kube.model.caveat.reading import StaleSnapshot, UndatedSnapshot
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.originals import SessionOriginals
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import PodDisruptionBudget
+from kwhatif.kube.model.unknown import lacks
+from kwhatif.questions.session.completeness import lacking_for, nodes_not_in_input, said_of
+from kwhatif.questions.session.node_autoscalers import nodes_not_added
+from kwhatif.questions.session.nominations import keep_queued
+from kwhatif.questions.session.unmodelled import huge_amounts, unmodelled_for
+from kwhatif.report import Report
+from kwhatif.report.decision import Decision
+from kwhatif.report.inputs import EditRow, SchedulerInfo, SnapshotInfo
+from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.release import Release
+from kwhatif.state.change import Upsert
+from kwhatif.state.state import State
+from kwhatif.workloads.inferred.claims import missing_storage
+from kwhatif.workloads.inferred.classes import missing_classes
+from kwhatif.workloads.inferred.owners import Inferred, inferred_owners
+from kwhatif.workloads.injections import ShownInjections
+
+#: What was read longer ago than this many seconds is old.
+HOUR = 3600
+
+
+#: Commands that play the cluster forward: everybody reacts to edits there.
+_PLAYED = ("simulate", "drain", "outage", "deschedule")
+
+
+def _default_profiles(release: Release) -> Mapping[str, Profile]:
+    return {DEFAULT_SCHEDULER: release.default_profile()}
+
+
+def _counted_otherwise(state: State) -> Iterator[Upsert]:
+    """The pods that do not count as they did, now that the cluster is of another release."""
+    gates, resizes = state.cluster.gates, state.cluster.resizes
+    for info in list(state.pods.values()):
+        pod = without_disabled(info.pod, gates)
+        nominated = pod.status.nominated_node_name and not pod.spec.node_name  # for `keep_queued` to look at again
+        if pod is not info.pod or nominated or pod_resources(pod, resizes) != info.resources:
+            yield Upsert(pod)
+
+
+class Session:
+    """Everything that answering needs. Questions do not change it."""
+
+    def __init__(  # noqa: PLR0913 - all that is known about how the cluster was read
+        self,
+        cluster: Cluster,
+        *,
+        profiles: Mapping[str, Profile] | None = None,
+        scheduler: SchedulerInfo | None = None,
+        profiles_of: Callable[[Release], Mapping[str, Profile]] | None = None,
+        sources: Sequence[str] = (),
+        caveats: Sequence[Caveat] = (),
+        age: int | None = None,
+        taken_at: str | None = None,
+        namespace: str = "default",
+        originals: SessionOriginals | None = None,
+    ) -> None:
+        self.state = State(cluster)
+        self.state.cluster.webhooks = ShownInjections(self.state.cluster)
+        #: Scheduler name -> profile.
+        self.profiles = dict(profiles) if profiles else {DEFAULT_SCHEDULER: default_profile()}
+        keep_queued(self.state, self.profiles)
+        #: What the configuration comes to with another release.
+        self._profiles_of = profiles_of or _default_profiles
+        #: Which release is asked, and how that is known.
+        self.scheduler = replace(scheduler or SchedulerInfo(), profile=next(iter(self.profiles)))
+        #: Where manifests belong that name no namespace.
+        self.namespace = namespace
+        #: Where extenders are called: what pods and nodes were read from.
+        self.originals = originals
+        #: What is to be said about how the cluster was read.
+        self.caveats = tuple(caveats)
+        #: What was made up of the pods, since the input lacks it (`with_owners`).
+        self.inferred: tuple[Caveat, ...] = ()
+        #: This session with them, once that was asked for; itself, if it has them already.
+        self._with_owners: Session | None = None
+        #: How long ago the cluster was read, in seconds, when this session was made; None: not known.
+        self.age = age
+        #: When the dump was taken; None of a live cluster, and where a dump does not show it.
+        self.taken_at = taken_at
+        self._sources = tuple(sources)
+        #: The edits that were made, and the session as it was without them.
+        self.changes: tuple[EditRow, ...] = ()
+        self.unedited: Session | None = None
+        #: Notes of these edits that are true only where nobody reacts to them.
+        self.notes_at_rest: frozenset[str] = frozenset()
+
+    @property
+    def cluster(self) -> Cluster:
+        """The objects of the snapshot."""
+        return self.state.cluster
+
+    def with_owners(self) -> Session:
+        """The session with the owners of pods that the input lacks altogether; itself, where it lacks none.
+
+        With what new pods of theirs need besides, and old ones have: classes, claims, volumes. All this is found when
+        it is first asked for: where a pod lands does not depend on owners.
+        """
+        if self._with_owners is None:
+            found = inferred_owners(self.cluster)
+            others = (*missing_classes(self.cluster), *missing_storage(self.cluster))
+            self._with_owners = self._with(found, others) if found.objects or others else self
+        return self._with_owners
+
+    def _with(self, found: Inferred, others: Sequence[KubernetesObject]) -> Session:
+        other = copy(self)
+        other.state = self.state.fork()
+        objects = (*others, *found.objects)
+        other.state.apply(*map(Upsert, objects))
+        made_up = {type(each).__name__ for each in objects if lacks(type(each), self.cluster)}
+        other.cluster.made_up = other.cluster.made_up.union(made_up)
+        other.inferred = tuple(said_of(found, self.cluster))
+        other._with_owners = other
+        return other
+
+    def after_edits(
+        self, state: State, changes: Sequence[EditRow], caveats: Iterable[Caveat], notes_at_rest: Iterable[str] = ()
+    ) -> Session:
+        """The session after edits: another snapshot, and all that is to be said about it."""
+        other = copy(self)
+        other.state = state
+        other._with_owners = other if self._with_owners is self else None
+        keep_queued(state, self.profiles)
+        other.changes = (*self.changes, *changes)
+        other.caveats = tuple(caveats)
+        other.notes_at_rest = self.notes_at_rest.union(notes_at_rest)
+        other.unedited = self.unedited or self
+        return other
+
+    def at(self, state: State) -> Session:
+        """The session at another moment of the same cluster."""
+        if state is self.state:
+            return self
+        other = copy(self)
+        other.state = state
+        other._with_owners = other if self._with_owners is self else None
+        keep_queued(state, self.profiles)
+        return other
+
+    def for_release(self, release: Release) -> Session:
+        """A session of this cluster and this configuration, with the scheduler of another release.
+
+        Raises:
+            InputError: that release refuses the configuration.
+        """
+        other = copy(self)
+        other.profiles = dict(self._profiles_of(release))
+        other.state = self.state.fork()
+        release.follow(other.state.cluster)
+        other.state.apply(*_counted_otherwise(other.state))
+        keep_queued(other.state, other.profiles)
+        other.scheduler = replace(self.scheduler, version=release.version, version_source="asked")
+        other.unedited = None
+        other._with_owners = other if self._with_owners is self else None
+        return other
+
+    def remarks(self, limit: int | None = None) -> Iterator[Caveat]:
+        """What every answer about the cluster leaves out: nodes that the input lacks, and what came since.
+
+        `limit`: that it was read longer ago than this, in seconds (None: an hour), or at an unknown time.
+        """
+        yield from nodes_not_in_input(self.state)
+        if self.age is None or self.taken_at is None:
+            if self.age is None and limit is not None:
+                yield UndatedSnapshot()
+        elif self.age > (HOUR if limit is None else limit):
+            yield StaleSnapshot(taken_at=self.taken_at, age=self.age)
+
+    def left_out(self, cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[Caveat]:
+        """What the decisions depend on and this session does not know; `cluster` has what manifests bring."""
+        yield from lacking_for(self.cluster, decisions)
+        pending = self.state.pending  # what is there was admitted when it came
+        yield from unmodelled_for(cluster, [each for each in decisions if each.pod not in pending])
+        unschedulable = [each.pod for each in decisions if each.outcome == "Unschedulable"]
+        pods = cluster.all(Pod)
+        yield from nodes_not_added(cluster, [pods[key] for key in unschedulable if key in pods])
+        yield from huge_amounts(self.state.nodes)
+
+    def report(self, command: str, decisions: Sequence[Decision], caveats: Iterable[Caveat]) -> Report:
+        """The decisions as a report about this session's cluster; `render.caveats.worded` completes it."""
+        return Report(
+            command=command,
+            scheduler=self.scheduler,
+            snapshot=SnapshotInfo(
+                sources=self._sources,
+                nodes=len(self.state.nodes),
+                pods=len(self.state.pods),
+                pod_disruption_budgets=(
+                    None if "PodDisruptionBudget" in self.cluster.unread else len(self.cluster.all(PodDisruptionBudget))
+                ),
+                taken_at=self.taken_at,
+            ),
+            changes=tuple(map(self._going_on, self.changes)) if command in _PLAYED else self.changes,
+            caveat_details=merged(caveats),
+            decisions=tuple(decisions),
+        )
+
+    def _going_on(self, row: EditRow) -> EditRow:
+        return replace(row, notes=tuple(note for note in row.notes if note not in self.notes_at_rest))

@@ -1,0 +1,129 @@
+"""How a simulation ended: settled, stuck, or in a loop."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
+from kwhatif.kube.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from kwhatif.report.story import CycleRow, LoopCause
+from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.history import StoryEvent
+from kwhatif.simulation.loops import EndlessLoop
+from kwhatif.workloads.numbers import ordinal_of
+from kwhatif.workloads.stateful_set import first_to_roll
+
+_REVISION = "controller-revision-hash"
+#: Kinds whose pods have to be ready; those of Jobs only have to end.
+_SERVING = ("ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet")
+#: What makes a pod, or takes one away.
+_CHURN = ("created", "preempted", "evicted", "evicted by taint", "deleted", "collected")
+
+
+def stuck_rollouts(engine: Engine) -> frozenset[str]:
+    """The rollouts that stand still half way, and that this simulation has seen: pods of two revisions are there."""
+    return frozenset(_stuck(engine))
+
+
+def _stuck(engine: Engine) -> Iterator[str]:
+    world = engine.world
+    changed = {event.object for event in world.history.events if event.verb in ("created", "changed")}
+    for key, deployment in world.state.cluster.all(Deployment).items():
+        if f"Deployment {key}" in changed and not deployment.spec.paused:
+            sets = [each for each in world.owned(deployment, ReplicaSet) if each.spec.replicas]
+            if len(sets) > 1:
+                yield f"Deployment {key}"
+    for kind in (StatefulSet, DaemonSet):
+        workloads: Mapping[str, StatefulSet | DaemonSet] = world.state.cluster.all(kind)
+        for key, workload in workloads.items():
+            name = f"{kind.__name__} {key}"
+            if name not in changed or workload.spec.update_strategy.type == "OnDelete":
+                continue
+            pods = [pod for pod in world.pods_of(workload) if not is_terminal(pod) and _is_rolled(pod, workload)]
+            if len({pod.metadata.labels.get(_REVISION) for pod in pods}) > 1:
+                yield name
+
+
+def terminating_pods(engine: Engine) -> frozenset[str]:
+    """The pods that are being deleted, and whose end nobody will see."""
+    pods = engine.world.state.cluster.all(Pod)
+    return frozenset(key for key, pod in pods.items() if pod.metadata.deletion_timestamp is not None)
+
+
+def _is_rolled(pod: Pod, workload: StatefulSet | DaemonSet) -> bool:
+    """Whether a rollout replaces the pod: not those of a StatefulSet below its partition, which is a canary's end."""
+    if isinstance(workload, DaemonSet):
+        return True
+    first, number = first_to_roll(workload), ordinal_of(pod.metadata, workload.metadata.name)
+    return first is not None and number is not None and number >= first
+
+
+def unavailable_pods(engine: Engine) -> Counter[str]:
+    """By workload, how many pods that it has made in this simulation run, and never get ready."""
+    world = engine.world
+    pods = world.state.cluster.all(Pod)
+    made = (event.object.removeprefix("Pod ") for event in world.history.events if event.verb == "created")
+    return Counter(
+        engine.tally.root(pod)
+        for pod in map(pods.get, dict.fromkeys(made))
+        if pod is not None and _waits_to_be_ready(pod) and pod.spec.node_name not in world.silent
+    )
+
+
+def _waits_to_be_ready(pod: Pod) -> bool:
+    owner = controller_of(pod.metadata)
+    return owner is not None and owner.kind in _SERVING and not is_ready(pod) and not is_terminal(pod)
+
+
+def participants(engine: Engine) -> frozenset[str]:
+    """The workloads that take part in the loop in which the simulation has ended; none where it has settled."""
+    if engine.cycle is None:
+        return frozenset()
+    return frozenset(_participants(engine, engine.cycle))
+
+
+def _participants(engine: Engine, cycle: EndlessLoop) -> Iterator[str]:
+    pods = engine.world.state.cluster.all(Pod)
+    gone = {f"Pod {gone.pod}": gone.owner for gone in engine.world.history.gone.values() if gone.owner}
+    for event in _churn(engine, cycle):
+        pod = pods.get(event.object.removeprefix("Pod "))
+        yield gone.get(event.object) or (event.object if pod is None else engine.tally.root(pod))
+    yield from map(engine.tally.root, _preemptors(engine, cycle))
+
+
+def _churn(engine: Engine, cycle: EndlessLoop) -> Iterator[StoryEvent]:
+    """What has made pods in the loop, or taken them away."""
+    for event in engine.world.history.events[cycle.first : cycle.last]:
+        if event.object.startswith("Pod ") and event.verb in _CHURN:
+            yield event
+
+
+def _preemptors(engine: Engine, cycle: EndlessLoop) -> Iterator[Pod]:
+    """The pods for which others were evicted in the loop."""
+    pods = engine.world.state.cluster.all(Pod)
+    keys = dict.fromkeys(event.detail.removeprefix("for ") for event in _churn(engine, cycle))
+    return (pods[key] for key in keys if key in pods)
+
+
+def loop_row(engine: Engine, cycle: EndlessLoop) -> CycleRow:
+    """A loop that never ends: who takes part in it, and what keeps it going."""
+    return CycleRow(
+        start=round(cycle.start, 3),
+        period=round(cycle.end - cycle.start, 3),
+        participants=tuple(sorted(participants(engine))),
+        events=(cycle.first, max(cycle.first, cycle.last - 1)),
+        remedies=(),
+        suspected=bool(cycle.doubt),
+        causes=tuple(sorted({cause for pod in _preemptors(engine, cycle) for cause in _causes(pod)})),
+    )
+
+
+def _causes(preemptor: Pod) -> Iterator[LoopCause]:
+    """What of the pod those may meet who come back after it has evicted them."""
+    affinity = preemptor.spec.affinity
+    if affinity is not None and affinity.pod_anti_affinity is not None and affinity.pod_anti_affinity.required:
+        yield "anti-affinity"
+    if any(each.when_unsatisfiable == "DoNotSchedule" for each in preemptor.spec.topology_spread_constraints):
+        yield "spread"

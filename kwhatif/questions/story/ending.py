@@ -1,0 +1,208 @@
+"""`Ending`: how a simulation has ended, and what of that would not be so without what was asked.
+
+The world without the question is played to the same second (`Without`). What fails there as well happens anyway: it is
+nobody's harm. Pods that are made are not the same pods in both worlds, so workloads are compared by how many of their
+pods fare how; pods that were there before, by name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Literal
+
+from msgspec.structs import replace
+
+from kwhatif.questions.story.end import participants, stuck_rollouts, terminating_pods, unavailable_pods
+from kwhatif.questions.story.failed import failed
+from kwhatif.questions.story.pending import not_made, pending_pods
+from kwhatif.questions.story.refused import refused
+from kwhatif.report.story import FailedRow, PendingRow, RefusedRow, Settled
+from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.history import Gone
+from kwhatif.simulation.tally import Standing
+
+_NOTHING = Standing()
+
+
+class Ending:
+    """A simulation that has come to its end, beside the world without what was asked at that second."""
+
+    def __init__(self, engine: Engine, without: Engine | None = None) -> None:
+        """`without`: None where nothing was asked but what happens: then all that happens is the answer."""
+        self.engine = engine
+        self.without = without
+        #: The workloads that never come to rest, whatever is asked.
+        self.restless = frozenset() if without is None else participants(without)
+
+    # --- pods ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def pending(self) -> tuple[PendingRow, ...]:
+        """The pods without a node, and those that wait for one without being made."""
+        rows = (*pending_pods(self.engine), *not_made(self.engine))
+        if self.without is None:
+            return rows
+        return tuple(self._marked(rows, (*pending_pods(self.without), *not_made(self.without))))
+
+    def _marked(self, rows: Iterable[PendingRow], others: Iterable[PendingRow]) -> Iterator[PendingRow]:
+        """Of each workload as many are pending anyway as are without the question, the same pods first."""
+        there, left = set[str](), Counter[str]()
+        for row in others:
+            there.add(row.pod)
+            left[who(row)] += row.count
+        found: dict[PendingRow, tuple[int, int]] = {}
+        for row in sorted(rows, key=lambda row: (row.pod not in there, not row.initial, row.pod)):
+            is_restless = who(row) in self.restless
+            count = row.count if is_restless else min(row.count, left[who(row)])
+            left[who(row)] -= count
+            found[row] = count, row.count - count
+        for row in sorted(found, key=lambda row: (row.pod.endswith("-"), row.pod)):
+            anyway, caused = found[row]
+            if caused:
+                yield replace(row, count=caused)
+            if anyway:
+                yield replace(row, count=anyway, anyway=True)
+
+    @property
+    def fallen_short(self) -> tuple[str, ...]:
+        """The workloads that have fewer pods for good: new ones are refused, or they have failed."""
+        refused = (row.workload for row in self.refused if not row.anyway)
+        return (*refused, *(row.workload for row in self.failed if not row.anyway))
+
+    def is_gone_anyway(self, uid: str, gone: Gone) -> bool:
+        """Whether the pod goes without the question, too."""
+        if self.without is None:
+            return False
+        return uid in self.without.world.history.gone or (gone.owner or f"Pod {gone.pod}") in self.restless
+
+    # --- workloads -----------------------------------------------------------------------------------
+
+    def standing(self, workload: str) -> Standing:
+        """How it fares without the question; where all is the answer, how it did before."""
+        tally = self.engine.tally
+        return (tally.before if self.without is None else self.without.tally.workloads).get(workload, _NOTHING)
+
+    def fares_so_anyway(self, workload: str) -> bool:
+        """Whether it ends as it does without the question, and had as few ready pods on the way."""
+        if self.without is None:
+            return False
+        after, other = self.engine.tally.workloads.get(workload, _NOTHING), self.standing(workload)
+        return workload in self.restless or after is other or _numbers(after) == _numbers(other)
+
+    def lacks(self, workload: str) -> int:
+        """How many pods fewer it has than without the question."""
+        after = self.engine.tally.workloads.get(workload, _NOTHING)
+        return max(self.standing(workload).pods - after.pods, 0)
+
+    @cached_property
+    def refused(self) -> tuple[RefusedRow, ...]:
+        """The workloads whose new pods the API server refuses."""
+        rows = refused(self.engine)
+        if self.without is None or not rows:
+            return rows
+        known = {row.workload for row in refused(self.without)}
+        return tuple(replace(row, anyway=row.workload in known and not self.lacks(row.workload)) for row in rows)
+
+    @cached_property
+    def failed(self) -> tuple[FailedRow, ...]:
+        """The Jobs that have failed."""
+        rows = failed(self.engine)
+        if self.without is None or not rows:
+            return rows
+        known = {row.workload for row in failed(self.without)}
+        return tuple(replace(row, anyway=row.workload in known) for row in rows)
+
+    @cached_property
+    def unready(self) -> Mapping[str, tuple[int, int]]:
+        """The workloads of which fewer pods are ready than without the question: how many, of how many."""
+        found = {}
+        for name, after in self.engine.tally.workloads.items():
+            before = self.standing(name)
+            if after is not before and after.ready < before.ready and name not in self.restless:
+                found[name] = after.ready, before.ready
+        return found
+
+    @cached_property
+    def overruns(self) -> Mapping[str, int]:
+        """By budget, by how many healthy pods it falls short of what it asks for, more than without the question."""
+        others = {} if self.without is None else self.without.tally.budgets
+        found = {}
+        for key, each in self.engine.tally.budgets.items():
+            more = each.overrun - (others[key].overrun if key in others else 0)
+            if more > 0:
+                found[key] = more
+        return found
+
+    def is_budget_so_anyway(self, key: str) -> bool:
+        """Whether the budget fares as it does without the question."""
+        return self.without is not None and self.without.tally.budgets.get(key) == self.engine.tally.budgets[key]
+
+    # --- how it ends ---------------------------------------------------------------------------------
+
+    @cached_property
+    def participants(self) -> frozenset[str]:
+        """The workloads that take part in a loop that never ends."""
+        return participants(self.engine)
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether it comes to no end, and does without the question."""
+        return self._endless(self.without) is not None
+
+    def _endless(self, without: Engine | None) -> Literal["cycling", "horizon"] | None:
+        engine = self.engine
+        if engine.is_over_horizon and not (without is not None and _is_over(engine, without)):
+            return "horizon"
+        if engine.cycle is not None and (without is None or not self.is_cycle_anyway):
+            return "cycling"
+        return None
+
+    @cached_property
+    def settled(self) -> Settled:
+        """The worst that can be said of all."""
+        return self._worst(None)
+
+    @cached_property
+    def caused(self) -> Settled:
+        """The worst that can be said of what was asked."""
+        return self.settled if self.without is None else self._worst(self.without)
+
+    def _worst(self, without: Engine | None) -> Settled:
+        """The worst that is not so in the other world as well."""
+        engine, endless = self.engine, self._endless(without)
+        if endless is not None:
+            return endless
+        is_refused = any(without is None or not row.anyway for row in self.refused)
+        if is_refused or stuck_rollouts(engine) - (stuck_rollouts(without) if without is not None else frozenset()):
+            return "rollout-stuck"
+        if engine.evictors.names:
+            return "stalled"
+        if terminating_pods(engine) - (terminating_pods(without) if without is not None else frozenset()):
+            return "terminating"
+        if any(without is None or not row.anyway for row in self.pending):
+            return "pending"
+        others = unavailable_pods(without) if without is not None else Counter[str]()
+        late = unavailable_pods(engine) - others
+        return "rollout-stuck" if any(name not in self.restless for name in late) else "settled"
+
+    @property
+    def is_cycle_anyway(self) -> bool:
+        """Whether nobody takes part in the loop but those that never come to rest without the question."""
+        return bool(self.restless) and self.participants <= self.restless
+
+
+def _is_over(engine: Engine, without: Engine) -> bool:
+    """Whether the same thing is still under way."""
+    return engine.under_way == without.under_way
+
+
+def _numbers(standing: Standing) -> tuple[object, ...]:
+    nodes = {node: count for node, count in standing.nodes.items() if count}
+    return nodes, standing.pending, standing.ready, standing.ready_lowest, standing.terminating
+
+
+def who(row: PendingRow) -> str:
+    """The workload of the pod; a bare one is its own."""
+    return row.owner or f"Pod {row.pod}"

@@ -1,0 +1,22 @@
+"""Which Jobs have failed because of what was done."""
+
+from __future__ import annotations
+
+from kwhatif.kube.model.job import Job
+from kwhatif.report.story import FailedRow
+from kwhatif.simulation.engine import Engine
+
+
+def failed(engine: Engine) -> tuple[FailedRow, ...]:
+    """Those that have failed since somebody did something, with what the controller says.
+
+    Left out are Jobs that come to their deadline: they would have anyway, and not have, had they completed before.
+    """
+    jobs = engine.world.state.cluster.all(Job)
+    found: dict[str, FailedRow] = {}
+    for event in engine.world.history.events[engine.first_event :]:
+        job = jobs.get(event.object.removeprefix("Job ")) if event.verb == "failed" else None
+        for condition in job.status.conditions if job is not None else ():
+            if condition.type == "Failed" and condition.status == "True" and condition.reason != "DeadlineExceeded":
+                found[event.object] = FailedRow(workload=event.object, message=condition.message)
+    return tuple(found[name] for name in sorted(found))

@@ -1,0 +1,245 @@
+"""What would happen within the simulated time, and is not modelled: who is there that would do it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from kwhatif.admission.disruption import SyncFailed, counted_status
+from kwhatif.controllers.budget_pods import pods_selected_by
+from kwhatif.controllers.cron import is_due
+from kwhatif.controllers.revisions import has_missed
+from kwhatif.controllers.volume_binder import caveat_of
+from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
+from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.scheduling import ClaimUnbound
+from kwhatif.kube.model.caveat.workloads import AutoscalerNotModelled, LeftOutOfStory, OldRevisionsUnknown, Unmodelled
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.job import CronJob, Job
+from kwhatif.kube.model.meta import SECOND, LabelSelector
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.policy import PodDisruptionBudget
+from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim
+from kwhatif.kube.model.workload import POD_CONTROLLERS, DaemonSet, Namespace, StatefulSet
+from kwhatif.questions.manifests.injected import injected
+from kwhatif.questions.session.node_autoscalers import nodes_not_added
+from kwhatif.questions.story.assumed_ready import behind_gates, not_ready, not_started
+from kwhatif.simulation.deadlines import NEAR
+from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.world import World
+from kwhatif.workloads.autoscaling import target_of
+from kwhatif.workloads.expand import replicas_of
+from kwhatif.workloads.job import is_finished
+
+
+def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
+    """The caveats about everybody who would act within the simulated time, and is not modelled.
+
+    Args:
+        engine: a simulation that has come to its end.
+        before: the cluster as it was at its start.
+    """
+    world, cluster = engine.world, engine.world.state.cluster
+    yield from _claims(engine)
+    yield from map(injected, world.injections.values())
+    yield from _missed(world)
+    yield from _autoscalers(engine)
+    yield from nodes_not_added(cluster, [info.pod for info in world.state.pending.values()])
+    yield from _left_out(
+        {
+            "adoption": _orphans(world),
+            "job-ttl": _expiring(engine),
+            "volume-reclaim": _released(engine, before),
+            "cron-jobs": _starting(engine),
+            "namespaces": _terminating(cluster),
+            "budgets": _uncounted(cluster, before),
+            "not-started": not_started(world, before),
+            "not-ready": not_ready(world, before),
+            "readiness-gates": behind_gates(world, before),
+            "deadlines": _late(world) if world.state.pending else [],
+        }
+    )
+
+
+def gaps_of_verdict(engine: Engine, before: Cluster) -> Iterator[Caveat]:
+    """The caveats about who could change what becomes of manifests; pods are adopted by workloads of the story only.
+
+    Args:
+        engine: a simulation that has come to its end.
+        before: the cluster as it was at its start.
+    """
+    world = engine.world
+    yield from _claims(engine)
+    yield from map(injected, world.injections.values())
+    yield from _missed(world)
+    yield from _left_out(
+        {
+            "adoption": _orphans(world, {event.object for event in world.history.events}),
+            "volume-reclaim": _released(engine, before),
+            "budgets": _uncounted(world.state.cluster, before),
+        }
+    )
+
+
+def _left_out(found: Mapping[Unmodelled, Sequence[str]]) -> Iterator[Caveat]:
+    for what, objects in found.items():
+        if objects:
+            yield LeftOutOfStory(what=what, objects=tuple(dict.fromkeys(objects)))
+
+
+def _missed(world: World) -> Iterator[Caveat]:
+    """Workloads that have needed the template of a revision that is not known."""
+    cluster = world.state.cluster
+    workloads: tuple[StatefulSet | DaemonSet, ...] = (
+        *cluster.all(StatefulSet).values(),
+        *cluster.all(DaemonSet).values(),
+    )
+    missed = [f"{type(each).__name__} {key_of(each)}" for each in workloads if has_missed(each, world)]
+    if missed:
+        yield OldRevisionsUnknown(workloads=tuple(missed))
+
+
+def _claims(engine: Engine) -> Iterator[Caveat]:
+    """What was assumed of claims that the story has made, or bound; or why they are bound to nothing."""
+    world = engine.world
+    touched = dict.fromkeys(event.object for event in world.history.events)
+    for name in touched:
+        kind, _, key = name.partition(" ")
+        caveat = caveat_of(key, world) if kind == PersistentVolumeClaim.__name__ else None
+        is_there = world.state.cluster.get(PersistentVolumeClaim, key) is not None
+        if caveat is not None and (is_there or not isinstance(caveat, ClaimUnbound)):
+            yield caveat
+
+
+def _autoscalers(engine: Engine) -> Iterator[Caveat]:
+    """Autoscalers of workloads that the story changes, or takes pods of."""
+    history = engine.world.history
+    concerned = {gone.owner for gone in history.gone.values()} | {event.object for event in history.events}
+    cluster = engine.world.state.cluster
+    for key, scaler in cluster.all(HorizontalPodAutoscaler).items():
+        if scaler.target in concerned:
+            target = target_of(scaler, cluster)
+            yield AutoscalerNotModelled(
+                name=key,
+                target=scaler.target,
+                min_replicas=scaler.spec.min_replicas,
+                max_replicas=scaler.spec.max_replicas,
+                replicas=None if target is None else replicas_of(target),
+                missing=True,
+            )
+
+
+def _orphans(world: World, among: Collection[str] | None = None) -> list[str]:
+    """Pods without a controller that the selector of one matches; `among`: of one of these, such as `Job shop/load`."""
+    found = (pod for pod in world.bare_pods() if not _is_settled(pod))
+    bare = sorted(found, key=lambda pod: (pod.metadata.namespace, pod.metadata.name))
+    adopters = _adopters(world.state.cluster, {pod.metadata.namespace for pod in bare}, among)
+    return [
+        f"Pod {key_of(pod)}"
+        for pod in bare
+        if any(each.matches(pod.metadata.labels) for each in adopters[pod.metadata.namespace])
+    ]
+
+
+def _is_settled(pod: Pod) -> bool:
+    """Whether nobody would adopt it, whatever its labels."""
+    return pod.metadata.deletion_timestamp is not None or is_terminal(pod)
+
+
+def _adopters(
+    cluster: Cluster, namespaces: Collection[str], among: Collection[str] | None
+) -> Mapping[str, Sequence[Selector]]:
+    """What the controllers of these namespaces select."""
+    found: dict[str, list[Selector]] = {namespace: [] for namespace in namespaces}
+    for kind in POD_CONTROLLERS.values() if found else ():
+        for key, workload in cluster.all(kind).items():
+            if workload.metadata.namespace not in found:
+                continue
+            if among is not None and f"{kind.__name__} {key}" not in among:
+                continue
+            given = workload.spec.selector
+            if isinstance(given, dict):
+                given = LabelSelector(match_labels=given)
+            try:
+                selector = compile_selector(given)
+            except SelectorError:
+                continue
+            if not (selector.nothing or selector.empty):
+                found[workload.metadata.namespace].append(selector)
+    return found
+
+
+def _expiring(engine: Engine) -> list[str]:
+    """Jobs that have ended in the story for longer than they are kept."""
+    cluster = engine.world.state.cluster
+    found = []
+    for event in engine.world.history.events:
+        if event.verb in ("completed", "failed") and event.object.startswith("Job "):
+            job = cluster.get(Job, event.object.removeprefix("Job "))
+            kept = None if job is None else job.spec.ttl_seconds_after_finished
+            if kept is not None and event.at + kept <= engine.clock.now:
+                found.append(event.object)
+    return found
+
+
+def _released(engine: Engine, before: Cluster) -> list[str]:
+    """Volumes of claims that have gone."""
+    cluster = engine.world.state.cluster
+    made = {event.object for event in engine.world.history.events}
+    found = []
+    for name, volume in cluster.all(PersistentVolume).items():
+        reference = volume.spec.claim_ref
+        if reference is None:
+            continue
+        key = f"{reference.namespace}/{reference.name}"
+        was_there = before.get(PersistentVolumeClaim, key) is not None or f"PersistentVolumeClaim {key}" in made
+        if was_there and cluster.get(PersistentVolumeClaim, key) is None:
+            found.append(f"PersistentVolume {name}")
+    return found
+
+
+def _starting(engine: Engine) -> list[str]:
+    """CronJobs whose time comes."""
+    now = engine.clock.nanoseconds
+    start, end = (now - round(engine.clock.now * SECOND)) // SECOND, now // SECOND
+    return [
+        f"CronJob {key}"
+        for key, each in engine.world.state.cluster.all(CronJob).items()
+        if not each.spec.suspend and end > start and is_due(each.spec.schedule, each.spec.time_zone, start, end)
+    ]
+
+
+def _late(world: World) -> list[str]:
+    """Jobs that hold places while others wait, and have a deadline that is not waited for."""
+    found = []
+    for key, job in world.state.cluster.all(Job).items():
+        seconds, started = job.spec.active_deadline_seconds, job.status.start_time
+        if seconds is None or job.spec.suspend or is_finished(job):
+            continue
+        end = (world.at(started) if started else world.now) + seconds
+        if end > world.now + NEAR and any(pod.spec.node_name and not is_terminal(pod) for pod in world.pods_of(job)):
+            found.append(f"Job {key}")
+    return found
+
+
+def _terminating(cluster: Cluster) -> list[str]:
+    """Namespaces that are being deleted, with pods in them."""
+    going = {key for key, each in cluster.all(Namespace).items() if each.metadata.deletion_timestamp is not None}
+    full = {pod.metadata.namespace for pod in cluster.all(Pod).values()} if going else set()
+    return [f"Namespace {name}" for name in sorted(going & full)]
+
+
+def _uncounted(cluster: Cluster, before: Cluster) -> list[str]:
+    """Budgets that allow nothing, because they cannot be counted here, though the cluster did count them.
+
+    What nobody has counted anew is as the cluster says.
+    """
+    return [
+        f"PodDisruptionBudget {key}"
+        for key, budget in cluster.all(PodDisruptionBudget).items()
+        if (known := before.get(PodDisruptionBudget, key)) is not None
+        and known is not budget
+        and known.status is not None
+        and known.status.disruptions_allowed > 0
+        and isinstance(counted_status(budget, pods_selected_by(key, cluster), cluster), SyncFailed)
+    ]

@@ -1,0 +1,252 @@
+"""Scenarios: simulations that begin where the cluster has settled, and in which something happens to nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal
+
+from kwhatif.controllers.catalog import all_controllers
+from kwhatif.controllers.disruption import recounted
+from kwhatif.edits.selection import Lookup
+from kwhatif.errors import InputError, Problem
+from kwhatif.kube.matching.labels import Selector
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.scheduling import BudgetRecounted
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, key_of
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.caveats import caveats_of_story
+from kwhatif.questions.story.ending import Ending
+from kwhatif.questions.story.rows import Asked
+from kwhatif.questions.story.without import Without
+from kwhatif.report.maintenance import VerdictRow, WorstRow
+from kwhatif.scheduler.framework.reference import is_reference
+from kwhatif.simulation.chance import Chance
+from kwhatif.simulation.clock import Clock, start_of
+from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.view import SimulatedView
+from kwhatif.state.change import Upsert
+from kwhatif.workloads.many import EVICTING
+
+
+class SettledCluster:
+    """The cluster once nothing happens in it any more: what scenarios start from, each on a fork of its own."""
+
+    def __init__(
+        self,
+        session: Session,
+        parameters: Parameters,
+        prepare: Callable[[Engine], None] | None = None,
+        start: int | None = None,
+    ) -> None:
+        """Let the cluster settle.
+
+        Args:
+            session: the cluster.
+            parameters: how long things take.
+            prepare: what is done before scenarios start, once the cluster has settled.
+            start: when the simulation starts, nanoseconds since the epoch; None: at the moment that the cluster shows.
+        """
+        self.session = session.with_owners()
+        self.parameters = parameters
+        self._prepare = prepare
+        self._start = start
+        self.engine, self._caveats = self._begin()
+        self.was_endless = self.engine.cycle is not None
+        #: The cluster at any later second, if nobody does anything.
+        self.without = Without(self.engine, lambda: self._begin()[0])
+        #: Seconds since the start of the simulation.
+        self.start = self.engine.clock.now
+        self.asked = Asked(self.start, len(self.engine.world.history.events))
+
+    def _begin(self) -> tuple[Engine, tuple[Caveat, ...]]:
+        engine, caveats = begin(self.session, self.parameters, start=self._start)
+        if self._prepare is not None:
+            self._prepare(engine)
+            engine.settle()
+        return engine, caveats
+
+    def fork(self) -> Engine:
+        """A simulation that goes on from here, with as much time as there was until here."""
+        if is_reference():
+            engine = self._begin()[0]
+        else:
+            self.engine.world.state.prepare()
+            engine = self.engine.fork()
+        engine.ask()
+        return engine
+
+    def caveats(self, engine: Engine) -> tuple[Caveat, ...]:
+        """What a simulation leaves out that began here, and has come to its end."""
+        session = self.session
+        return (*session.caveats, *session.remarks(), *self._caveats, *caveats_of_story(engine, session.cluster))
+
+
+def begin(
+    session: Session, parameters: Parameters, chance: Chance | None = None, start: int | None = None
+) -> tuple[Engine, tuple[Caveat, ...]]:
+    """A simulation of the cluster as it is, come to rest; and what was assumed for that.
+
+    `start`: the moment at which it starts, nanoseconds since the epoch; None: what the cluster shows.
+    """
+    session = session.with_owners()
+    state = session.state.fork()
+    controllers = all_controllers(parameters.node_monitor_grace_period)
+    clock = Clock(start_of(state.cluster) if start is None else start)
+    # The disruption controller runs all the time: it has counted by the time that anybody does anything.
+    budgets = list(recounted(SimulatedView(state, clock)))
+    state.apply(*map(Upsert, budgets))
+    caveats = (*session.inferred, *_recounted(budgets, session))
+    engine = Engine(state, session.profiles, controllers, clock, parameters, chance)
+    engine.world.limits.evicting = EVICTING
+    engine.begin()
+    return engine, caveats
+
+
+def _recounted(budgets: Iterable[PodDisruptionBudget], session: Session) -> Iterator[BudgetRecounted]:
+    """The budgets that allow more or fewer disruptions than their statuses say."""
+    for budget in budgets:
+        key, status = key_of(budget), budget.status or PodDisruptionBudgetStatus()
+        before = session.cluster.get(PodDisruptionBudget, key)
+        stated = before.status.disruptions_allowed if before is not None and before.status is not None else 0
+        if stated != status.disruptions_allowed:
+            yield BudgetRecounted(
+                budget=key,
+                stated=stated,
+                allowed=status.disruptions_allowed,
+                healthy=status.current_healthy,
+                desired=status.desired_healthy,
+            )
+
+
+class Played:
+    """A simulation in which something happens to nodes, and what is worse at its end than before."""
+
+    def __init__(self, base: SettledCluster) -> None:
+        self.base = base
+        self.engine = base.fork()
+        self._ended: tuple[object, Ending] | None = None
+
+    def caveats(self) -> tuple[Caveat, ...]:
+        """What the simulation leaves out, once it has come to its end."""
+        return self.base.caveats(self.engine)
+
+    @property
+    def ending(self) -> Ending:
+        """How it is now, beside the cluster at this second if nobody had done anything."""
+        moment = self.engine.world.state.generation, self.engine.clock.now
+        if self._ended is None or self._ended[0] != moment:
+            self._ended = moment, Ending(self.engine, self.base.without.at(self.engine.clock.now))
+        return self._ended[1]
+
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """Pods without a node, as many of each workload as there are not anyway."""
+        there = self.engine.world.state.pending
+        return tuple(row.pod for row in self.ending.pending if not row.anyway and row.pod in there)
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """The budgets that fell below what they demand."""
+        return tuple(sorted(self.ending.overruns))
+
+    @property
+    def preempted(self) -> int:
+        """How many pods were evicted in turn."""
+        gone = self.engine.world.history.gone.items()
+        since = [(uid, each) for uid, each in gone if each.how == "Preempted" and each.at >= self.base.start]
+        return sum(not self.ending.is_gone_anyway(uid, each) for uid, each in since)
+
+    @property
+    def seconds(self) -> float:
+        """How long it took to settle."""
+        events = self.engine.world.history.events
+        end = round(events[-1].at, 3) if events else 0.0
+        return round(max(end - self.base.start, 0.0), 3)
+
+    def worst_of_all(self) -> WorstRow | None:
+        """The worst that becomes of any workload, whatever is done to which nodes."""
+        return self._worst_refused() or self._worst_failed() or self._worst_late()
+
+    def worst_unsettled(self) -> WorstRow | None:
+        """That workloads replace each other without end."""
+        ending = self.ending
+        if not ending.is_endless or self.engine.is_over_horizon:
+            return None
+        return WorstRow(what="unsettled", messages=tuple(sorted(ending.participants)))
+
+    def _worst_late(self) -> WorstRow | None:
+        if self.ending.is_endless and self.engine.is_over_horizon:
+            return WorstRow(what="horizon", subject=self.engine.under_way)
+        return None
+
+    def _worst_refused(self) -> WorstRow | None:
+        """The first workload that has fewer pods, as the API server refuses new ones."""
+        for row in self.ending.refused:
+            count = self.ending.lacks(row.workload)
+            if count and not row.anyway:
+                return WorstRow(what="refused", subject=row.workload, messages=(row.message,), count=count)
+        return None
+
+    def _worst_failed(self) -> WorstRow | None:
+        rows = [row for row in self.ending.failed if not row.anyway]
+        if not rows:
+            return None
+        return WorstRow(what="failed", subject=rows[0].workload, messages=(rows[0].message,), count=len(rows))
+
+    def verdict_row(
+        self, of: Literal["drain", "outage"], nodes: tuple[str, ...], worst: WorstRow | None, *, moved: int
+    ) -> VerdictRow:
+        """What it comes to; `worst`: the worst harm, None without any; `moved`: how many pods leave the nodes."""
+        pending = self.pending
+        priorities = [self.engine.world.state.pending[key].priority for key in pending]
+        return VerdictRow(
+            of=of,
+            ok=worst is None,
+            nodes=nodes,
+            worst=worst,
+            moved=moved,
+            waves=0,
+            preempted=self.preempted,
+            pending=pending,
+            seconds=self.seconds,
+            priority=max(priorities, default=None),
+            critical=_critical(priorities),
+            broken=self.broken,
+        )
+
+
+def _critical(priorities: Iterable[int]) -> int:
+    """How many of them are those of pods without which the cluster does not work."""
+    return sum(priority >= SYSTEM_PRIORITY_CLASSES["system-cluster-critical"] for priority in priorities)
+
+
+def harm_of(engine: Engine, since: Engine) -> tuple[float, ...]:
+    """How much is worse than it was: critical pods that wait, pods that wait, broken budgets, evictions in turn."""
+    before = since.world.state.pending
+    waiting = [info.priority for key, info in engine.world.state.pending.items() if key not in before]
+    overruns = sum(each.overrun for each in engine.tally.budgets.values())
+    overruns -= sum(each.overrun for each in since.tally.budgets.values())
+    gone = list(engine.world.history.gone.values())[len(since.world.history.gone) :]
+    return _critical(waiting), len(waiting), overruns, sum(each.how == "Preempted" for each in gone)
+
+
+def named_nodes(session: Session, words: Sequence[str], selector: Selector | None = None) -> tuple[str, ...]:
+    """The names of the nodes that are meant: by name, glob or label selector; else all that the selector selects.
+
+    Raises:
+        InputError: a word, or the selector, means none.
+    """
+    if selector is not None and not words:
+        nodes_by_name = session.cluster.all(Node).items()
+        found = sorted(name for name, node in nodes_by_name if selector.matches(node.metadata.labels))
+        if not found:
+            raise InputError([Problem("--selector", "no node has these labels")])
+        return tuple(found)
+    lookup = Lookup(session.cluster, session.namespace)
+    nodes = lookup.nodes(words)
+    if lookup.mistakes:
+        raise InputError([Problem("NODE", wrong.message, hint=wrong.hint) for wrong in lookup.mistakes])
+    return tuple(node.metadata.name for node in nodes)

@@ -1,0 +1,22 @@
+"""Whose new pods the API server still refuses when nothing happens any more."""
+
+from __future__ import annotations
+
+from kwhatif.kube.model.pod import Pod
+from kwhatif.report.story import RefusedRow
+from kwhatif.simulation.engine import Engine
+
+
+def refused(engine: Engine) -> tuple[RefusedRow, ...]:
+    """The workloads that lack pods, and what the API server says of these.
+
+    Pods beyond a number that says nothing new are not among them: nobody refuses those but the simulation.
+    """
+    found: dict[str, RefusedRow] = {}
+    for refusal in engine.reactions.refusals.values():
+        if refusal.actor not in engine.world.limits.short:
+            workload = engine.tally.root(refusal.obj) if isinstance(refusal.obj, Pod) else refusal.actor
+            found[workload] = RefusedRow(
+                workload=workload, message=refusal.message, initial=refusal.since <= engine.first_event
+            )
+    return tuple(found[workload] for workload in sorted(found))

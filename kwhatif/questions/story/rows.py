@@ -1,0 +1,218 @@
+"""From a simulation that has come to its end to the story of a report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from msgspec.structs import asdict, replace
+
+from kwhatif.controllers.drain import KubectlDrain
+from kwhatif.controllers.drain_filters import joined
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod, pod_condition
+from kwhatif.questions.story.end import loop_row
+from kwhatif.questions.story.ending import Ending
+from kwhatif.report.story import (
+    CommandRow,
+    EventRow,
+    GoneRow,
+    Story,
+    StoryBudgetRow,
+    StoryNodeRow,
+    StoryWorkloadRow,
+)
+from kwhatif.scheduler.framework.evidence import taint_text
+from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.history import Gone, StoryEvent
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.resizes import REFUSING_VERBS
+from kwhatif.simulation.resizing import PENDING
+from kwhatif.simulation.tally import Standing
+
+#: Taints that only repeat what a node's spec and conditions say.
+_SAID_ALREADY = (
+    "node.kubernetes.io/unschedulable",
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/unreachable",
+)
+_NOTHING = Standing()
+
+
+class Asked(NamedTuple):
+    """When what was asked is done: the second of the simulation, and how many events there were before."""
+
+    second: float
+    events: int
+
+
+def story_of(ending: Ending, commands: tuple[CommandRow, ...] = (), asked: Asked | None = None) -> Story:
+    """Everything that has happened, and what it came to.
+
+    Args:
+        ending: how the simulation has ended.
+        commands: what was run.
+        asked: when what was asked was done; None where nothing was.
+    """
+    engine = ending.engine
+    owners = _owners(engine)
+    return Story(
+        settled=ending.settled,
+        caused=None if ending.without is None else ending.caused,
+        asked=None if asked is None else round(asked.second, 3),
+        first_event=0 if asked is None else asked.events,
+        seconds=round(max((event.at for event in engine.world.history.events), default=0.0), 3),
+        assumptions=(),
+        parameters=_parameters(engine.parameters),
+        events=tuple(_event(event, owners.get(event.object)) for event in engine.world.history.events),
+        workloads=tuple(_workloads(ending)),
+        pending=ending.pending,
+        refused=ending.refused,
+        failed=ending.failed,
+        gone=tuple(_gone(gone, anyway=ending.is_gone_anyway(uid, gone)) for uid, gone in _all_gone(engine)),
+        budgets=tuple(_budgets(ending)),
+        nodes=tuple(_nodes(ending)),
+        commands=commands,
+        conventions=dict(sorted(engine.world.chance.choices.items())),
+        cycle=None if engine.cycle is None else replace(loop_row(engine, engine.cycle), anyway=ending.is_cycle_anyway),
+    )
+
+
+def _all_gone(engine: Engine) -> Iterable[tuple[str, Gone]]:
+    return engine.world.history.gone.items()
+
+
+def resizes_not_granted(pods: Iterable[str], engine: Engine) -> Iterator[CommandRow]:
+    """Of these pods (`namespace/name`), which somebody has resized, those that do not get it, each as a command."""
+    events = engine.world.history.events
+    for key in pods:
+        pod = engine.world.state.cluster.get(Pod, key)
+        pending = pod and pod_condition(pod, PENDING)
+        if not pending:
+            continue
+        name = f"Pod {key}"
+        found = (each.detail for each in reversed(events) if each.object == name and each.verb in REFUSING_VERBS)
+        why = next(found, "")
+        yield CommandRow(f"resize {name}", ok=False, seconds=0.0, why=f"{pending.reason}: {why}")
+
+
+def command_row(drain: KubectlDrain, engine: Engine, start: float) -> CommandRow:
+    """A drain that began at that second of the simulation, and what it prints."""
+    end = engine.evictors.ended.get(drain.name, engine.clock.now)
+    errors = [error for failed in drain.failures.values() for error in failed]
+    return CommandRow(
+        command=f"drain {' '.join(drain.nodes)}",
+        ok=drain.ok if drain.done else None,
+        seconds=round(end - start, 3),
+        why=joined(errors) if errors else "",
+        output=tuple(drain.log.output),
+    )
+
+
+def _parameters(given: Parameters) -> dict[str, float | str]:
+    return {
+        "start": given.start,
+        "readiness": "probe" if given.readiness is None else given.readiness,
+        "termination": "grace" if given.termination is None else given.termination,
+        "nodeMonitorGracePeriod": given.node_monitor_grace_period,
+        "horizon": given.horizon,
+    }
+
+
+def _owners(engine: Engine) -> dict[str, str]:
+    """The workloads of all pods that are there or were, by the names of these in events."""
+    owners = {f"Pod {gone.pod}": gone.owner or f"Pod {gone.pod}" for gone in engine.world.history.gone.values()}
+    changed = {event.object for event in engine.world.history.events} - owners.keys()
+    pods = engine.world.state.cluster.all(Pod)
+    for name in changed:
+        kind, _, key = name.partition(" ")
+        if kind == "Pod" and key in pods:
+            owners[name] = engine.tally.root(pods[key])
+    return owners
+
+
+def _event(event: StoryEvent, workload: str | None) -> EventRow:
+    return EventRow(**asdict(event) | {"at": round(event.at, 3), "workload": workload})
+
+
+def _gone(gone: Gone, *, anyway: bool) -> GoneRow:
+    return GoneRow(
+        pod=gone.pod,
+        owner=gone.owner,
+        initial=gone.initial,
+        node=gone.node,
+        how=gone.earlier or gone.how,
+        by=gone.by,
+        at=round(gone.at, 3),
+        anyway=anyway,
+    )
+
+
+def _budgets(ending: Ending) -> Iterator[StoryBudgetRow]:
+    tally = ending.engine.tally
+    for key, each in sorted(tally.budgets.items()):
+        yield StoryBudgetRow(
+            budget=key,
+            before=tally.budgets_before.get(key, 0),
+            lowest=each.lowest,
+            after=each.allowed,
+            overrun=each.overrun,
+            overrun_anyway=each.overrun - ending.overruns.get(key, 0) if ending.without is not None else 0,
+            anyway=ending.is_budget_so_anyway(key),
+        )
+
+
+def _workloads(ending: Ending) -> Iterator[StoryWorkloadRow]:
+    tally, missing = ending.engine.tally, Counter[str | None]()
+    for row in ending.pending:
+        if row.pod.endswith("-"):
+            missing[row.owner] += row.count
+    for name in sorted(tally.workloads):
+        before, after = tally.before.get(name, _NOTHING), tally.workloads[name]
+        yield StoryWorkloadRow(
+            workload=name,
+            before=_counts(before),
+            after=_counts(after),
+            pending=after.pending + missing[name],
+            ready_lowest=after.ready_lowest,
+            ready_before=before.ready,
+            ready_after=after.ready,
+            terminating=after.terminating,
+            anyway=ending.fares_so_anyway(name),
+        )
+
+
+def _counts(standing: Standing) -> dict[str, int]:
+    return {node: count for node, count in sorted(standing.nodes.items()) if count}
+
+
+def _nodes(ending: Ending) -> Iterator[StoryNodeRow]:
+    engine = ending.engine
+    others = {} if ending.without is None else ending.without.world.state.cluster.all(Node)
+    before, after = engine.tally.nodes_before, engine.world.state.cluster.all(Node)
+    for name in sorted(before.keys() | after.keys()):
+        was, now = before.get(name), after.get(name)
+        if was is now or (was and now and _state(was) == _state(now)):
+            continue
+        other = others.get(name)
+        yield StoryNodeRow(
+            node=name,
+            before=None if was is None else _words(was),
+            after=None if now is None else _words(now),
+            anyway=ending.without is not None
+            and (other is now or bool(other and now and _state(other) == _state(now))),
+        )
+
+
+def _state(node: Node) -> tuple[object, ...]:
+    """What makes it another node for pods: not its conditions' times."""
+    allocatable = node.status.allocatable, node.status.capacity
+    return _words(node), node.metadata.labels, *allocatable
+
+
+def _words(node: Node) -> tuple[str, ...]:
+    ready = next((each.status for each in node.status.conditions if each.type == "Ready"), "True")
+    taints = (taint_text(taint) for taint in node.spec.taints if taint.key not in _SAID_ALREADY)
+    cordoned = ("cordoned",) if node.spec.unschedulable else ()
+    return (*cordoned, *(() if ready == "True" else ("not ready",)), *sorted(taints))

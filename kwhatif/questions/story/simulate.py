@@ -1,0 +1,258 @@
+"""`simulate`: what follows if this is done. Steps one after another, each once the one before has settled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
+
+from msgspec.structs import replace
+
+from kwhatif.admission.resize import is_resize
+from kwhatif.controllers.contract import Create
+from kwhatif.controllers.drain import KubectlDrain
+from kwhatif.controllers.eviction import EvictionApi, EvictionGranted
+from kwhatif.edits import edit as edits
+from kwhatif.edits.drain_flags import drain_options
+from kwhatif.edits.edit import Edit, Fail, Recover, Settle, Wait, Wrong
+from kwhatif.edits.resolve import NotResolved, resolve
+from kwhatif.edits.selection import Lookup
+from kwhatif.errors import InputError, Problem
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.questions.manifests.edited import Given
+from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.caveats import caveats_of_story
+from kwhatif.questions.story.ending import Ending
+from kwhatif.questions.story.played import begin
+from kwhatif.questions.story.rows import Asked, command_row, resizes_not_granted, story_of
+from kwhatif.questions.story.runs import Runs, compared
+from kwhatif.questions.story.without import Without
+from kwhatif.questions.story.writes import writes_of
+from kwhatif.report import Report
+from kwhatif.report.story import CommandRow, Story
+from kwhatif.simulation.chance import Chance
+from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.world import World
+from kwhatif.state.change import Upsert
+
+USER = "user"
+
+
+def simulate(
+    session: Session, steps: Sequence[Given], parameters: Parameters, namespace: str = "", runs: Runs | None = None
+) -> Report:
+    """Play it forward until nothing happens any more; the session stays as it is.
+
+    Args:
+        session: the cluster.
+        steps: what is done, one after another.
+        parameters: how long things take.
+        namespace: of names without one.
+        runs: how often to play it with other choices, too.
+
+    Raises:
+        InputError: a step names what is not there when its turn comes, or is refused.
+    """
+    playing, story, assumed = _play(session, steps, parameters, namespace, Chance())
+    if runs is not None:
+        others = (_play(session, steps, parameters, namespace, Chance(seed))[1] for seed in runs.seeds)
+        story = replace(story, runs=compared(runs, others))
+    caveats = (*session.caveats, *session.remarks(), *assumed, *caveats_of_story(playing.engine, session.cluster))
+    report = session.report("simulate", (), caveats)
+    return replace(report, story=story)
+
+
+def played(session: Session, steps: Sequence[Given], parameters: Parameters) -> tuple[Story, tuple[Caveat, ...]]:
+    """The story of these steps, and the caveats about it; what the API server refuses is not an error, but left out.
+
+    Raises:
+        InputError: a step names what is not there when its turn comes.
+    """
+    playing, story, assumed = _play(session, steps, parameters, "", Chance(), lenient=True)
+    return story, (*assumed, *caveats_of_story(playing.engine, session.cluster))
+
+
+def _play(
+    session: Session,
+    steps: Sequence[Given],
+    parameters: Parameters,
+    namespace: str,
+    chance: Chance,
+    *,
+    lenient: bool = False,
+) -> tuple[Playing, Story, tuple[Caveat, ...]]:
+    chances = chance.fork()
+    engine, assumed = begin(session, parameters, chance)
+
+    def again(session: Session) -> Callable[[], Engine]:
+        return lambda: begin(session, parameters, chances.fork())[0]
+
+    without = _without(session, steps, engine, again)
+    asked = Asked(engine.clock.now, len(engine.world.history.events)) if _changes(steps) else None
+    if asked is None and without is not None:
+        asked = Asked(0.0, 0)
+    engine.ask()
+    playing = Playing(engine, namespace or session.namespace)
+    playing.lenient = lenient
+    if not steps:
+        engine.settle()
+    for step, after in zip_longest(steps, steps[1:]):
+        playing.perform(step)
+        if not _goes_on_at_once(step.edit, None if after is None else after.edit):
+            playing.engine.settle()
+    ending = Ending(engine, None if without is None else without.at(engine.clock.now))
+    return playing, story_of(ending, tuple(playing.commands), asked), assumed
+
+
+def _without(
+    session: Session, steps: Sequence[Given], engine: Engine, again: Callable[[Session], Callable[[], Engine]]
+) -> Without | None:
+    """The world without what is asked: the steps; where there are none, the edits; None where nothing is asked.
+
+    Args:
+        session: the cluster, with its edits: they hold in both worlds where there are steps.
+        steps: what is done.
+        engine: the simulation before the first step.
+        again: how a simulation of a session begins.
+    """
+    if _changes(steps):
+        engine.world.state.prepare()
+        return Without(engine.fork(), again(session))
+    return None if session.unedited is None else Without(again(session.unedited)(), again(session.unedited))
+
+
+def _changes(steps: Sequence[Given]) -> bool:
+    """Whether somebody does something, and does not only wait."""
+    return any(not isinstance(step.edit, Wait | Settle) for step in steps)
+
+
+def _goes_on_at_once(step: Edit, after: Edit | None) -> bool:
+    """Whether the next step comes without waiting for this one to settle."""
+    if isinstance(step, Wait):
+        return after is not None
+    return isinstance(after, Wait) or (isinstance(step, edits.Drain) and not step.wait)
+
+
+class Playing:
+    """One simulation, step after step."""
+
+    def __init__(self, engine: Engine, namespace: str) -> None:
+        self.engine = engine
+        #: Whether it goes on where the API server refuses an object.
+        self.lenient = False
+        #: Drains with the second at which each began; and what was refused.
+        self._commands: list[tuple[KubectlDrain, float] | CommandRow] = []
+        #: The pods that it has resized.
+        self._resized: dict[str, None] = {}
+        self._namespace = namespace
+
+    def perform(self, step: Given) -> None:
+        """Let it be done, and everybody react at once.
+
+        Raises:
+            InputError: it names what is not there, or is refused.
+        """
+        engine, edit = self.engine, step.edit
+        match edit:
+            case Wait():
+                engine.wait(edit.seconds)
+            case Settle():
+                engine.settle()
+            case Fail():
+                for name in self._nodes(step, edit.nodes):
+                    engine.silence(name)
+            case Recover():
+                for name in self._nodes(step, edit.nodes):
+                    engine.recover(name)
+            case edits.Drain():
+                self._drain(step, edit)
+            case edits.EvictPods():
+                self._evict(step, edit)
+            case _:
+                self._write(step)
+
+    def _evict(self, step: Given, edit: edits.EvictPods) -> None:
+        """One request a pod, all at once; what is refused is not asked for again."""
+        lookup = Lookup(self.engine.world.state.cluster, self._namespace)
+        pods = lookup.objects(edit.pods)
+        if lookup.mistakes:
+            raise _cannot(step, lookup.mistakes)
+
+        def asked(world: World) -> None:
+            api = EvictionApi(world)
+            for pod in pods:
+                answer = api.evict(key_of(pod))
+                if isinstance(answer, EvictionGranted):
+                    for write in answer.writes:
+                        world.write(write, USER, None)
+                else:
+                    world.note(None, USER, "could not evict", pod, pod.spec.node_name, answer.message)
+
+        self.engine.perform(asked)
+
+    def _drain(self, step: Given, edit: edits.Drain) -> None:
+        try:
+            options = drain_options(edit)
+        except Wrong as wrong:
+            raise _cannot(step, [wrong]) from wrong
+        drain = KubectlDrain(tuple(self._nodes(step, edit.nodes)), options, self.engine.world.chance.order)
+        self._commands.append((drain, self.engine.clock.now))
+        self.engine.evict(drain)
+
+    @property
+    def commands(self) -> Iterator[CommandRow]:
+        """What was run, and how it ended."""
+        for each in self._commands:
+            yield each if isinstance(each, CommandRow) else command_row(each[0], self.engine, each[1])
+        yield from resizes_not_granted(self._resized, self.engine)
+
+    def _nodes(self, step: Given, words: tuple[str, ...]) -> list[str]:
+        lookup = Lookup(self.engine.world.state.cluster, self._namespace)
+        nodes: list[Node] = lookup.nodes(words)
+        if lookup.mistakes:
+            raise _cannot(step, lookup.mistakes)
+        return [node.metadata.name for node in nodes]
+
+    def _write(self, step: Given) -> None:
+        """An edit as writes to the API server: what follows from them, everybody else does.
+
+        Of several objects that are applied, those are taken that the API server does not refuse.
+        """
+        world = self.engine.world
+        try:
+            resolved = resolve(step.edit, world.state, namespace=self._namespace)
+        except NotResolved as wrong:
+            raise _cannot(step, wrong.mistakes) from wrong
+        refusals: list[tuple[str, str]] = []
+        pods = world.state.cluster.all(Pod)
+        new = (change.obj for change in resolved.changes if isinstance(change, Upsert))
+        self._resized |= {
+            key_of(pod): None
+            for pod in new
+            if isinstance(pod, Pod) and (old := pods.get(key_of(pod))) is not None and is_resize(pod, old)
+        }
+
+        def written(world: World) -> None:
+            for obj, message in resolved.refused:
+                world.note(None, USER, "was refused", obj, detail=message)
+                refusals.append((_named(obj), message))
+            for write in writes_of(step.edit, resolved, world):
+                denied = world.write(write, USER, None)
+                if denied is not None and isinstance(write, Create):
+                    refusals.append((_named(write.obj), denied.message))
+
+        self.engine.perform(written)
+        if refusals and not isinstance(step.edit, edits.Apply) and not self.lenient:
+            raise InputError([Problem(step.where, message) for _, message in refusals])
+        self._commands += (CommandRow(f"apply {name}", ok=False, seconds=0.0, why=why) for name, why in refusals)
+
+
+def _named(obj: KubernetesObject) -> str:
+    return f"{type(obj).__name__} {key_of(obj)}"
+
+
+def _cannot(step: Given, mistakes: Sequence[Wrong]) -> InputError:
+    return InputError([Problem(step.where, wrong.message, hint=wrong.hint) for wrong in mistakes])

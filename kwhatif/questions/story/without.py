@@ -1,0 +1,54 @@
+"""The same cluster without what is asked: what happens there happens anyway."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kwhatif.scheduler.framework.reference import is_reference
+from kwhatif.simulation.engine import Engine
+
+
+class Without:
+    """A simulation in which nobody does what is asked: how it is there at any later second.
+
+    It goes on only as far as somebody asks, and at one second it is the same for all who ask: a sweep plays it once.
+    """
+
+    def __init__(self, settled: Engine, again: Callable[[], Engine]) -> None:
+        """Set up.
+
+        Args:
+            settled: the simulation when the question is asked; it stays as it is.
+            again: makes it once more, for who wants it plainly.
+        """
+        self._again = again
+        #: How it is after each of the moments at which something was due, the first one before any.
+        self._moments = [settled]
+
+    def at(self, second: float) -> Engine:
+        """How it is at that second, once everybody has reacted; only to be looked at.
+
+        One that comes back to itself for ever stays where that was found out: it has no end to compare with.
+        """
+        if is_reference():
+            plain = self._again()
+            plain.ask()
+            _go_on(plain, second)
+            return plain
+        while (due := self._moments[-1].next_of_all()) is not None and due <= second:
+            last = self._moments[-1]
+            if last.cycle is not None:
+                break
+            last.world.state.prepare()
+            later = last.fork()
+            later.ask()
+            _go_on(later, due)
+            if later.clock.now <= last.clock.now:
+                break
+            self._moments.append(later)
+        return next(each for each in reversed(self._moments) if each.clock.now <= second or each is self._moments[0])
+
+
+def _go_on(engine: Engine, second: float) -> None:
+    if engine.cycle is None and second > engine.clock.now:
+        engine.wait(second - engine.clock.now)

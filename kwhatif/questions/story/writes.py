@@ -1,0 +1,61 @@
+"""An edit as writes to the API server: what follows from them, everybody else does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from kwhatif.controllers.contract import Create, DeletePod, Moment, Remove, Update, Write
+from kwhatif.edits.edit import Apply, DeleteObjects, Edit, Resolved
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.kinds import RESOURCES
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import Namespace
+from kwhatif.state.change import Change, Delete, Upsert
+
+
+def writes_of(edit: Edit, resolved: Resolved, world: Moment) -> Iterator[Write]:
+    """What is written, in order; each is made of the world as the ones before have left it."""
+    for change in (*resolved.changes, *_in_deleted_namespaces(resolved)):
+        write = _as_write(change, edit, world.state.cluster)
+        if write is not None:
+            yield write
+
+
+def _in_deleted_namespaces(resolved: Resolved) -> list[Delete]:
+    """What the namespace controller deletes: all that is in the namespaces that go, pods last."""
+    names = {change.key for change in resolved.changes if isinstance(change, Delete) and change.kind is Namespace}
+    follow = [change for change in resolved.follow if isinstance(change, Delete)] if names else []
+    there = [each for each in follow if RESOURCES[each.kind].namespaced and each.key.partition("/")[0] in names]
+    return sorted(there, key=lambda each: each.kind is Pod)
+
+
+def _as_write(change: Change, edit: Edit, cluster: Cluster) -> Write | None:
+    match change:
+        case Upsert(obj=obj):
+            known = cluster.get(type(obj), key_of(obj))
+            if known is None:
+                return Create(obj)
+            return Update(as_applied(obj, known) if isinstance(edit, Apply) else obj)
+        case Delete(kind=kind, key=key):
+            if kind is not Pod:
+                return Remove(kind, key)
+            return DeletePod(key, "Deleted", grace=0 if isinstance(edit, DeleteObjects) and edit.force else None)
+    return None
+
+
+def as_applied(obj: Any, known: Any) -> Any:
+    """What `kubectl apply` makes of an object that is there: what only the API server and controllers know stays."""
+    meta, before = obj.metadata, known.metadata
+    kept: dict[str, Any] = {
+        name: getattr(before, name)
+        for name in ("uid", "creation_timestamp", "deletion_timestamp", "generation", "owner_references", "finalizers")
+        if hasattr(meta, name)
+    }
+    annotations = getattr(meta, "annotations", None)
+    if isinstance(annotations, dict):
+        kept["annotations"] = {**before.annotations, **annotations}
+    obj = replace(obj, metadata=replace(meta, **kept))
+    return replace(obj, status=known.status) if hasattr(obj, "status") else obj

@@ -1,0 +1,26 @@
+"""One pod that starts anew, and what a release decides about it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kwhatif.report.decision import Decision
+from kwhatif.scheduler.batch import ScheduleResult
+from kwhatif.scheduler.framework.attempt import Attempt
+
+
+class Tried(NamedTuple):
+    """One pod that starts anew, under one release; nothing was tried that is refused, or another scheduler's."""
+
+    short: Decision
+    attempt: Attempt | None = None
+    result: ScheduleResult | None = None
+
+
+def fate_of(tried: Tried) -> object:
+    """What becomes of the pod: two that are equal are one answer."""
+    result = tried.result
+    if result is None:
+        return None
+    victims = tuple(victim.pod.key for victim in result.victims)
+    return result.outcome, result.ties, victims, result.gated and result.gated.plugin

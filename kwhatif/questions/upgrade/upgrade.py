@@ -1,0 +1,240 @@
+"""`upgrade`: what the scheduler of another release decides otherwise, about what waits and about what starts anew.
+
+Two sessions of one cluster are asked the same: all pending pods, one after another; then every workload as if all of
+its pods, and nobody else's, started anew. Of pods that differ in nothing but their names the first is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+
+from msgspec.structs import replace
+
+from kwhatif.kube.matching.pod_resources import PodResources
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.questions.decisions.caveats import caveats_of
+from kwhatif.questions.decisions.decide import decision_of
+from kwhatif.questions.judging.judge import judge
+from kwhatif.questions.judging.question import Question
+from kwhatif.questions.manifests.candidates import PlannedPod, Planner
+from kwhatif.questions.manifests.started_anew import Anew, started_anew
+from kwhatif.questions.rows import decision_about, decision_about_result
+from kwhatif.questions.session.session import Session
+from kwhatif.questions.upgrade.blame import Ask, Blame, Fate
+from kwhatif.questions.upgrade.tried import Tried, fate_of
+from kwhatif.questions.upgrade.upgraded import FindRules, difference, is_of, landing_of, rule_row
+from kwhatif.report import Report
+from kwhatif.report.decision import Decision
+from kwhatif.report.upgrade import UpgradedRow, UpgradeRow
+from kwhatif.scheduler.batch import result_of
+from kwhatif.scheduler.framework.attempt import attempt, fits_somewhere
+from kwhatif.scheduler.framework.columns import Columns
+from kwhatif.scheduler.framework.cycle import Cycle, CycleError
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.reference import is_reference
+from kwhatif.scheduler.framework.scoring import score_nodes
+from kwhatif.scheduler.release.changes import ReleaseChange, changes
+from kwhatif.state.change import Delete
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+from kwhatif.workloads.many import most_pods
+
+
+def ask_upgrade(
+    before: Session, after: Session, progress: Callable[[int, int], None] = lambda _done, _total: None
+) -> Report:
+    """The pending pods' decisions under the release of `after`, and all that it decides otherwise than `before`.
+
+    Args:
+        before: the cluster under the release that it runs.
+        after: the same under the other one.
+        progress: hears how many workloads are done, of how many.
+    """
+    return _Upgrade(before, after, progress).report()
+
+
+#: All pending pods, one after another.
+_PENDING = Question(pending_in="", full=True)
+#: Different requests of pods of which is kept what they find: each holds verdicts and scores of all nodes.
+_KEPT = 24
+
+
+class _Upgrade:
+    def __init__(self, before: Session, after: Session, progress: Callable[[int, int], None]) -> None:
+        self._progress = progress
+        self._sessions = (before, after)
+        self._versions = (before.scheduler.version, after.scheduler.version)
+        self._blame = Blame(before, after)
+        differ = tuple(filter(self._blame.differs, changes(*map(_minor, self._versions))))
+        if not _count_otherwise(before, after):
+            differ = tuple(change for change in differ if not change.of_resizes)
+        self._differ = differ
+        self._rules = tuple(map(rule_row, differ))
+        #: Where pods fit that no change is about, both decide the same.
+        self._may_be_alike = not is_reference() and before.state.nominated.keys() == after.state.nominated.keys()
+        self._caveats: dict[Caveat, None] = {}
+        self._decisions: list[Decision] = []
+        self._most = most_pods(after.cluster)
+        #: By session and profile, and by what a pod requests: the `_KEPT` that were asked for last.
+        self._found: dict[tuple[int, str], dict[PodResources, Columns]] = {}
+        #: By session: the pending pods' decisions.
+        self._judged: dict[int, dict[str, Decision]] = {}
+
+    def report(self) -> Report:
+        was, now = (judge(session, _PENDING) for session in self._sessions)
+        parts = {
+            caveat
+            for session, judged in zip(self._sessions, (was, now), strict=True)
+            for caveat in session.left_out(session.cluster, judged.others)
+        }  # said once of all, in the end
+        self._caveats.update(dict.fromkeys(each for each in (*was.caveats, *now.caveats) if each not in parts))
+        pending = list(self._pending(was.others, now.others))
+        workloads, judged = self._workloads()
+        _, after = self._sessions
+        self._caveats.update(dict.fromkeys(after.left_out(after.cluster, [*now.others, *self._decisions])))
+        row = UpgradeRow(
+            before=self._versions[0],
+            after=self._versions[1],
+            pending=tuple(pending),
+            pending_judged=len(now.others),
+            workloads=tuple(workloads),
+            workloads_judged=judged,
+            rules=self._rules,
+        )
+        return replace(after.report("upgrade", now.others, self._caveats), upgrade=row)
+
+    # --- what waits ----------------------------------------------------------------------------------
+
+    def _pending(self, was: Sequence[Decision], now: Sequence[Decision]) -> Iterator[UpgradedRow]:
+        earlier = {decision.pod: decision for decision in was}
+        for decision in now:
+            before = earlier.get(decision.pod)
+            if before is not None:
+                rules = self._rules_for(landing_of(decision), partial(self._waiting, decision.pod))
+                yield from difference(f"Pod {decision.pod}", before, decision, rules)
+
+    def _waiting(self, pod: str, session: Session) -> Fate:
+        """What becomes of a pending pod where another session is asked about all of them."""
+        judged = self._judged.get(id(session))
+        if judged is None:
+            judged = {decision.pod: decision for decision in judge(session, _PENDING).others}
+            self._judged[id(session)] = judged
+        found = judged.get(pod)
+        return None if found is None else landing_of(found)
+
+    # --- what starts anew ----------------------------------------------------------------------------
+
+    def _workloads(self) -> tuple[list[UpgradedRow], int]:
+        rows: list[UpgradedRow] = []
+        judged = 0
+        for session in self._sessions:
+            session.state.prepare()  # for all forks
+        workloads = list(started_anew(self._sessions[1].cluster))
+        for done, anew in enumerate(workloads):
+            self._progress(done, len(workloads))
+            found = self._anew(anew)
+            judged += found is not None
+            rows.extend(found or ())
+        return rows, judged
+
+    def _anew(self, anew: Anew) -> list[UpgradedRow] | None:
+        """How the first of its pods of each kind lands otherwise; None where there is no pod to ask about."""
+        alike = self._alike(anew)
+        if alike is not None:
+            self._decisions += alike
+            return [] if alike else None
+        rows: list[UpgradedRow] = []
+        asked = False
+        tried = zip(*(self._tried(session, anew) for session in self._sessions), strict=False)
+        for place, (was, now) in enumerate(tried):
+            asked = True
+            self._decisions.append(now.short)
+            for each in (was.attempt, now.attempt):
+                self._caveats.update(dict.fromkeys(caveats_of(each) if each is not None else ()))
+            if rows or was.attempt is None or now.attempt is None or fate_of(was) == fate_of(now):
+                continue
+            rules = self._rules_for(fate_of(now), partial(self._fate_anew, anew, place))
+            rows.extend(difference(anew.name, decision_of(was.attempt), decision_of(now.attempt), rules))
+        return rows if asked else None
+
+    def _fate_anew(self, anew: Anew, place: int, session: Session) -> Fate:
+        """What becomes of the pod at that place where another session is asked."""
+        found = next(islice(self._tried(session, anew), place, None), None)
+        return None if found is None else fate_of(found)
+
+    def _rules_for(self, fate: Fate, ask: Ask) -> FindRules:
+        """Finds which changes make the fate of a pod what it is after the upgrade."""
+
+        def find(plugins: Sequence[str]) -> Iterable[ReleaseChange]:
+            near = [change for change in self._differ if is_of(change, plugins)]
+            return self._blame.decisive(near, fate, ask) or self._blame.decisive(self._differ, fate, ask)
+
+        return find
+
+    def _alike(self, anew: Anew) -> Sequence[Decision] | None:
+        """The decisions, where all its pods fit and no change is about any of them; None: both have to be asked."""
+        found: list[Decision] = []
+        for candidate, profile, state in self._pods_of(self._sessions[0], anew) if self._may_be_alike else ():
+            pod = candidate.pod
+            if candidate.refusal or profile is None or any(change.concerns(pod) for change in self._differ):
+                return None
+            if not fits_somewhere(profile, PodInfo(pod), state):
+                return None
+            found.append(decision_about(pod, "Placed"))
+        return found if self._may_be_alike else None
+
+    def _pods_of(self, session: Session, anew: Anew) -> Iterator[tuple[PlannedPod, Profile | None, State]]:
+        """One pod of each kind that it makes, whose profile that is, and the cluster without its pods."""
+        state = session.state.fork()
+        planner = Planner(state.cluster, "end", {}, most=self._most)
+        for pod in anew.others:
+            planner.usage.release(pod)
+        update = planner.plan(anew.applied)
+        state.apply(*map(Delete.of, (*update.removed, *anew.others)))
+        for group in update.added.groups:
+            candidate = planner.admit_one(anew.applied, group)
+            self._caveats |= planner.caveats
+            yield candidate, session.profiles.get(candidate.pod.spec.scheduler_name or DEFAULT_SCHEDULER), state
+
+    def _tried(self, session: Session, anew: Anew) -> Iterator[Tried]:
+        for candidate, profile, state in self._pods_of(session, anew):
+            pod = candidate.pod
+            if candidate.refusal:  # the API server's word, whatever the scheduler's release
+                yield Tried(decision_about(pod, "Denied", message=candidate.refusal))
+            elif profile is None:
+                yield Tried(decision_about(pod, "Ignored"))
+            else:
+                info = PodInfo(pod)
+                found = attempt(profile, info, state, columns=self._columns(session, profile, info))
+                result = result_of(found)
+                yield Tried(decision_about_result(result), found, result)
+
+    def _columns(self, session: Session, profile: Profile, pod: PodInfo) -> Columns:
+        """What pods of these requests find on the whole cluster; nodes that pods have left are asked anew."""
+        known = self._found.setdefault((id(session), profile.scheduler_name), {})
+        columns = known.pop(pod.resources, None)
+        if columns is None:
+            columns = Columns()
+            cycle = Cycle(profile, pod, session.state, columns)
+            # Of a pod that fails, the attempt itself will say so.
+            with suppress(CycleError):
+                if cycle.pre_filter() and not profile.extenders:
+                    cycle.filter_nodes()
+                    score_nodes(cycle)
+        known[pod.resources] = columns
+        while len(known) > _KEPT:
+            del known[next(iter(known))]
+        return columns.fork()
+
+
+def _count_otherwise(before: Session, after: Session) -> bool:
+    """Whether any pod requests something else under the one release than under the other."""
+    pods = after.state.pods
+    return any(info.resources != pods[key].resources for key, info in before.state.pods.items() if key in pods)
+
+
+def _minor(version: str) -> int:
+    return int(version.split(".")[1])

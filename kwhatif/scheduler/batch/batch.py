@@ -1,0 +1,230 @@
+"""`Batch`: what was found out for one pod, kept up with the state for all that have its signature."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from copy import copy
+from typing import Any
+
+from msgspec.structs import replace
+
+from kwhatif.kube.model.policy import PodDisruptionBudget
+from kwhatif.scheduler.batch.eviction_candidates import EvictionCandidates, candidates_after
+from kwhatif.scheduler.batch.feasible_nodes import FeasibleNodes, node_of
+from kwhatif.scheduler.batch.followed import followed_kinds, is_followed
+from kwhatif.scheduler.batch.nominated import attempt_nominated, without_nomination
+from kwhatif.scheduler.batch.result import ScheduleResult
+from kwhatif.scheduler.batch.signature import Signature
+from kwhatif.scheduler.framework.attempt import Attempt
+from kwhatif.scheduler.framework.cycle import CycleError
+from kwhatif.scheduler.framework.incremental import Incremental, NormalizesByRange, apply_node_change, apply_pod_change
+from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, Reads
+from kwhatif.scheduler.framework.scoring import Scores, score_nodes
+from kwhatif.scheduler.framework.status import Code
+from kwhatif.scheduler.preemption.budgets import Budgets
+from kwhatif.scheduler.preemption.candidate import Preemption
+from kwhatif.state.history import Touched
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.shapes import nodes_by_label
+from kwhatif.state.state import State
+
+
+class Batch:
+    """Either all pods fail as the first one did, or there are `_feasible`, `_candidates`, or both.
+
+    Of a failure, `_candidates` keep why there are none.
+
+    A pod that evicts more than it needs makes room for the next one, which then needs to evict nobody.
+    """
+
+    def __init__(self, whole: Attempt, result: ScheduleResult, owner: object) -> None:
+        self._cycle = whole.cycle
+        #: The cache that may change it.
+        self.owner = owner
+        #: Where the filters were compiled: some look namespaces up there.
+        self._origin = whole.cycle.state
+        #: All that happened up to this generation of the state is known.
+        self.generation = self._origin.generation
+        self._failure = replace(result, whole=None) if result.node is None else None
+        self._scores = whole.scores
+        self._feasible: FeasibleNodes | None = None
+        found = whole.post_filter.outcome if whole.post_filter else None
+        #: What preemption came to, until there are `_candidates`.
+        self._found = found if isinstance(found, Preemption) and (found.node or _tried_all(whole)) else None
+        self._budgets = Budgets(self._origin.cluster) if self._found else None
+        self._candidates: EvictionCandidates | None = None
+        self._kinds = followed_kinds(self._cycle)
+        #: Whether it cannot keep up any more.
+        self.is_over = False
+
+    def attempt(self, pod: PodInfo, signature: Signature, *, scored: bool = True) -> ScheduleResult | None:
+        """What becomes of a pod, which has the signature; None: a whole attempt has to be made.
+
+        Unless the pod is nominated, the batch is then over. `scored`: see `attempt_nominated`.
+        """
+        cycle = self._cycle
+        is_nominated = bool(pod.pod.status.nominated_node_name)
+        cycle.pod = without_nomination(pod) if is_nominated else pod
+        if signature.compiled:
+            cycle.replace_filters(signature.compiled)
+        try:
+            if not self._keep_up():
+                self.is_over = True
+                return None
+            if is_nominated:
+                elsewhere = self._feasible.best() if self._feasible else None
+                candidates = None if elsewhere else self._candidates
+                return attempt_nominated(cycle, pod, candidates, scored=scored)
+            if self._failure is not None:
+                return replace(self._failure, pod=pod)
+            best = self._feasible.best() if self._feasible else None
+            if best is None:
+                return self._candidates.place(pod) if self._candidates else None
+        except CycleError:  # the whole attempt will say
+            self.is_over = True
+            return None
+        return ScheduleResult(
+            pod,
+            "Placed",
+            best.node,
+            score=best.score,
+            scores=best.scores,
+            find_ties=best.find_ties,
+            tied=best.tied,
+            reserve=cycle.reserve,
+        )
+
+    # --- forks ---------------------------------------------------------------------------------------
+
+    def fork(self, state: State, owner: object) -> Batch:
+        """An independent batch for a fork of the state."""
+        self._build()
+        other = copy(self)
+        other.owner = owner
+        filters = self._cycle.compiled.items()
+        kept = {name: _forked(plugin, state) for name, plugin in filters if isinstance(plugin, Incremental)}
+        other._cycle = self._cycle.fork(state, kept)
+        if self._scores is not None:
+            scorers = {name: _forked(scorer, state) for name, scorer in (self._scores.scorers or {}).items()}
+            other._scores = replace(self._scores, scorers=scorers)
+            if self._feasible is not None:
+                other._feasible = self._feasible.fork(other._cycle, other._scores)
+        if self._candidates is not None:
+            other._candidates = self._candidates.fork(other._cycle)
+        return other
+
+    def _build(self) -> None:
+        """Rank what the first attempt found, unless the state has changed since: then that is done while keeping up."""
+        if self.generation != self._cycle.state.generation:
+            return
+        self._rank_candidates()
+        if self._failure is None and self._feasible is None and self._scores is not None:
+            self._feasible = FeasibleNodes(self._cycle, self._scores, ())
+
+    def _rank_candidates(self) -> None:
+        if self._found is not None and self._budgets is not None:
+            self._candidates, self._found = candidates_after(self._cycle, self._found, self._budgets), None
+
+    # --- keeping up ----------------------------------------------------------------------------------
+
+    def _keep_up(self) -> bool:
+        """Be as if everything had been compiled on the state as it is; False where that cannot be."""
+        state = self._cycle.state
+        touched = state.since(self.generation)
+        self.generation = state.generation
+        if touched is None or not is_followed(touched, self._kinds, self._cycle, self._origin):
+            return False
+        if self._failure is not None:
+            if not touched.nodes and not any(kind is PodDisruptionBudget for kind, _ in touched.objects):
+                return True
+            if self._found is None and self._candidates is None:
+                return not touched.nodes
+            self._failure = None
+        self._rank_candidates()
+        budgets = {key for kind, key in touched.objects if kind is PodDisruptionBudget}
+        if self._candidates is not None and not self._candidates.knows(budgets):
+            return False
+        names = self._follow(touched)
+        if names is None:
+            return False
+        self._refresh(sorted(names), sorted(budgets))
+        return True
+
+    def _follow(self, touched: Touched) -> set[str] | None:
+        """Have filters and scorers keep up; the nodes about which anything may be different now, or None."""
+        state = self._cycle.state
+        names = {name for name in touched.nodes if state.node(name) is not None}
+        followers = list(self._followers())
+        for before, after in touched.changed_nodes:
+            if not all(apply_node_change(follower, before, after) for follower in followers):
+                return None
+        for pod, node_name, amount in touched.moves:
+            if amount > 0 and any(concerns(pod) for concerns in self._cycle.skipped_until):
+                return None
+            node = node_of(state, node_name)
+            for follower in followers:
+                domains = apply_pod_change(follower, pod, node, amount)
+                if domains is None:
+                    return None
+                for key, value in domains:
+                    names.update(nodes_by_label(state.cluster).of(key).get(value, ()))
+        return names
+
+    def _followers(self) -> Iterator[NodeFilter | NodeScorer]:
+        for _, plugin in self._cycle.filters:
+            if plugin.reads is Reads.CLUSTER:
+                yield plugin
+        scorers = self._scores.scorers if self._scores else None
+        for scorer in (scorers or {}).values():
+            if scorer.reads is Reads.CLUSTER:
+                yield scorer
+
+    def _refresh(self, names: Collection[str], budgets: Collection[str]) -> None:
+        if self._candidates is not None:
+            feasible = self._candidates.refresh(names, budgets)
+            if feasible and self._scores is None:
+                self._score(feasible)
+        if self._feasible is not None:
+            self._feasible.refresh(names)
+        elif self._scores is not None:
+            self._feasible = FeasibleNodes(self._cycle, self._scores, names)
+
+    def _score(self, feasible: Iterable[str]) -> None:
+        """Where pods evict more than they need, others find room."""
+        self._cycle.feasible = [node_of(self._cycle.state, name) for name in feasible]
+        self._cycle.verdicts = {}  # of the first attempt, long ago
+        self._scores = score_nodes(self._cycle)
+        if not _keep_up_by_class(self._scores):
+            raise CycleError("the scores cannot be kept up")
+
+
+def can_be_kept_up(whole: Attempt, signature: Signature) -> bool:
+    """Whether other pods of the signature may start from this one's attempt."""
+    cycle = whole.cycle
+    if whole.gated is not None or whole.failed or cycle.extenders.interested:
+        return False
+    if any(compiled.reserves and name not in signature.compiled for name, compiled in cycle.compiled.items()):
+        return False
+    if whole.scores is not None:
+        return _keep_up_by_class(whole.scores)
+    return not (cycle.pre_filter_message and whole.post_filter and whole.post_filter.nominated)
+
+
+def _tried_all(whole: Attempt) -> bool:
+    """Whether the pod may evict others, but nowhere does that make room."""
+    found = whole.post_filter
+    if found is None or found.status.code is not Code.UNSCHEDULABLE or whole.cycle.pre_filter_message:
+        return False
+    outcome = found.outcome
+    return isinstance(outcome, Preemption) and outcome.eligible and not outcome.candidates and found.nominated == ""
+
+
+def _keep_up_by_class(scores: Scores) -> bool:
+    """Whether all scorers can be asked about one node of each class."""
+    return scores.scorers is not None and all(
+        isinstance(scorer, NormalizesByRange) or not scorer.normalizes for scorer in scores.scorers.values()
+    )
+
+
+def _forked(plugin: NodeFilter | NodeScorer, state: State) -> Any:
+    return plugin.fork_with(state) if isinstance(plugin, Incremental) else plugin

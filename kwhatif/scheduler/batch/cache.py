@@ -1,0 +1,223 @@
+"""`BatchCache`: attempts on one state, each starting from what earlier ones of the same signature have found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from copy import copy
+from functools import partial
+
+from msgspec.structs import replace
+
+from kwhatif.kube.model.pod import Pod
+from kwhatif.scheduler.batch.batch import Batch, can_be_kept_up
+from kwhatif.scheduler.batch.nominated import without_nomination
+from kwhatif.scheduler.batch.opportunistic import OpportunisticBatch, ScoredNode
+from kwhatif.scheduler.batch.result import ScheduleResult, gated_result, result_of
+from kwhatif.scheduler.batch.signature import Signature, Signer
+from kwhatif.scheduler.framework.attempt import attempt, held_back
+from kwhatif.scheduler.framework.columns import Columns
+from kwhatif.scheduler.framework.guard import GuardedPlugin
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.framework.reference import is_reference
+from kwhatif.scheduler.framework.scoring import Scores
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+#: Verdicts of so many nodes in all are kept: with more, signatures that were asked for longest ago are forgotten.
+_KEPT_NODES = 500_000
+#: At least so many signatures are kept, however large the cluster is: that of the workload whose pods are placed one
+#: after another, and that of one whose pods come in between. And at most so many, however small it is.
+_KEPT, _MOST = 2, 1000
+
+
+def _as_found(result: ScheduleResult) -> ScheduleResult:
+    return result
+
+
+class Cycles:
+    """Counts the scheduling cycles of one scheduler, whichever profile they are for (`CurrentCycle`)."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def begin(self) -> int:
+        """The next cycle's number."""
+        self.number += 1
+        return self.number
+
+
+class _Errors:
+    """Attempts that ended with an error. While only pods without a node change, another one ends with the same."""
+
+    def __init__(self) -> None:
+        self._generation = 0
+        #: By UID.
+        self._known: dict[str, ScheduleResult] = {}
+
+    def of(self, pod: PodInfo, state: State) -> ScheduleResult | None:
+        """What the pod's next attempt comes to, if that is known."""
+        if self._generation != state.generation:
+            touched = state.since(self._generation)
+            self._generation = state.generation
+            if touched is None or touched.nodes or any(kind is not Pod for kind, _ in touched.objects):
+                self._known.clear()
+        known = self._known.get(pod.uid)
+        if known is None or _unconditional(known.pod.pod) != _unconditional(pod.pod):
+            return None
+        return known
+
+    def keep(self, result: ScheduleResult) -> None:
+        """Of an attempt about which `of` was asked just before."""
+        self._known[result.pod.uid] = replace(result, whole=None)
+
+
+def _unconditional(pod: Pod) -> Pod:
+    """The pod without what the scheduler itself says about it."""
+    return replace(pod, status=replace(pod.status, conditions=()))
+
+
+class BatchCache:
+    """What attempts on one state have found, by signature; the package says what of it holds for how long."""
+
+    def __init__(
+        self,
+        profile: Profile,
+        state: State,
+        cycles: Cycles | None = None,
+        *,
+        scored: bool = True,
+        choose: Callable[[ScheduleResult], ScheduleResult] = _as_found,
+    ) -> None:
+        """Set up.
+
+        Args:
+            profile: of the pods that will be asked about.
+            state: where they will be; whoever has it may change it between attempts.
+            cycles: shared by all profiles of one scheduler; by default it has only this one.
+            scored: whether anybody asks how good a node is that is the only one for a pod: the scheduler does not.
+            choose: takes one of several equally good nodes; without it, that is the first by name.
+        """
+        self._profile = profile
+        self._state = state
+        self._cycles = cycles or Cycles()
+        self._mark = object()
+        self._signer = Signer(profile)
+        #: Extenders are not called more often than they have to be; of other people's plugins too little is known.
+        self._asks_base = not profile.extenders and not any(isinstance(each, GuardedPlugin) for each in profile.plugins)
+        self._opportunistic = OpportunisticBatch(profile, state)
+        self._scored, self._choose = scored, choose
+        self._columns = Columns()
+        self._errors = _Errors()
+        #: By signature, the one that was asked for last at the end.
+        self._batches: dict[Hashable, Batch] = {}
+        #: Of how many nodes verdicts are kept, forks each for themselves. Fewer save memory; with too few, what a round
+        #: of many workloads needs again has always just been forgotten.
+        self.kept_nodes = _KEPT_NODES
+        #: The cache that this one was forked from, and the generation of its state then: while that stays, what a first
+        #: attempt comes to is found out there, for all forks.
+        self._base: tuple[BatchCache, int] | None = None
+
+    def fork(
+        self,
+        state: State,
+        cycles: Cycles | None = None,
+        *,
+        choose: Callable[[ScheduleResult], ScheduleResult] | None = None,
+    ) -> BatchCache:
+        """An independent cache for a fork of the state: what is known is shared until it has to change."""
+        other = copy(self)
+        other._choose = choose or self._choose
+        other._state, other._cycles, other._mark = state, cycles or copy(self._cycles), object()
+        other._opportunistic = copy(self._opportunistic)
+        other._batches, other._columns = self._batches.copy(), self._columns.fork()
+        other._errors = _Errors()
+        other._base = self, self._state.generation
+        self._mark = object()
+        return other
+
+    def attempt(self, pod: PodInfo) -> ScheduleResult:
+        """What the scheduler would do with the pod, were it next in the queue; the state stays as it is."""
+        state, opportunistic = self._state, self._opportunistic
+        gated = held_back(self._profile, pod, state)
+        if gated is not None:
+            return gated_result(pod, gated)
+        cycle = self._cycles.begin()
+        signature = opportunistic.sign(pod, state)
+        hinted = opportunistic.hint(pod, signature, state, cycle)
+        result = self._choose(self._try_first(pod, hinted) if hinted else self._from_batch(pod))
+        opportunistic.store(signature, result, hinted[0].name if hinted else "", state, cycle)
+        return result
+
+    def _try_first(self, pod: PodInfo, hinted: Sequence[ScoredNode]) -> ScheduleResult:
+        """Take the first of the nodes, which ranked alike for the pod before, if the pod fits there."""
+        name, total, by_plugin = hinted[0]
+        ties = tuple(sorted(node.name for node in hinted))
+        anew = self._from_batch(pod)
+        if anew.node == name and anew.outcome == "Placed":
+            return replace(anew, hinted=anew.ties != ties, find_ties=partial(tuple, ties))
+        whole = attempt(self._profile, pod, self._state, name)
+        node = self._state.node(name)
+        if node is None or whole.cycle.feasible != [node] or pod.pod.status.nominated_node_name:
+            return anew
+        whole.scores = Scores((node,), {plugin: [score] for plugin, score in by_plugin.items()}, [total])
+        return replace(result_of(whole), hinted=True, find_ties=partial(tuple, ties))
+
+    def _from_batch(self, pod: PodInfo) -> ScheduleResult:
+        is_nominated = bool(pod.pod.status.nominated_node_name)
+        signature = None if is_reference() else self._signer.sign(pod, self._state)
+        if signature is not None:
+            batch = self._batches.pop(signature.key, None)
+            if batch is None:
+                batch = self._from_base(without_nomination(pod) if is_nominated else pod, signature)
+            if batch is not None:
+                if batch.owner is not self._mark:
+                    batch = batch.fork(self._state, self._mark)
+                found = batch.attempt(pod, signature, scored=self._scored)
+                if found is not None or (is_nominated and not batch.is_over):
+                    self._batches[signature.key] = batch
+                if found is not None:
+                    return found
+        known = None if is_reference() else self._errors.of(pod, self._state)
+        if known is not None:
+            return known
+        whole = attempt(self._profile, pod, self._state, columns=self._columns)
+        result = result_of(whole)
+        if whole.failed:
+            self._errors.keep(result)
+        elif signature is not None and not is_nominated and can_be_kept_up(whole, signature):
+            self._batches[signature.key] = Batch(whole, result, self._mark)
+            self._forget_some()
+        return result
+
+    def _from_base(self, pod: PodInfo, signature: Signature) -> Batch | None:
+        """What the cache that this one was forked from knows of the signature, or finds out now."""
+        if self._base is None or signature.compiled or pod.claim_names or not self._asks_base:
+            return None
+        base, generation = self._base
+        if base._state.generation != generation:
+            return None
+        there = base._signer.sign(pod, base._state)
+        if there is None or there.key != signature.key:
+            return None
+        return base._known(pod, there)
+
+    def _known(self, pod: PodInfo, signature: Signature) -> Batch | None:
+        """The batch of the signature, up to date; None where there can be none."""
+        batch = self._batches.pop(signature.key, None) or self._from_base(pod, signature)
+        if batch is not None and batch.generation != self._state.generation:
+            batch = batch.fork(self._state, self._mark)
+            if batch.attempt(pod, signature) is None:
+                batch = None
+        if batch is None:
+            whole = attempt(self._profile, pod, self._state, columns=self._columns)
+            if not can_be_kept_up(whole, signature):
+                return None
+            batch = Batch(whole, result_of(whole), self._mark)
+        self._batches[signature.key] = batch
+        self._forget_some()
+        return batch
+
+    def _forget_some(self) -> None:
+        most = min(max(_KEPT, self.kept_nodes // max(len(self._state.nodes), 1)), _MOST)
+        while len(self._batches) > most:
+            del self._batches[next(iter(self._batches))]

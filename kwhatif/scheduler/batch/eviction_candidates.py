@@ -1,0 +1,221 @@
+"""`EvictionCandidates`: the nodes where a pod could make room for itself, ranked, and kept up with the state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from copy import copy
+from functools import partial
+
+from msgspec.structs import replace
+
+from kwhatif.scheduler.batch.feasible_nodes import node_of
+from kwhatif.scheduler.batch.messages import fit_error_of, not_helpful, post_filter_message
+from kwhatif.scheduler.batch.node_class import ClassVerdicts
+from kwhatif.scheduler.batch.node_classes import NodeClasses
+from kwhatif.scheduler.batch.ranked_nodes import all_ties
+from kwhatif.scheduler.batch.result import ScheduleResult
+from kwhatif.scheduler.framework.cycle import Cycle, CycleError
+from kwhatif.scheduler.framework.diagnosis import with_post_filter
+from kwhatif.scheduler.framework.guard import unguarded
+from kwhatif.scheduler.framework.plugin import PostFilterKind, post_filter_kind
+from kwhatif.scheduler.framework.status import Code, Verdict
+from kwhatif.scheduler.preemption.budgets import Budgets
+from kwhatif.scheduler.preemption.candidate import Candidate, Preemption
+from kwhatif.scheduler.preemption.evaluator import cleared_nominations
+from kwhatif.scheduler.preemption.policy import EvictsByPolicy, Policy
+from kwhatif.scheduler.preemption.victims import VictimSearch
+from kwhatif.state.pod_info import PodInfo
+
+
+class EvictionCandidates:
+    """What preemption comes to on every node, for pods of one signature.
+
+    Filters that look beyond a node divide the nodes into classes. While their state stays the same as seen from a
+    class, only nodes where pods come or go have to be looked at again.
+    """
+
+    def __init__(self, cycle: Cycle, policy: Policy, found: Preemption, budgets: Budgets) -> None:
+        """Set up.
+
+        Args:
+            cycle: of the first pod; its verdicts are up to date, and its filters are kept so.
+            policy: the rules of preemption.
+            found: what preemption came to for the first pod.
+            budgets: what they allowed then.
+        """
+        self._policy = policy
+        self._use(cycle, budgets)
+        #: Plugins that rejected the pod before any node was looked at.
+        self._before = cycle.unschedulable_plugins - {verdict.plugin for verdict in cycle.verdicts.values()}
+        candidates = {candidate.node: candidate for candidate in found.candidates}
+        self._classes = NodeClasses(cycle, candidates, found.rejected)
+
+    def _use(self, cycle: Cycle, budgets: Budgets) -> None:
+        self._cycle, self._budgets = cycle, budgets
+        self._search = VictimSearch(cycle, self._policy, budgets)
+
+    def fork(self, cycle: Cycle) -> EvictionCandidates:
+        """An independent copy, with the filters of a fork of the state."""
+        other = copy(self)
+        other._use(cycle, self._budgets)
+        other._classes = self._classes.fork(cycle)
+        return other
+
+    def place(self, pod: PodInfo) -> ScheduleResult | None:
+        """Evict where that costs least, or fail where nobody can be evicted; None: a whole attempt has to say."""
+        cycle = self._cycle
+        if self._policy.why_not_eligible(cycle):
+            return None
+        best = self._best()
+        current = [each.verdicts for each in self._classes]
+        if best is None and any(verdicts.feasible for verdicts in current):
+            return None
+        message, rejectors = self._fit_error(current)
+        if best is None:
+            said = post_filter_message(cycle, not_helpful(current, len(cycle.state.nodes)))
+            if said is None:
+                return None
+            return ScheduleResult(pod, "Unschedulable", message=with_post_filter(message, said), rejectors=rejectors)
+        tops = [verdicts.order.best() for verdicts in current]
+        orders = [
+            each.order for each, top in zip(current, tops, strict=True) if top is not None and top[0] == best.rank
+        ]
+        result = ScheduleResult(
+            pod,
+            "Preempts",
+            message=message,
+            rejectors=rejectors,
+            find_ties=all_ties((verdicts.order, best.rank) for verdicts in current),
+            tied=len(orders) > 1 or any(order.is_tied() for order in orders),
+            reserve=cycle.reserve,
+        )
+        return self._on(result, best)
+
+    def _on(self, result: ScheduleResult, candidate: Candidate) -> ScheduleResult:
+        """The pod evicts there."""
+        cleared = cleared_nominations(self._cycle, candidate)
+        words = self._policy.said_of(candidate.node, len(candidate.pods))
+        return replace(
+            result,
+            node=candidate.node,
+            message=with_post_filter(result.message, f"preemption: {words}") if words else result.message,
+            candidate=candidate,
+            cleared_nominations=cleared,
+            nominated=candidate.node,
+            elsewhere=partial(self._elsewhere, result),
+        )
+
+    def _elsewhere(self, result: ScheduleResult, name: str) -> ScheduleResult | None:
+        """The pod evicts on another node; None where it finds nobody there after all."""
+        self._look_at(name)
+        candidate = self._classes.of(name).verdicts.candidates.get(name)
+        return None if candidate is None else self._on(result, candidate)
+
+    def refuse(self, cycle: Cycle) -> ScheduleResult | None:
+        """What becomes of the cycle's pod, which is nominated and may not evict anybody; None: it may."""
+        refusal = self._policy.why_not_eligible(cycle)
+        current = [each.verdicts for each in self._classes]
+        said = post_filter_message(cycle, refusal) if refusal else None
+        if said is None or any(verdicts.feasible for verdicts in current):
+            return None
+        message, rejectors = self._fit_error(current)
+        nominated = cycle.pod.pod.status.nominated_node_name
+        message = with_post_filter(message, said)
+        return ScheduleResult(cycle.pod, "Unschedulable", message=message, rejectors=rejectors, nominated=nominated)
+
+    def _fit_error(self, current: Sequence[ClassVerdicts]) -> tuple[str, tuple[str, ...]]:
+        """Why no node is feasible, and the plugins that say so."""
+        rejectors = tuple(sorted({*self._before, *(plugin for each in current for plugin in each.plugins)}))
+        return fit_error_of(self._cycle, current, len(self._classes)), rejectors
+
+    def _best(self) -> Candidate | None:
+        """The best candidate, searched anew: ranks are right, but numbers in evidence may be of an earlier state."""
+        while tops := [top for each in self._classes if (top := each.verdicts.order.best()) is not None]:
+            rank, name = min(tops)
+            self._look_at(name)
+            best = self._classes.of(name).verdicts.candidates.get(name)
+            if best is not None and best.rank == rank:
+                return best
+        return None
+
+    # --- keeping up ----------------------------------------------------------------------------------
+
+    def refresh(self, names: Iterable[str], budgets: Collection[str]) -> list[str]:
+        """Pods came to these nodes or left them, and these budgets are others now; returns which nodes are feasible.
+
+        Raises:
+            CycleError: a plugin failed.
+        """
+        before = self._budgets
+        if budgets:
+            self._use(self._cycle, Budgets(self._cycle.state.cluster))
+        for name in names:
+            if name in self._classes:
+                self._classes.assign(node_of(self._cycle.state, name))
+                self._classes.of(name).invalidate(name)
+        has_candidates = any(each.has_candidates for each in self._classes)
+        for budget in budgets if has_candidates else ():
+            was, now = before.allowed[budget], self._budgets.allowed[budget]
+            if was != now:
+                self._invalidate_guarded(budget, min(was, now))
+        self._classes.refresh()
+        for each in self._classes:
+            for name in sorted(each.verdicts.outdated):
+                self._look_at(name)
+        return sorted(name for each in self._classes for name in each.verdicts.feasible)
+
+    def knows(self, budgets: Collection[str]) -> bool:
+        """Whether these budgets are about the same pods as before, whatever they allow."""
+        return not budgets or Budgets(self._cycle.state.cluster).scope == self._budgets.scope
+
+    def _invalidate_guarded(self, budget: str, allowed: int) -> None:
+        """Candidates come out otherwise now where a budget does not allow all the pods there to be evicted.
+
+        As long as it does, it breaks for nobody.
+        """
+        state, policy, pod = self._cycle.state, self._policy, self._cycle.pod
+        selector = self._budgets.selector(budget)
+        if selector is None:
+            return
+        guarded = Counter[str]()
+        for group in state.index.labels.matching(budget.partition("/")[0], selector):
+            guarded.update(group.pods)
+        for name, number in guarded.items():
+            if number <= allowed or name not in self._classes:
+                continue
+            each = self._classes.of(name)
+            if not each.has_candidate(name):
+                continue
+            evictable = policy.potential_victims(pod, node_of(state, name))
+            if sum(budget in self._budgets.of(other) for other in evictable) > allowed:
+                each.invalidate(name)
+
+    def _look_at(self, name: str) -> None:
+        """Judge the node anew, and search it for victims.
+
+        Raises:
+            CycleError: a plugin failed.
+        """
+        cycle, verdicts = self._cycle, self._classes.of(name).verdicts
+        node = node_of(cycle.state, name)
+        objection = cycle.check(node, cycle.filters)
+        found: Candidate | Verdict | None = None
+        if objection is not None and objection.status.code is Code.UNSCHEDULABLE:
+            found = self._search.on(node)
+        for verdict in (objection, found):
+            if isinstance(verdict, Verdict) and verdict.status.code is Code.ERROR:
+                raise CycleError(verdict.status.message)
+        verdicts.record(name, objection, found)
+
+
+def candidates_after(cycle: Cycle, found: Preemption, budgets: Budgets) -> EvictionCandidates | None:
+    """What is kept after the first pod has looked for a node to make room on; None where that cannot be kept up."""
+    for plugin in map(unguarded, cycle.profile.post_filter):
+        kind = post_filter_kind(plugin)
+        if isinstance(plugin, EvictsByPolicy):
+            evaluates = kind is PostFilterKind.EVALUATES
+            return EvictionCandidates(cycle, plugin.policy, found, budgets) if evaluates else None
+        if kind is not PostFilterKind.REPORTS:
+            return None  # it may have something to say about the next pod
+    return None

@@ -1,0 +1,114 @@
+"""`OpportunisticBatch`: the next of equal pods may take the second best node of the one before (KEP-5598).
+
+Follows `pkg/scheduler/framework/runtime/batch.go`; the feature gate OpportunisticBatching is on. With the default
+profile it has no effect: a pod that default spread constraints hold for has no signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from kwhatif.scheduler.batch.result import ScheduleResult
+from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.scheduler.framework.cycle import Cycle, CycleError
+from kwhatif.scheduler.framework.filters import run_filters
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.framework.scoring import Scores
+from kwhatif.scheduler.framework.signers import PodSignature, sign_pod, signs_any_pod
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+
+class ScoredNode(NamedTuple):
+    """A feasible node with its scores."""
+
+    name: str
+    total: int
+    by_plugin: Mapping[str, int]
+
+
+class _Kept(NamedTuple):
+    """What the last attempt found for pods of the signature."""
+
+    signature: PodSignature
+    #: The nodes that it did not take, the best first.
+    find_nodes: Callable[[], Sequence[ScoredNode]]
+    #: How many of them were handed out.
+    used: int = 0
+
+
+class OpportunisticBatch:
+    """What one attempt leaves to the next: only if that is the very next one, and about an equal pod.
+
+    Upstream forgets it after half a second; here attempts follow one another at once.
+    """
+
+    def __init__(self, profile: Profile, state: State) -> None:
+        self._profile = profile
+        self._signs = signs_any_pod(profile, state)
+        self._kept: _Kept | None = None
+        self._last_cycle = -1
+        self._chosen = ""
+
+    def sign(self, pod: PodInfo, state: State) -> PodSignature | None:
+        """The pod's signature."""
+        return sign_pod(self._profile, pod, state) if self._signs else None
+
+    def hint(self, pod: PodInfo, signature: PodSignature | None, state: State, cycle: int) -> tuple[ScoredNode, ...]:
+        """The node to try first and those that are as good; nothing where none is known (`GetNodeHint`)."""
+        kept = self._kept
+        if signature is None or kept is None or cycle != self._last_cycle + 1 or signature != kept.signature:
+            return ()
+        nodes = kept.find_nodes()[kept.used :]
+        if not nodes or not self._is_full(pod, state):
+            return ()
+        self._kept = kept._replace(used=kept.used + 1)
+        return tuple(node for node in nodes if node.total == nodes[0].total)
+
+    def _is_full(self, pod: PodInfo, state: State) -> bool:
+        """Whether the pod does not fit on the node that the last one took: else that may be the best again."""
+        node = state.node(self._chosen)
+        cycle = Cycle(self._profile, pod, state)
+        try:
+            if node is None or not cycle.pre_filter():
+                return False
+        except CycleError:
+            return False
+        objection = run_filters(cycle.filters, node)
+        return objection is not None and objection.status.rejected
+
+    def store(
+        self, signature: PodSignature | None, result: ScheduleResult, hint: str, state: State, cycle: int
+    ) -> None:
+        """An attempt has found a node (`StoreScheduleResults`); the state is as it was for the attempt."""
+        if result.outcome != "Placed" or result.node is None or not self._signs:
+            return
+        self._last_cycle, self._chosen = cycle, result.node
+        if hint != result.node:
+            self._kept = None if signature is None else _Kept(signature, self._ranking(result, state))
+
+    def _ranking(self, result: ScheduleResult, state: State) -> Callable[[], Sequence[ScoredNode]]:
+        """The feasible nodes but the one that was taken; found out if it comes to that."""
+        then = None if result.whole else state.fork()
+        found: list[Sequence[ScoredNode]] = []
+
+        def find() -> Sequence[ScoredNode]:
+            if not found:
+                whole = attempt(self._profile, result.pod, then) if then else result.whole
+                scores = whole.scores if whole else None
+                found.append(_ranked(scores, result.node) if scores else ())
+            return found[0]
+
+        return find
+
+
+def _ranked(scores: Scores, taken: str | None) -> Sequence[ScoredNode]:
+    columns = list(scores.by_plugin.values()) or [[0] * len(scores.nodes)]
+    rows = zip(scores.nodes, scores.total, zip(*columns, strict=True), strict=True)
+    nodes = [
+        ScoredNode(node.name, total, dict(zip(scores.by_plugin, cells, strict=False)))
+        for node, total, cells in rows
+        if node.name != taken
+    ]
+    return sorted(nodes, key=lambda node: (-node.total, node.name))

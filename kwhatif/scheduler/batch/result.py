@@ -1,0 +1,156 @@
+"""`ScheduleResult`: what came of one attempt. What costs time is found out when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.scheduler.framework.attempt import Attempt
+from kwhatif.scheduler.framework.status import Code, Verdict
+from kwhatif.scheduler.preemption.candidate import Candidate, Preemption, Victim
+from kwhatif.scheduler.preemption.evaluator import cleared_nominations
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+
+
+def _nowhere_else(node: str) -> None:
+    del node
+
+
+#: `Ignored`: no profile is responsible for the pod.
+AttemptOutcome = Literal["Placed", "Preempts", "Unschedulable", "Gated", "Ignored"]
+
+
+def _nothing_to_reserve(node: NodeInfo) -> tuple[KubernetesObject, ...]:
+    del node
+    return ()
+
+
+class ScheduleResult(msgspec.Struct, frozen=True):
+    """What came of one attempt to schedule a pod, be it a whole one or answered from a `BatchCache`."""
+
+    pod: PodInfo
+    outcome: AttemptOutcome
+    #: Where the pod goes, or is nominated to.
+    node: str | None = None
+    #: The scheduler's own words; "" for a pod that was placed.
+    message: str = ""
+    #: Of a placed pod: the node's scores by plugin, normalised and weighted, and their sum with extenders.
+    score: int = 0
+    scores: Mapping[str, int] = {}
+    #: Of a pod that was not placed: the plugins that rejected it, sorted.
+    rejectors: tuple[str, ...] = ()
+    #: What keeps a gated pod out of the queue.
+    gated: Verdict | None = None
+    #: Of a preempting pod: whom it evicts, and which lower nominations fall.
+    candidate: Candidate | None = None
+    cleared_nominations: tuple[PodInfo, ...] = ()
+    #: Of a pod that was not placed: the node that it is nominated to from now on; "": none.
+    nominated: str = ""
+    find_ties: Callable[[], tuple[str, ...]] = tuple
+    #: Whether there is more than one of them.
+    tied: bool = False
+    #: Of a preempting pod, before the state changes: the same for another one of `ties`.
+    elsewhere: Callable[[str], ScheduleResult | None] = _nowhere_else
+    #: Once victims are gone, and before the next attempt: the objects as they are when the pod goes to the node.
+    reserve: Callable[[NodeInfo], tuple[KubernetesObject, ...]] = _nothing_to_reserve
+    #: Whether the node is the next one of the ranking made for the pod before (OpportunisticBatching), and ranking the
+    #: nodes anew would come to something else.
+    hinted: bool = False
+    #: Whether the attempt ended with an error, not with a verdict.
+    failed: bool = False
+    #: The whole attempt, where one was made.
+    whole: Attempt | None = None
+
+    @property
+    def settled(self) -> ScheduleResult:
+        """The result without what holds only until the state changes."""
+        return replace(self, whole=None, reserve=_nothing_to_reserve, elsewhere=_nowhere_else)
+
+    @property
+    def ties(self) -> tuple[str, ...]:
+        """All nodes that were equally good, `node` included, sorted."""
+        return self.find_ties()
+
+    @property
+    def victims(self) -> tuple[Victim, ...]:
+        """The pods that it evicts, the most important one first."""
+        return self.candidate.victims if self.candidate else ()
+
+
+def result_of(whole: Attempt) -> ScheduleResult:
+    """What one whole attempt comes to: the one place where the outcome is decided."""
+    pod, scores, found = whole.cycle.pod, whole.scores, whole.post_filter
+    reserve = whole.cycle.reserve
+    if whole.gated is not None:
+        return gated_result(pod, whole.gated)
+    if scores is not None:
+        ties = tuple(scores.best())
+        place = next(index for index, node in enumerate(scores.nodes) if node.name == ties[0])
+        return ScheduleResult(
+            pod,
+            "Placed",
+            ties[0],
+            score=scores.total[place],
+            scores={name: column[place] for name, column in scores.by_plugin.items()},
+            find_ties=partial(tuple, ties),
+            tied=len(ties) > 1,
+            reserve=reserve,
+            whole=whole,
+        )
+    rejectors = tuple(sorted(whole.cycle.unschedulable_plugins))
+    outcome = found.outcome if found else None
+    if isinstance(outcome, Preemption) and outcome.node is not None:
+        return _preempting(whole, outcome, outcome.node)
+    if found is not None and found.nominated and found.status.code is Code.SUCCESS:
+        # A PostFilter of your own, which need not evict anybody.
+        return ScheduleResult(
+            pod,
+            "Preempts",
+            found.nominated,
+            whole.message,
+            rejectors=rejectors,
+            find_ties=partial(tuple, (found.nominated,)),
+            reserve=reserve,
+            whole=whole,
+        )
+    nominated = pod.pod.status.nominated_node_name if found is None or found.nominated is None else found.nominated
+    return ScheduleResult(
+        pod,
+        "Unschedulable",
+        message=whole.message,
+        rejectors=rejectors,
+        nominated=nominated,
+        failed=whole.failed,
+        whole=whole,
+    )
+
+
+def _preempting(whole: Attempt, outcome: Preemption, node: str) -> ScheduleResult:
+    """The pod evicts on this node, one of those where that costs least."""
+    candidate = next(each for each in outcome.candidates if each.node == node)
+    return ScheduleResult(
+        whole.cycle.pod,
+        "Preempts",
+        node,
+        whole.message,
+        rejectors=tuple(sorted(whole.cycle.unschedulable_plugins)),
+        candidate=candidate,
+        cleared_nominations=cleared_nominations(whole.cycle, candidate),
+        nominated=node,
+        find_ties=partial(tuple, outcome.ties),
+        tied=len(outcome.ties) > 1,
+        elsewhere=partial(_preempting, whole, outcome),
+        reserve=whole.cycle.reserve,
+        whole=whole,
+    )
+
+
+def gated_result(pod: PodInfo, gated: Verdict) -> ScheduleResult:
+    """The pod may not enter the queue."""
+    return ScheduleResult(pod, "Gated", rejectors=(gated.plugin,), gated=gated)

@@ -1,0 +1,173 @@
+"""What kube-scheduler refuses of plugins' arguments (`apis/config/validation/validation_pluginargs.go`).
+
+The arguments are looked at as they stand in the configuration; their types are right already, and there are no nulls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from kwhatif.dra.devices import BINDING_GATES
+from kwhatif.kube.gates import BASE_GATES, Gates
+from kwhatif.kube.matching.field_errors import (
+    Issue,
+    duplicate,
+    duration,
+    forbidden,
+    invalid,
+    label_name,
+    required,
+    unsupported,
+)
+from kwhatif.kube.matching.node_affinity import PreferredTerms
+from kwhatif.kube.matching.node_selector import Term, TermError
+from kwhatif.kube.model.affinity import NodeSelectorTerm, PreferredSchedulingTerm
+from kwhatif.kube.model.duration import parse_duration
+from kwhatif.scheduler.configuration.resource_args import (
+    balanced_allocation,
+    node_resources_fit,
+    node_resources_fit_until_135,
+    shape_issues,
+    within_100,
+)
+
+Args = Mapping[str, Any]
+
+_SECOND = 10**9
+_FILTER_GATES = frozenset({"DRASchedulerFilterTimeout"})
+_BINDING_NAMES = "DRADeviceBindingConditions or DRAResourceClaimDeviceStatus"
+
+
+def argument_issues(checks: str, path: str, args: Args, gates: Gates = BASE_GATES) -> Iterator[Issue]:
+    """What is wrong with the arguments of a built-in plugin; `checks` is its name, or that of an older variant."""
+    gated, check = _GATED_CHECKS.get(checks), _CHECKS.get(checks)
+    if gated is not None:
+        yield from gated(path, args, gates)
+    elif check is not None:
+        yield from check(path, args)
+
+
+def _default_preemption(path: str, args: Args) -> Iterator[Issue]:
+    percentage = args.get("minCandidateNodesPercentage", 10)
+    absolute = args.get("minCandidateNodesAbsolute", 100)
+    yield from within_100(f"{path}.minCandidateNodesPercentage", percentage)
+    if absolute < 0:
+        yield invalid(f"{path}.minCandidateNodesAbsolute", absolute, "not in valid range [0, inf)")
+    if percentage == 0 and absolute == 0:
+        for mine, other in (("Percentage", "Absolute"), ("Absolute", "Percentage")):
+            detail = f"cannot be zero at the same time as minCandidateNodes{other}"
+            yield invalid(f"{path}.minCandidateNodes{mine}", 0, detail)
+
+
+def _inter_pod_affinity(path: str, args: Args) -> Iterator[Issue]:
+    yield from within_100(f"{path}.hardPodAffinityWeight", args.get("hardPodAffinityWeight", 1))
+
+
+def _pod_topology_spread(path: str, args: Args) -> Iterator[Issue]:
+    defaulting = args.get("defaultingType") or "System"
+    constraints = args.get("defaultConstraints", [])
+    if defaulting not in ("System", "List"):
+        yield unsupported(f"{path}.defaultingType", defaulting, ("System", "List"))
+    if defaulting == "System" and constraints:
+        yield invalid(f"{path}.defaultingType", defaulting, "when .defaultConstraints are not empty")
+    seen: set[tuple[str, str]] = set()
+    for index, constraint in enumerate(constraints):
+        here = f"{path}.defaultConstraints[{index}]"
+        yield from _default_constraint(here, constraint)
+        pair = (constraint.get("topologyKey", ""), constraint.get("whenUnsatisfiable", ""))
+        if pair in seen:
+            yield duplicate(here, f"{{{pair[0]}, {pair[1]}}}")
+        seen.add(pair)
+
+
+def _default_constraint(path: str, constraint: Args) -> Iterator[Issue]:
+    if constraint.get("maxSkew", 0) <= 0:
+        yield invalid(f"{path}.maxSkew", constraint.get("maxSkew", 0), "not in valid range (0, inf)")
+    key = constraint.get("topologyKey", "")
+    if key:
+        yield from label_name(f"{path}.topologyKey", key)
+    else:
+        yield required(f"{path}.topologyKey", "can not be empty")
+    action = constraint.get("whenUnsatisfiable", "")
+    if not action:
+        yield required(f"{path}.whenUnsatisfiable", "can not be empty")
+    elif action not in ("DoNotSchedule", "ScheduleAnyway"):
+        yield unsupported(f"{path}.whenUnsatisfiable", action, ("DoNotSchedule", "ScheduleAnyway"))
+    if "labelSelector" in constraint:
+        detail = "constraint must not define a selector, as they deduced for each pod"
+        yield forbidden(f"{path}.labelSelector", detail)
+
+
+def _volume_binding(path: str, args: Args, gates: Gates) -> Iterator[Issue]:
+    timeout = args.get("bindTimeoutSeconds", 600)
+    if timeout < 0:
+        detail = "invalid BindTimeoutSeconds, should not be a negative value"
+        yield invalid(f"{path}.bindTimeoutSeconds", timeout, detail)
+    shape = args.get("shape")
+    if shape and "StorageCapacityScoring" in gates:
+        yield from shape_issues(f"{path}.shape", shape)
+    elif shape is not None and "StorageCapacityScoring" not in gates:
+        detail = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
+        yield f"{path}.shape", f"Invalid value: {detail}"
+
+
+def _dynamic_resources(path: str, args: Args, gates: Gates) -> Iterator[Issue]:
+    for name, least, detail, needed, disabled in (
+        # QUIRK: (validation_pluginargs.go) the message calls the gate DRASchedulerFilterTimeout by another name.
+        ("filterTimeout", 0, "must be zero or positive", _FILTER_GATES, "DRASchedulingFilterTimeout"),
+        ("bindingTimeout", _SECOND, "must be at least 1 second", BINDING_GATES, _BINDING_NAMES),
+    ):
+        if name not in args:
+            continue
+        here = f"{path}.{name}"
+        wrong = list(duration(here, args[name]))
+        yield from wrong
+        if wrong:
+            continue
+        if not needed <= gates:
+            yield forbidden(here, f"{disabled} feature gate is disabled")
+        elif parse_duration(args[name]) < least:
+            yield invalid(here, args[name], detail)
+
+
+def _node_affinity(path: str, args: Args) -> Iterator[Issue]:
+    affinity = args.get("addedAffinity", {})
+    here = f"{path}.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+    terms = affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms", [])
+    for index, data in enumerate(terms):
+        term = msgspec.convert(data, NodeSelectorTerm)
+        try:
+            Term(term.match_expressions, term.match_fields, f"nodeSelectorTerms[{index}].")
+        except TermError as wrong:
+            yield from (_term_issue(f"{here}.", problem) for problem in wrong.problems)
+    here = f"{path}.addedAffinity.preferredDuringSchedulingIgnoredDuringExecution"
+    preferred = affinity.get("preferredDuringSchedulingIgnoredDuringExecution", [])
+    try:
+        PreferredTerms([msgspec.convert(data, PreferredSchedulingTerm) for data in preferred])
+    except TermError as wrong:
+        yield from (_term_issue(here, problem) for problem in wrong.problems)
+
+
+def _term_issue(prefix: str, problem: str) -> Issue:
+    """A problem of a term begins with its own path."""
+    path, _, message = problem.partition(": ")
+    return prefix + path, message
+
+
+_CHECKS: Mapping[str, Callable[[str, Args], Iterator[Issue]]] = {
+    "DefaultPreemption": _default_preemption,
+    "InterPodAffinity": _inter_pod_affinity,
+    "NodeAffinity": _node_affinity,
+    "NodeResourcesBalancedAllocation": balanced_allocation,
+    "NodeResourcesFit": node_resources_fit,
+    "NodeResourcesFitUntil135": node_resources_fit_until_135,
+    "PodTopologySpread": _pod_topology_spread,
+}
+#: Those that ask about feature gates.
+_GATED_CHECKS: Mapping[str, Callable[[str, Args, Gates], Iterator[Issue]]] = {
+    "DynamicResources": _dynamic_resources,
+    "VolumeBinding": _volume_binding,
+}

@@ -1,0 +1,112 @@
+"""One scheduling attempt from queue to nomination: PreEnqueue, cycle, scores or PostFilter (`ScheduleOne`)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from kwhatif.scheduler.framework.columns import Columns
+from kwhatif.scheduler.framework.cycle import Cycle, CycleError
+from kwhatif.scheduler.framework.diagnosis import NO_NODES, with_post_filter
+from kwhatif.scheduler.framework.plugin import PostFilterResult
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.framework.scoring import Scores, score_nodes
+from kwhatif.scheduler.framework.status import Code, Status, Verdict
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+
+class Attempt(msgspec.Struct):
+    """What one attempt to schedule a pod came to. Exactly one of `gated`, `scores` and `message` gives the outcome."""
+
+    cycle: Cycle
+    #: The PreEnqueue plugin that keeps the pod out of the queue; nothing else was tried.
+    gated: Verdict | None = None
+    scores: Scores | None = None
+    #: The FailedScheduling text; "" when the pod was placed.
+    message: str = ""
+    #: The attempt ended with an error, not with a verdict; `message` is its text.
+    failed: bool = False
+    post_filter: PostFilterResult | None = None
+
+
+def attempt(profile: Profile, pod: PodInfo, state: State, hint: str = "", columns: Columns | None = None) -> Attempt:
+    """Do what kube-scheduler would do with the pod, were it next in the queue.
+
+    Args:
+        profile: the pod's.
+        pod: the one to be scheduled.
+        state: the cluster, which stays as it is.
+        hint: the name of a node to try first.
+        columns: scores that attempts before this one have found, on this state or what it was.
+    """
+    cycle = Cycle(profile, pod, state, columns)
+    result = Attempt(cycle)
+    result.gated = held_back(profile, pod, state)
+    if result.gated is not None:
+        return result
+    if not state.nodes:
+        result.message = NO_NODES
+        return result
+    try:
+        if cycle.pre_filter():
+            cycle.filter_nodes(hint)
+        if cycle.feasible:
+            result.scores = _score(cycle)
+        else:
+            result.post_filter = _post_filter(cycle)
+            result.message = with_post_filter(cycle.message(), result.post_filter.status.message)
+    except CycleError as failure:
+        result.failed = True
+        result.message = str(failure)
+    return result
+
+
+def fits_somewhere(profile: Profile, pod: PodInfo, state: State) -> bool:
+    """Whether a node passes all filters, without looking at the others; False, too, where that cannot be known so.
+
+    It cannot of a pod that is held back, or nominated, or where extenders filter.
+    """
+    if profile.extenders or pod.pod.status.nominated_node_name or held_back(profile, pod, state) is not None:
+        return False
+    cycle = Cycle(profile, pod, state)
+    try:
+        if not cycle.pre_filter():
+            return False
+    except CycleError:
+        return False
+    allowed = cycle.node_set
+    nodes = (node for node in state.nodes if allowed is None or node.name in allowed)
+    return any(cycle.check(node, cycle.filters) is None for node in nodes)
+
+
+def held_back(profile: Profile, pod: PodInfo, state: State) -> Verdict | None:
+    """Why the pod may not enter the queue (`runPreEnqueuePlugins`); None when it may."""
+    for plugin in profile.pre_enqueue:
+        status = plugin.pre_enqueue(pod, state)
+        if status.rejected:
+            return Verdict(status, plugin.name)
+    return None
+
+
+def _score(cycle: Cycle) -> Scores:
+    try:
+        return score_nodes(cycle)
+    except CycleError:
+        if len(cycle.feasible) > 1:
+            raise
+        # The scheduler takes a single feasible node without scoring it, so the error never shows.
+        return Scores(tuple(cycle.feasible), {}, [0])
+
+
+def _post_filter(cycle: Cycle) -> PostFilterResult:
+    """Run PostFilter plugins until one helps or is sure that nothing will (`runPostFilterPlugins`)."""
+    reasons: list[str] = []
+    last = PostFilterResult(Status(Code.UNSCHEDULABLE))
+    for plugin in cycle.profile.post_filter:
+        result = plugin.post_filter(cycle)
+        if result.status.code is not Code.UNSCHEDULABLE:
+            return result
+        reasons.extend(result.status.reasons)
+        if result.nominated is not None or result.outcome is not None:
+            last = result
+    return msgspec.structs.replace(last, status=Status(Code.UNSCHEDULABLE, tuple(reasons)))

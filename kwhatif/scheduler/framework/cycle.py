@@ -1,0 +1,249 @@
+"""The scheduling cycle for one pod: PreFilter, Filter, and what follows (`pkg/scheduler/schedule_one.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from itertools import chain
+
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.scheduler.framework.columns import Columns
+from kwhatif.scheduler.framework.diagnosis import fit_error, nobody_left, not_in_node_set, reasons_histogram
+from kwhatif.scheduler.framework.extender import ExtenderError
+from kwhatif.scheduler.framework.extender_calls import ExtenderCalls
+from kwhatif.scheduler.framework.filters import ConstantFilter, NamedFilter, once_per_shape, run_filters, split_by_shape
+from kwhatif.scheduler.framework.node_search import NodeSearch
+from kwhatif.scheduler.framework.plugin import FilterPlugin, NodeFilter
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.framework.status import Code, SkipUntil, Status, Verdict
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.node_row import NodeRow
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+#: Pseudo-plugin under which nodes that an extender refused are recorded (`framework.ExtenderName`).
+EXTENDER = "Extender"
+
+
+class CycleError(Exception):
+    """The scheduler's attempt ends with an error (reason SchedulerError), not with a verdict."""
+
+
+class Cycle:
+    """One pod against one snapshot: the compiled filters and every node's verdict.
+
+    After `filter_nodes`, `feasible` holds the nodes that passed, in snapshot order, and `verdicts` the
+    others' statuses by name. Nodes in neither share `absent`.
+    """
+
+    def __init__(self, profile: Profile, pod: PodInfo, state: State, columns: Columns | None = None) -> None:
+        self.profile = profile
+        self.pod = pod
+        self.state = state
+        #: Scores of attempts before this one, where somebody keeps them.
+        self.columns = columns
+        self.extenders = ExtenderCalls(profile.extenders, pod, state)
+        #: What every plugin compiled, by name, in PreFilter order; skipped ones are missing.
+        self.compiled: dict[str, NodeFilter] = {}
+        #: Plugins whose PreFilter was called: a later one's is not when one before it stops the cycle.
+        self.asked: set[str] = set()
+        #: Of plugins that have nothing to check: whether they will have when that pod comes to a node.
+        self.skipped_until: list[Callable[[PodInfo], bool]] = []
+        #: The filters to ask, in Filter order.
+        self.filters: list[NamedFilter] = []
+        self.node_set: frozenset[str] | None = None
+        self.verdicts: dict[str, Verdict] = {}
+        #: What a node without a verdict of its own is recorded with.
+        self.absent: Verdict | None = None
+        self.feasible: Sequence[NodeInfo] = ()
+        #: The text of a PreFilter that stopped the cycle; then no filter ran.
+        self.pre_filter_message = ""
+        #: Plugins that rejected anything (upstream's `Diagnosis.UnschedulablePlugins`).
+        self.unschedulable_plugins: set[str] = set()
+
+    # --- PreFilter -----------------------------------------------------------------------------------
+
+    def pre_filter(self) -> bool:
+        """Compile the pod with every plugin; False when one of them stops the cycle.
+
+        Raises:
+            CycleError: a plugin failed.
+        """
+        restrictors: set[str] = set()
+        rejection: Verdict | None = None
+        for plugin in self.profile.pre_filter:
+            result = self._compile(plugin)
+            if isinstance(result, Status):
+                if result.code is Code.UNRESOLVABLE:
+                    return self._stop(Verdict(result, plugin.name))
+                if result.code is Code.UNSCHEDULABLE:
+                    rejection = Verdict(result, plugin.name)
+                continue
+            if result.only_nodes is not None:
+                restrictors.add(plugin.name)
+                known = result.only_nodes
+                self.node_set = known if self.node_set is None else self.node_set & known
+                if not self.node_set:
+                    self.unschedulable_plugins |= restrictors
+                    return self._stop(Verdict(nobody_left(restrictors)))
+        self.unschedulable_plugins |= restrictors
+        self._prepare_filters()
+        if rejection is not None:  # preemption may still ask the other plugins' filters
+            return self._stop(rejection)
+        return True
+
+    def _compile(self, plugin: FilterPlugin) -> NodeFilter | Status:
+        self.asked.add(plugin.name)
+        result = plugin.pre_filter(self.pod, self.state)
+        if isinstance(result, Status):
+            if result.code is Code.ERROR:
+                raise CycleError(f'running PreFilter plugin "{plugin.name}": {result.message}')
+            self.note_skip(result)
+        else:
+            self.compiled[plugin.name] = result
+        return result
+
+    def note_skip(self, status: Status) -> None:
+        """A plugin has nothing to check, perhaps only for now."""
+        if isinstance(status, SkipUntil):
+            self.skipped_until.append(status.concerns)
+
+    def fork(self, state: State, kept: Mapping[str, NodeFilter]) -> Cycle:
+        """A copy of the cycle for a fork of the state, with these filters in place of those of the same plugins."""
+        other = copy(self)
+        other.state = state
+        other.replace_filters(kept)
+        return other
+
+    def replace_filters(self, compiled: Mapping[str, NodeFilter]) -> None:
+        """Go on with filters that answer like those of the same plugins."""
+        self.compiled = {**self.compiled, **compiled}
+        self.filters = [
+            (name, once_per_shape(compiled[name]) if name in compiled else plugin) for name, plugin in self.filters
+        ]
+
+    def _stop(self, rejection: Verdict) -> bool:
+        self.absent = rejection
+        self.pre_filter_message = rejection.status.message
+        if rejection.plugin:
+            self.unschedulable_plugins.add(rejection.plugin)
+        return False
+
+    def _prepare_filters(self) -> None:
+        has_pre_filter = {plugin.name for plugin in self.profile.pre_filter}
+        for plugin in self.profile.filter:
+            if plugin.name not in has_pre_filter:
+                self._compile_alone(plugin)
+            if plugin.name in self.compiled:
+                self.filters.append((plugin.name, once_per_shape(self.compiled[plugin.name])))
+
+    def _compile_alone(self, plugin: FilterPlugin) -> None:
+        """What Filter does by itself: of a plugin that has no PreFilter upstream, or whose PreFilter is disabled."""
+        result = getattr(plugin, "without_pre_filter", plugin.pre_filter)(self.pod, self.state)
+        if not isinstance(result, Status):
+            self.compiled[plugin.name] = result
+        elif result.code is Code.SKIP:
+            self.note_skip(result)
+        else:
+            self.compiled[plugin.name] = ConstantFilter(result)
+
+    # --- Filter --------------------------------------------------------------------------------------
+
+    def nominated_on(self, node: NodeInfo) -> Sequence[PodInfo]:
+        """Pods nominated to the node whose room must be respected: of equal or higher priority."""
+        pod, pods = self.pod, self.state.nominated.get(node.name, ())
+        return [other for other in pods if other.priority >= pod.priority and other.uid != pod.uid]
+
+    def check(self, node: NodeInfo, filters: Sequence[NamedFilter]) -> Verdict | None:
+        """Filter with nominated pods: they may or may not arrive, so the pod must fit with and without them.
+
+        (`RunFilterPluginsWithNominatedPods` in `pkg/scheduler/framework/runtime/framework.go`.)
+        """
+        nominated = self.nominated_on(node) if self.state.nominated else ()
+        if nominated:
+            by_shape, filters = split_by_shape(filters)  # to these no pod makes a difference
+            objection = run_filters(by_shape, node)
+            if objection is not None:
+                return objection
+            forked = [(name, plugin.fork()) for name, plugin in filters]
+            crowded = node.clone()
+            for other in nominated:
+                crowded.add_pod(other)
+                for _, plugin in forked:
+                    plugin.add_pod(other, crowded)
+            objection = run_filters(forked, crowded)
+            if objection is not None:
+                return objection
+        return run_filters(filters, node)
+
+    def filter_nodes(self, hint: str = "") -> None:
+        """Filter every node that PreFilter left, and then let the extenders filter.
+
+        A pod that is nominated to no node is tried on the node named by `hint` first.
+
+        Raises:
+            CycleError: a plugin or an extender failed.
+        """
+        if self._first_choice_fits(self.pod.pod.status.nominated_node_name or hint):
+            return
+        if self.node_set is not None:
+            # QUIRK: (schedule_one.go) a plugin that has just turned down the nominated node is named with those that
+            # narrowed the search: upstream keeps both in one set.
+            self.absent = Verdict(not_in_node_set(self.unschedulable_plugins))
+        search = NodeSearch(self.filters, self.state, self.node_set, self.columns)
+        names, _ = self.state.names_and_shapes
+        objecting: set[int] = set()
+        for place, objection in search.objections(self.check):
+            objecting.add(place)
+            self._record(names[place], objection)
+        left = search.left
+        feasible = [place for place in left if place not in objecting] if objecting else left
+        self.feasible = self._filter_by_extenders(NodeRow.at(self.state, feasible))
+        if len(self.feasible) != len(feasible):
+            self.unschedulable_plugins.add(EXTENDER)
+
+    def _first_choice_fits(self, name: str) -> bool:
+        """A nominated or hinted node that fits is the only one looked at (`evaluateNominatedNode`)."""
+        node = self.state.node(name)
+        if node is None:
+            return False
+        objection = self.check(node, self.filters)
+        if objection is not None:
+            if objection.status.code is not Code.ERROR:
+                self._record(name, objection)
+            return False
+        try:
+            self.feasible = self._filter_by_extenders([node])
+        except CycleError:  # upstream logs it and goes on with all nodes
+            return False
+        return bool(self.feasible)
+
+    def _record(self, node_name: str, objection: Verdict) -> None:
+        if objection.status.code is Code.ERROR:
+            raise CycleError(f'running "{objection.plugin}" filter plugin: {objection.status.message}')
+        self.verdicts[node_name] = objection
+        self.unschedulable_plugins.add(objection.plugin)
+
+    def _filter_by_extenders(self, nodes: Sequence[NodeInfo]) -> Sequence[NodeInfo]:
+        try:
+            return self.extenders.filter(nodes, self.verdicts)
+        except ExtenderError as failure:
+            raise CycleError(str(failure)) from failure
+
+    # --- what came of it -----------------------------------------------------------------------------
+
+    def reserve(self, node: NodeInfo) -> tuple[KubernetesObject, ...]:
+        """The pod goes to the node: the objects that this changes, by what the plugins' Filter found there."""
+        reserved = (self.compiled[name].reserve(node, self.state) for name, _ in self.filters)
+        return tuple(chain.from_iterable(reserved))
+
+    def verdict_of(self, node_name: str) -> Verdict | None:
+        """Why the node is out; None for one that is feasible (or that nobody recorded anything about)."""
+        return self.verdicts.get(node_name, self.absent)
+
+    def message(self) -> str:
+        """The FitError without the PostFilter part."""
+        total, absent = len(self.state.nodes), self.absent.status if self.absent else None
+        statuses = [verdict.status for verdict in self.verdicts.values()]
+        reasons = self.pre_filter_message or reasons_histogram(statuses, absent, total - len(statuses))
+        return fit_error(total, reasons)

@@ -1,0 +1,101 @@
+"""Extenders: outside programs in the cycle (`pkg/scheduler/extender.go`). The HTTP side is in `sources`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Protocol
+
+import msgspec
+
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+#: Scores of an extender go to 10, those of plugins to 100 (`extenderv1.MaxExtenderPriority`).
+MAX_EXTENDER_SCORE = 10
+EXTENDER_SCORE_FACTOR = 10
+
+
+class ExtenderError(Exception):
+    """The extender failed; what that means depends on the verb and on `ignorable`."""
+
+
+class Oddity(Enum):
+    """What kube-scheduler passes over without a word when an extender does it, or with a word that names nobody."""
+
+    #: It failed, and the scheduler goes on without it.
+    IGNORED_FAILURE = "ignored failure"
+    #: It failed, and the attempt with it.
+    FAILURE = "failure"
+    #: It answered with nodes that it was not asked about.
+    UNKNOWN_NODES = "unknown nodes"
+    #: It let nodes pass more than once.
+    REPEATED_NODES = "repeated nodes"
+    #: It gave nodes scores outside 0…10, which count as they are.
+    SCORE_OUT_OF_RANGE = "score out of range"
+    #: It left nodes without victims, which are then no candidates.
+    NO_VICTIMS = "no victims"
+
+
+class Remark(msgspec.Struct, frozen=True):
+    """Something odd about an extender's answer; a caveat of the decision."""
+
+    oddity: Oddity
+    extender: str
+    #: `filter`, `prioritize` or `preempt`.
+    verb: str
+    nodes: tuple[str, ...] = ()
+    error: str = ""
+
+
+class ExtenderVictims(msgspec.Struct, frozen=True):
+    """Victims on one node, as exchanged with an extender."""
+
+    pods: tuple[PodInfo, ...]
+    pdb_violations: int
+
+
+class FilterOutcome(msgspec.Struct, frozen=True):
+    """What an extender leaves of the feasible nodes, and its words about those it refuses, by node name."""
+
+    nodes: tuple[NodeInfo, ...]
+    failed: Mapping[str, str]
+    unresolvable: Mapping[str, str]
+
+
+class Extender(Protocol):
+    """One configured extender, as the cycle uses it."""
+
+    name: str
+    ignorable: bool
+    weight: int
+    filters: bool
+    prioritizes: bool
+    preempts: bool
+
+    def interested(self, pod: PodInfo) -> bool:
+        """Whether the pod uses a resource that the extender manages, or it manages none in particular."""
+
+    def filter(self, pod: PodInfo, nodes: Sequence[NodeInfo], state: State) -> FilterOutcome:
+        """Ask which of the nodes remain.
+
+        Raises:
+            ExtenderError: it could not be asked, or answered nonsense.
+        """
+
+    def prioritize(self, pod: PodInfo, nodes: Sequence[NodeInfo]) -> Sequence[tuple[str, int]]:
+        """Ask for scores: (node name, score) pairs, unweighted.
+
+        Raises:
+            ExtenderError: it could not be asked, or answered nonsense.
+        """
+
+    def preempt(
+        self, pod: PodInfo, victims: Mapping[str, ExtenderVictims], state: State
+    ) -> Mapping[str, ExtenderVictims]:
+        """Ask which of the candidate nodes remain, and with which victims.
+
+        Raises:
+            ExtenderError: it could not be asked, or answered nonsense.
+        """

@@ -1,0 +1,106 @@
+"""How a cycle asks its extenders.
+
+(`findNodesThatPassExtenders` and `prioritizeNodes` in `pkg/scheduler/schedule_one.go`.)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, MutableMapping, Sequence
+
+from kwhatif.kube.model.int64 import wrap
+from kwhatif.scheduler.framework.extender import (
+    EXTENDER_SCORE_FACTOR,
+    MAX_EXTENDER_SCORE,
+    Extender,
+    ExtenderError,
+    FilterOutcome,
+    Oddity,
+    Remark,
+)
+from kwhatif.scheduler.framework.status import Verdict, unresolvable, unschedulable
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+
+class ExtenderCalls:
+    """The extenders that care about one pod, and what was odd about their answers."""
+
+    def __init__(self, extenders: Sequence[Extender], pod: PodInfo, state: State) -> None:
+        self._pod = pod
+        self._state = state
+        #: Those that must not fail first, as `buildExtenders` orders them.
+        self.interested = [
+            extender
+            for extender in sorted(extenders, key=lambda extender: extender.ignorable)
+            if extender.interested(pod)
+        ]
+        self.remarks: list[Remark] = []
+
+    def failed(self, extender: Extender, verb: str, failure: ExtenderError, *, ignored: bool) -> None:
+        """Remember that the extender failed."""
+        oddity = Oddity.IGNORED_FAILURE if ignored else Oddity.FAILURE
+        self.remarks.append(Remark(oddity, extender.name, verb, error=str(failure)))
+
+    def filter(self, nodes: Sequence[NodeInfo], verdicts: MutableMapping[str, Verdict]) -> Sequence[NodeInfo]:
+        """The nodes that every extender leaves, each asked about what the one before left; the others get verdicts.
+
+        Raises:
+            ExtenderError: one that must not be ignored failed.
+        """
+        left = nodes
+        for extender in self.interested:
+            if not left:
+                break
+            if not extender.filters:
+                continue
+            try:
+                outcome = extender.filter(self._pod, left, self._state)
+            except ExtenderError as failure:
+                self.failed(extender, "filter", failure, ignored=extender.ignorable)
+                if extender.ignorable:
+                    continue
+                raise
+            for name, message in outcome.failed.items():
+                if name not in outcome.unresolvable:
+                    verdicts[name] = Verdict(unschedulable(message))
+            for name, message in outcome.unresolvable.items():
+                verdicts[name] = Verdict(unresolvable(message))
+            left = self._passed(extender, outcome, left)
+        return left
+
+    def _passed(self, extender: Extender, outcome: FilterOutcome, asked: Sequence[NodeInfo]) -> list[NodeInfo]:
+        known = {node.name for node in asked}
+        passed = Counter(node.name for node in outcome.nodes)
+        self._remark(Oddity.UNKNOWN_NODES, extender, "filter", (name for name in passed if name not in known))
+        self._remark(Oddity.REPEATED_NODES, extender, "filter", (name for name, times in passed.items() if times > 1))
+        return list({node.name: node for node in outcome.nodes}.values())
+
+    def prioritize(self, nodes: Sequence[NodeInfo], total: list[int]) -> None:
+        """Add each extender's scores, times its weight and 10; what it says about other nodes counts nothing."""
+        if not self.interested:
+            return
+        index = {node.name: place for place, node in enumerate(nodes)}
+        for extender in self.interested:
+            if not extender.prioritizes:
+                continue
+            try:
+                answer = extender.prioritize(self._pod, nodes)
+            except ExtenderError as failure:
+                self.failed(extender, "prioritize", failure, ignored=True)
+                continue
+            for host, score in answer:
+                if host in index:
+                    added = total[index[host]] + score * extender.weight * EXTENDER_SCORE_FACTOR
+                    # QUIRK: (schedule_one.go) nothing bounds the scores of extenders, so that the sum can run over.
+                    total[index[host]] = wrap(added)
+            unknown = (host for host, _ in answer if host not in index)
+            self._remark(Oddity.UNKNOWN_NODES, extender, "prioritize", unknown)
+            beyond = (host for host, score in answer if host in index and not 0 <= score <= MAX_EXTENDER_SCORE)
+            self._remark(Oddity.SCORE_OUT_OF_RANGE, extender, "prioritize", beyond)
+
+    def _remark(self, oddity: Oddity, extender: Extender, verb: str, nodes: Iterable[str]) -> None:
+        names = tuple(sorted(set(nodes)))
+        if names:
+            self.remarks.append(Remark(oddity, extender.name, verb, names))

@@ -1,0 +1,200 @@
+"""Plugin protocols: the scheduler's extension points, compiled per pod and asked per node.
+
+Upstream keeps a plugin's per-pod state in a `CycleState` by string key and casts it back. Here the state *is* the
+object that answers: `pre_filter` compiles the pod into a `NodeFilter`, `pre_score` into a `NodeScorer`. Both are
+made anew for every cycle, so they may hold whatever they like.
+
+A plugin is any object with `name` and one or more of `pre_enqueue`, `pre_filter`, `pre_score`, `post_filter`.
+It is made once per profile by its factory in `catalog`, with its arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from enum import Enum, IntEnum
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+
+import msgspec
+
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.scheduler.framework.status import Status
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+MAX_NODE_SCORE = 100
+
+
+class Reads(IntEnum):
+    """What a filter's verdict on a node can depend on, from the least to the most.
+
+    The cycle asks a SHAPE filter once per distinct shape (`snapshot.shapes`); preemption does not ask SHAPE and NODE
+    filters again while it removes and restores pods, since their answer cannot change.
+    """
+
+    #: Only what a node shape fixes: taints, `unschedulable`, features, and labels not in `Shapes.unfixed`.
+    SHAPE = 0
+    #: Anything about the node object, and cluster objects; no pods.
+    NODE = 1
+    #: Also the pods on this node.
+    PODS = 2
+    #: Also pods elsewhere: `add_pod` and `remove_pod` must then keep up with changes.
+    CLUSTER = 3
+
+
+class NodeFilter:
+    """A plugin's Filter for one pod: base class with upstream's defaults.
+
+    Replicas may share one: what differs in name, UID and time of creation alone must be treated the same. A filter that
+    has more to say, so that it need not be asked as often, finds out how in `framework.incremental`.
+    """
+
+    #: Nodes that PreFilter narrows the search to (upstream's PreFilterResult); None: all.
+    only_nodes: frozenset[str] | None = None
+    reads: Reads = Reads.NODE
+    #: Whether `reserve` does anything; found out by itself.
+    reserves: bool = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.reserves = cls.reserve is not NodeFilter.reserve
+
+    def filter(self, node: NodeInfo) -> Status:
+        """Whether the pod may run on the node."""
+        raise NotImplementedError
+
+    def fork(self) -> Self:
+        """A copy whose `add_pod`/`remove_pod` leave this one untouched; cheap, called once per candidate node."""
+        return self
+
+    def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
+        """The pod was added to the node (upstream's PreFilterExtensions.AddPod)."""
+
+    def remove_pod(self, pod: PodInfo, node: NodeInfo) -> None:
+        """The pod was removed from the node (upstream's PreFilterExtensions.RemovePod)."""
+
+    def reserve(self, node: NodeInfo, state: State) -> Iterable[KubernetesObject]:
+        """The pod goes to the node: the objects as later cycles must see them (claims that are now bound…)."""
+        return ()
+
+
+class NodeScorer:
+    """A plugin's Score for one pod. Replicas may share one, as they do a `NodeFilter`."""
+
+    #: What a score can depend on; a CLUSTER one also on which nodes are feasible.
+    reads: Reads = Reads.CLUSTER
+    #: Whether `normalize` changes anything; found out by itself.
+    normalizes: bool = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.normalizes = cls.normalize is not NodeScorer.normalize
+
+    def score(self, node: NodeInfo) -> int:
+        """The raw score of a feasible node."""
+        raise NotImplementedError
+
+    def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
+        """Scores 0 to 100 from the raw scores of all feasible nodes, in the same order."""
+        return scores
+
+
+class Plugin(Protocol):
+    """Anything with upstream's plugin name."""
+
+    name: ClassVar[str]
+
+
+@runtime_checkable
+class PreEnqueuePlugin(Plugin, Protocol):
+    """Decides whether a pod may enter the queue at all."""
+
+    def pre_enqueue(self, pod: PodInfo, state: State) -> Status:
+        """SUCCESS, or why the pod stays out."""
+
+
+@runtime_checkable
+class PreemptsBesideTheLoop(PreEnqueuePlugin, Protocol):
+    """A plugin whose preemption goes on while the scheduler tries other pods (`SchedulerAsyncPreemption`).
+
+    The queue, which knows whose is under way, answers PreEnqueue in its place.
+    """
+
+    preempts_beside_the_loop: ClassVar[bool]
+
+
+@runtime_checkable
+class FilterPlugin(Plugin, Protocol):
+    """PreFilter and Filter. Called once per cycle, before any node is looked at."""
+
+    def pre_filter(self, pod: PodInfo, state: State) -> NodeFilter | Status:
+        """The pod compiled for asking nodes; or SKIP, a rejection of the pod everywhere, or an error.
+
+        A `SkipUntil` in place of SKIP says that the plugin has something to check once certain pods come to a node.
+        A plugin that reads the pod's PersistentVolumeClaims says so by `reads_claims = True` (see `by_claims`).
+        A profile may disable PreFilter and leave Filter enabled: a method `without_pre_filter`, if there is one, is
+        called in place of this, then. Most plugins of upstream fail for want of what PreFilter leaves to Filter.
+        """
+
+
+@runtime_checkable
+class ScorePlugin(Plugin, Protocol):
+    """PreScore and Score. Called once per cycle, with the nodes that passed every filter."""
+
+    def pre_score(self, pod: PodInfo, state: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+        """The pod compiled for scoring nodes; or a SKIP (contributes nothing), or an error.
+
+        Where PreScore is disabled, `without_pre_score` is called in place of this, if there is one.
+        """
+
+
+def always(status: Status) -> Callable[..., Status]:
+    """A method of a plugin that answers the same, whatever it is asked."""
+    return lambda *_: status
+
+
+def by_claims(plugins: Iterable[FilterPlugin]) -> dict[str, FilterPlugin]:
+    """The plugins, of these, that read a pod's PersistentVolumeClaims; by name."""
+    return {plugin.name: plugin for plugin in plugins if getattr(plugin, "reads_claims", False)}
+
+
+class PostFilterResult(msgspec.Struct, frozen=True):
+    """What a PostFilter says.
+
+    `nominated` None keeps an earlier nomination, "" clears it, a name sets it (upstream's NominatingInfo modes).
+    `outcome` is what the report shows, such as `preemption.Preemption`.
+    """
+
+    status: Status
+    nominated: str | None = None
+    outcome: object = None
+
+
+@runtime_checkable
+class PostFilterPlugin(Plugin, Protocol):
+    """Called when no node is feasible."""
+
+    def post_filter(self, cycle: Any) -> PostFilterResult:
+        """Make the pod schedulable, or say why not; `cycle.verdicts` holds every node's status.
+
+        It is a `framework.cycle.Cycle`, which knows the profile with this very plugin: so its type stands above here.
+        """
+
+
+class PostFilterKind(Enum):
+    """What a PostFilter may come to, as far as the next pod of the same signature is concerned.
+
+    A plugin says so in `post_filter_kind`, in the very class that has the `post_filter`: who overrides one does not
+    inherit the other.
+    """
+
+    #: The `preemption.evaluator`'s answer for the plugin's policy, and nothing else.
+    EVALUATES = 0
+    #: A message: it never makes a pod schedulable.
+    REPORTS = 1
+
+
+def post_filter_kind(plugin: object) -> PostFilterKind | None:
+    """The kind of the plugin's PostFilter; None: nothing is known about it."""
+    owner = next((kind for kind in type(plugin).__mro__ if "post_filter" in vars(kind)), object)
+    return vars(owner).get("post_filter_kind")

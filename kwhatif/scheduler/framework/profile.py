@@ -1,0 +1,69 @@
+"""A profile: which plugins run at which extension point, in which order, with which weight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+
+import msgspec
+
+from kwhatif.kube.gates import BASE_GATES, Gates
+from kwhatif.scheduler.framework.extender import Extender
+from kwhatif.scheduler.framework.plugin import FilterPlugin, Plugin, PostFilterPlugin, PreEnqueuePlugin, ScorePlugin
+
+DEFAULT_SCHEDULER = "default-scheduler"
+
+
+class Point(Enum):
+    """Extension points; the values are the configuration's field names."""
+
+    PRE_ENQUEUE = "preEnqueue"
+    QUEUE_SORT = "queueSort"
+    PRE_FILTER = "preFilter"
+    FILTER = "filter"
+    POST_FILTER = "postFilter"
+    PRE_SCORE = "preScore"
+    SCORE = "score"
+    RESERVE = "reserve"
+    PERMIT = "permit"
+    PRE_BIND = "preBind"
+    BIND = "bind"
+    POST_BIND = "postBind"
+    #: For groups of pods, behind gates that are off by default; known so that configurations can be validated.
+    PLACEMENT_GENERATE = "placementGenerate"
+    PLACEMENT_SCORE = "placementScore"
+    POD_GROUP_POST_FILTER = "podGroupPostFilter"
+
+
+#: Not every release has these: a configuration may name one where some plugin of its release extends it.
+GROUP_POINTS = frozenset({Point.PLACEMENT_GENERATE, Point.PLACEMENT_SCORE, Point.POD_GROUP_POST_FILTER})
+
+
+class Profile(msgspec.Struct, frozen=True):
+    """Plugins by extension point, in order. `weights` are those of Score."""
+
+    scheduler_name: str = DEFAULT_SCHEDULER
+    pre_enqueue: tuple[PreEnqueuePlugin, ...] = ()
+    pre_filter: tuple[FilterPlugin, ...] = ()
+    filter: tuple[FilterPlugin, ...] = ()
+    post_filter: tuple[PostFilterPlugin, ...] = ()
+    pre_score: tuple[ScorePlugin, ...] = ()
+    score: tuple[ScorePlugin, ...] = ()
+    weights: Mapping[str, int] = {}
+    extenders: tuple[Extender, ...] = ()
+    #: `percentageOfNodesToScore`, 0: adaptive. kwhatif looks at every node; the value decides about a caveat.
+    percentage_of_nodes_to_score: int = 0
+    #: The feature gates that are on.
+    gates: Gates = BASE_GATES
+    #: `podInitialBackoffSeconds` and `podMaxBackoffSeconds`, the same for all profiles.
+    backoff_seconds: tuple[int, int] = (1, 10)
+
+    @property
+    def plugins(self) -> tuple[Plugin, ...]:
+        """All plugins, at each point that they are enabled at."""
+        return *self.pre_enqueue, *self.pre_filter, *self.filter, *self.post_filter, *self.pre_score, *self.score
+
+
+def names(plugins: Sequence[Plugin]) -> tuple[str, ...]:
+    """The plugins' names, in order."""
+    return tuple(plugin.name for plugin in plugins)

@@ -1,0 +1,173 @@
+"""PreScore, Score, NormalizeScore, weights, extenders (`prioritizeNodes` in `pkg/scheduler/schedule_one.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from operator import add
+
+import msgspec
+
+from kwhatif.scheduler.framework.by_shape import ask_each
+from kwhatif.scheduler.framework.columns import Columns
+from kwhatif.scheduler.framework.cycle import Cycle, CycleError
+from kwhatif.scheduler.framework.plugin import MAX_NODE_SCORE, NodeScorer, ScorePlugin
+from kwhatif.scheduler.framework.status import SKIP, Code, Status, error
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.state import State
+
+
+class InvalidScore(CycleError):
+    """A plugin's score of the node at that place is out of range."""
+
+    def __init__(self, place: int, message: str) -> None:
+        super().__init__(message)
+        self.place = place
+
+
+class Scores(msgspec.Struct, frozen=True):
+    """Scores of the feasible nodes. All lists are in the order of `nodes`."""
+
+    nodes: tuple[NodeInfo, ...]
+    #: Plugin -> normalised score times weight; plugins that skipped are missing.
+    by_plugin: Mapping[str, list[int]]
+    #: Sum of all plugins and extenders.
+    total: list[int]
+    #: What the plugins in `by_plugin` compiled, and the scores before they were normalised; None when scoring failed.
+    scorers: Mapping[str, NodeScorer] | None = None
+    raw: Mapping[str, list[int]] = {}
+
+    def best(self) -> list[str]:
+        """Names of all nodes with the highest total, sorted: the scheduler may take any of them."""
+        if not self.total:
+            return []
+        highest = max(self.total)
+        return sorted(node.name for node, total in zip(self.nodes, self.total, strict=True) if total == highest)
+
+
+def default_normalize(scores: Sequence[int], *, reverse: bool = False) -> list[int]:
+    """Scale to 0…100 by the largest score (`plugins/helper/normalize_score.go`)."""
+    largest = max(scores, default=0)
+    if largest <= 0:
+        return [MAX_NODE_SCORE] * len(scores) if reverse else list(scores)
+    points = {score: MAX_NODE_SCORE * score // largest for score in set(scores)}
+    if reverse:
+        points = {score: MAX_NODE_SCORE - scaled for score, scaled in points.items()}
+    return [points[score] for score in scores]
+
+
+def score_nodes(cycle: Cycle) -> Scores:
+    """Score all feasible nodes of the cycle.
+
+    Raises:
+        CycleError: a plugin failed, or its normalised score is not between 0 and 100.
+    """
+    nodes = cycle.feasible if isinstance(cycle.feasible, tuple) else tuple(cycle.feasible)
+    profile = cycle.profile
+    scorers: dict[str, NodeScorer] = {}
+    has_pre_score = {plugin.name for plugin in profile.pre_score}
+    scored = {plugin.name for plugin in profile.score}
+    for plugin in profile.pre_score:
+        scorer = _compile(plugin, cycle, nodes)
+        if scorer is not None and plugin.name in scored:
+            scorers[plugin.name] = scorer
+    for plugin in profile.score:
+        if plugin.name not in has_pre_score:
+            scorer = _compile_alone(plugin, cycle, nodes)
+            if scorer is not None:
+                scorers[plugin.name] = scorer
+    scorers = {plugin.name: scorers[plugin.name] for plugin in profile.score if plugin.name in scorers}
+    # Extenders may bring NodeInfos of their own, with other pods on them.
+    columns = None if cycle.extenders.interested else cycle.columns
+    raw = {name: _raw(name, scorer, cycle.state, nodes, columns) for name, scorer in scorers.items()}
+    by_plugin = _by_plugin(scorers, raw, nodes, profile.weights)
+    is_scored = profile.score or profile.extenders
+    total = add_columns(by_plugin.values(), len(nodes)) if is_scored else [1] * len(nodes)
+    if len(nodes) > 1:  # the scheduler takes a single feasible node without scoring it
+        cycle.extenders.prioritize(nodes, total)
+    return Scores(nodes, by_plugin, total, scorers, raw)
+
+
+def add_columns(columns: Iterable[list[int]], size: int) -> list[int]:
+    """The sums of the columns, of so many numbers each, place by place."""
+    everywhere = 0
+    total: list[int] | None = None
+    for column in columns:
+        if _is_even(column):  # many plugins say the same of all nodes
+            everywhere += column[0]
+        else:
+            total = column if total is None else list(map(add, total, column))
+    if total is None:
+        return [everywhere] * size
+    return [each + everywhere for each in total]  # a list of its own: extenders add to it
+
+
+def _is_even(column: list[int]) -> bool:
+    return bool(column) and column.count(column[0]) == len(column)
+
+
+def _by_plugin(
+    scorers: Mapping[str, NodeScorer],
+    raw: Mapping[str, list[int]],
+    nodes: Sequence[NodeInfo],
+    weights: Mapping[str, int],
+) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    wrong: list[InvalidScore] = []
+    for name, scorer in scorers.items():
+        try:
+            found[name] = weighted(name, scorer, raw[name], nodes, weights.get(name, 1))
+        except InvalidScore as invalid:
+            wrong.append(invalid)
+    if wrong:  # the scheduler goes from node to node, and there from plugin to plugin
+        raise min(wrong, key=lambda invalid: invalid.place)
+    return found
+
+
+def _compile(plugin: ScorePlugin, cycle: Cycle, nodes: Sequence[NodeInfo]) -> NodeScorer | None:
+    result = plugin.pre_score(cycle.pod, cycle.state, nodes)
+    return _unless_skipped(result, cycle, f'running PreScore plugin "{plugin.name}":')
+
+
+def _compile_alone(plugin: ScorePlugin, cycle: Cycle, nodes: Sequence[NodeInfo]) -> NodeScorer | None:
+    """What Score does by itself: of a plugin that has no PreScore upstream, or whose PreScore is disabled."""
+    result: NodeScorer | Status
+    if not getattr(plugin, "scores_what_filter_found", False) or plugin.name in {name for name, _ in cycle.filters}:
+        result = getattr(plugin, "without_pre_score", plugin.pre_score)(cycle.pod, cycle.state, nodes)
+    else:
+        result = SKIP if plugin.name in cycle.asked else error("not found")
+    return _unless_skipped(result, cycle, f'running Score plugins: plugin "{plugin.name}" failed with:')
+
+
+def _unless_skipped(result: NodeScorer | Status, cycle: Cycle, what: str) -> NodeScorer | None:
+    if not isinstance(result, Status):
+        return result
+    if result.code is not Code.SKIP:
+        raise CycleError(f"{what} {result.message}")
+    cycle.note_skip(result)
+    return None
+
+
+def weighted(name: str, scorer: NodeScorer, raw: list[int], nodes: Sequence[NodeInfo], weight: int) -> list[int]:
+    """The raw scores of the nodes normalised, and times the weight.
+
+    Raises:
+        InvalidScore: a normalised score is not between 0 and 100.
+    """
+    scores = scorer.normalize(raw.copy(), nodes) if scorer.normalizes else raw
+    different = set(scores)  # few, of thousands
+    if different and not (min(different) >= 0 and max(different) <= MAX_NODE_SCORE):
+        place = next(place for place, score in enumerate(scores) if not 0 <= score <= MAX_NODE_SCORE)
+        raise InvalidScore(
+            place,
+            f'applying score defaultWeights on Score plugins: plugin "{name}" returns an invalid score {scores[place]},'
+            f" it should in the range of [0, {MAX_NODE_SCORE}] after normalizing",
+        )
+    if weight == 1:
+        return scores
+    points = {score: score * weight for score in different}
+    return [*points.values()] * len(scores) if len(points) == 1 else list(map(points.__getitem__, scores))
+
+
+def _raw(name: str, scorer: NodeScorer, state: State, nodes: Sequence[NodeInfo], columns: Columns | None) -> list[int]:
+    known = None if columns is None else columns.raw(name, scorer, nodes, state)
+    return ask_each(nodes, scorer, scorer.score) if known is None else known

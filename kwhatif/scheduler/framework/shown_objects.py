@@ -1,0 +1,93 @@
+"""The objects of a cluster as a plugin of your own gets to see them: copies that can only be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple, NoReturn, TypeVar, cast
+
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.read_only import read_only
+from kwhatif.state.change import Change
+from kwhatif.state.objects import StateObjects
+
+T = TypeVar("T", bound=KubernetesObject)
+K = TypeVar("K")
+V = TypeVar("V")
+#: The copies of so many objects are kept, as many as a large cluster has pods; with more, all are made anew.
+_KEPT = 100_000
+#: By id, objects and their copies: who has the object keeps its id from being another's.
+_SHOWN_OBJECTS: dict[int, tuple[KubernetesObject, KubernetesObject]] = {}
+NOT_CHANGED = "a plugin does not change the cluster: what reserve returns does"
+
+
+def shown_cluster(cluster: Cluster) -> Cluster:
+    """The objects as they can only be read."""
+    return cluster if isinstance(cluster, _ShownObjects) else show(cluster.fork(), cluster)
+
+
+def shown_object(obj: T) -> T:
+    """The object as it can only be read."""
+    known = _SHOWN_OBJECTS.get(id(obj))
+    if known is None:
+        if len(_SHOWN_OBJECTS) >= _KEPT:
+            _SHOWN_OBJECTS.clear()
+        known = _SHOWN_OBJECTS[id(obj)] = obj, read_only(obj)
+    return cast("T", known[1])
+
+
+def show(view: Cluster, cluster: Cluster) -> Cluster:
+    """Make a fork of the objects one that can only be read."""
+    view.__class__ = _ShownObjects
+    vars(view)["_shown"] = cluster
+    view.scheduling_events = MappingProxyType(cluster.scheduling_events)
+    return view
+
+
+class _ShownObjects(StateObjects):
+    #: What this is a fork of.
+    _shown: Cluster
+
+    def all(self, kind: type[T]) -> Mapping[str, T]:
+        return Copies(super().all(kind), shown_object)
+
+    def get(self, kind: type[T], key: str) -> T | None:
+        found = super().get(kind, key)
+        return None if found is None else shown_object(found)
+
+    def select(self, kind: type[T], keys: Iterable[str]) -> list[T]:
+        return list(map(shown_object, super().select(kind, keys)))
+
+    def derived(self, build: Callable[[Cluster], V], *kinds: type) -> V:
+        """What kwhatif's own rules make of objects they share; what a plugin makes, it makes of what it is shown."""
+        is_own = getattr(build, "__module__", "").partition(".")[0] == __name__.partition(".")[0]
+        made: V = self._shown.derived(build if is_own else cast("Callable[[Cluster], V]", _OfShown(build)), *kinds)
+        return made
+
+    def _applied(self, *changes: Change) -> NoReturn:
+        raise TypeError(NOT_CHANGED)
+
+
+class _OfShown(NamedTuple):
+    """Makes something of objects as they can only be read."""
+
+    build: Callable[[Cluster], Any]
+
+    def __call__(self, cluster: Cluster) -> Any:
+        return self.build(shown_cluster(cluster))
+
+
+class Copies(Mapping[K, V]):
+    """Of the values of a mapping, made when they are asked for."""
+
+    def __init__(self, values: Mapping[K, V], copy: Callable[[V], V]) -> None:
+        self._values, self._copy = values, copy
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._values)
+
+    def __getitem__(self, key: K) -> V:
+        return self._copy(self._values[key])

@@ -1,0 +1,156 @@
+"""DynamicResources: the pod's ResourceClaims get their devices on the node (`plugins/dynamicresources`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from kwhatif.dra.devices import BINDING_GATES
+from kwhatif.kube.gates import BASE_GATES, Gates
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.duration import parse_duration
+from kwhatif.kube.model.meta import Model
+from kwhatif.kube.model.resource import DeviceClass, DeviceRequest, ResourceClaim
+from kwhatif.scheduler.framework.cycle import Cycle
+from kwhatif.scheduler.framework.events import ActionType
+from kwhatif.scheduler.framework.hints import ClusterEventWithHint
+from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, PostFilterKind, PostFilterResult, always
+from kwhatif.scheduler.framework.signers import Fragments
+from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Code, Status, error, unresolvable
+from kwhatif.scheduler.plugins.dynamic_resources import hints
+from kwhatif.scheduler.plugins.dynamic_resources.claims import RULES, ClaimRules, extended_resources, user_claims
+from kwhatif.scheduler.plugins.dynamic_resources.deallocation import what_is_done
+from kwhatif.scheduler.plugins.dynamic_resources.filtering import ClaimFilter, ClaimLimits
+from kwhatif.scheduler.plugins.dynamic_resources.scoring import Preference, prefers
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+__all__ = ["DynamicResources", "DynamicResourcesArgs"]
+
+#: Steps of a search in a nanosecond: 200,000 in a second. kube-scheduler does twice as many, kwhatif about so many.
+_STEPS_PER_NANOSECOND = 200_000 / 1_000_000_000
+
+
+class DynamicResourcesArgs(Model):
+    """`DynamicResourcesArgs`, two Go durations.
+
+    Where they are left out, they are 10 s and 10 min, if the gates for them are on (`defaults.go`). kwhatif has no
+    clock: `filter_timeout` (0: none) becomes a number of steps after which the search on one node ends with
+    kube-scheduler's error; `binding_timeout` is compared with the time at which the cluster was read.
+    """
+
+    filter_timeout: str | None = None
+    binding_timeout: str | None = None
+
+
+class DynamicResources:
+    """Finds, or allocates, the devices that a pod claims; a pod waits until all its claims exist."""
+
+    name: ClassVar[str] = "DynamicResources"
+    #: Score fails as well where PreFilter is disabled, and has nothing to score where Filter is.
+    scores_what_filter_found: ClassVar[bool] = True
+    post_filter_kind: ClassVar[PostFilterKind] = PostFilterKind.REPORTS
+
+    #: What the release does in a way of its own.
+    rules: ClassVar[ClaimRules] = RULES
+    #: Which changes of nodes and of claims may help.
+    events: ClassVar[tuple[ActionType, ActionType]] = (hints.NODE, hints.CLAIM)
+
+    def __init__(self, args: DynamicResourcesArgs | None = None, *, gates: Gates = BASE_GATES) -> None:
+        self.args = args = args or DynamicResourcesArgs()
+        self._gates = gates
+        self._binding_timeout = parse_duration(args.binding_timeout or "600s") if gates >= BINDING_GATES else None
+        limit = parse_duration(args.filter_timeout or "10s") if "DRASchedulerFilterTimeout" in gates else 0
+        self._tries = int(limit * _STEPS_PER_NANOSECOND) or None
+
+    def pre_enqueue(self, pod: PodInfo, state: State) -> Status:
+        """The pod waits until all its claims exist."""
+        found = user_claims(pod, state.cluster, self.rules)
+        return found if isinstance(found, Status) else SUCCESS
+
+    def pre_filter(self, pod: PodInfo, state: State) -> NodeFilter | Status:
+        """Find the claims, and check that what they ask for exists at all."""
+        cluster = state.cluster
+        claims = user_claims(pod, cluster, self.rules)
+        if isinstance(claims, Status):
+            return claims
+        extended = extended_resources(pod, cluster, self._gates, self.rules)
+        if not claims and extended is None:
+            return SKIP
+        for claim in claims:
+            problem = _problem(claim, cluster, self._gates) if claim.status.allocation is None else None
+            if problem is not None:
+                return problem
+        limits = ClaimLimits(self._tries, self._binding_timeout)
+        return ClaimFilter(pod, claims, extended, state, limits, self._gates, self.rules)
+
+    #: Filter fails: it relies on what PreFilter left behind.
+    without_pre_filter = always(error("not found"))
+
+    def post_filter(self, cycle: Cycle) -> PostFilterResult:
+        """Say what the scheduler would undo of earlier attempts; nothing that it does helps in this one."""
+        if self.name not in cycle.asked:
+            # QUIRK: (dynamicresources.go) without the state that PreFilter leaves behind PostFilter fails.
+            return PostFilterResult(error("not found"))
+        compiled = cycle.compiled.get(self.name)
+        if not isinstance(compiled, ClaimFilter):
+            said = self.rules.no_claims
+        else:
+            said = what_is_done(compiled, cycle) or self.rules.no_help
+        return PostFilterResult(Status(Code.UNSCHEDULABLE, (said,) if said else ()))
+
+    def sign(self, pod: PodInfo, state: State) -> Fragments | None:
+        """Pods with claims cannot be signed."""
+        return None if pod.pod.spec.resource_claims else {}
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """See `hints`."""
+        return hints.events_to_register(*self.events)
+
+    def pre_score(self, pod: PodInfo, state: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+        """SKIP unless there is a choice between alternatives; upstream scores every node 0 then."""
+        compiled = self.pre_filter(pod, state) if pod.pod.spec.resource_claims else SKIP
+        if not isinstance(compiled, ClaimFilter) or not compiled.allocates or not prefers(compiled.claims):
+            return SKIP
+        return Preference(compiled)
+
+
+class DynamicResourcesDisabled:
+    """The plugin up to 1.36 where its gate is off, and a configuration enables it by name."""
+
+    name: ClassVar[str] = "DynamicResources"
+
+    #: It waits for nothing, looks at nothing, and every node is as good as the others.
+    pre_enqueue = without_pre_filter = always(SUCCESS)
+    pre_filter = pre_score = always(SKIP)
+
+    def post_filter(self, cycle: Cycle) -> PostFilterResult:
+        """A message that says that the plugin does nothing."""
+        return PostFilterResult(Status(Code.UNSCHEDULABLE, ("plugin disabled",)))
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """It rejects no pod."""
+        return ()
+
+
+def _problem(claim: ResourceClaim, cluster: Cluster, gates: Gates) -> Status | None:
+    for request in claim.spec.devices.requests:
+        if request.exactly is None and request.first_available and "DRAPrioritizedList" not in gates:
+            why = "has subrequests, but the DRAPrioritizedList feature is disabled"
+            return unresolvable(f"resource claim {key_of(claim)}, request {request.name}: {why}")
+        if request.exactly is None and not request.first_available:
+            return unresolvable(f"resource claim {key_of(claim)}, request {request.name}: unknown request type")
+        for path, class_name in _classes(request):
+            if not class_name:
+                return error(f"request {path}: unsupported request type")
+            if cluster.get(DeviceClass, class_name) is None:
+                return unresolvable(f"request {path}: device class {class_name} does not exist")
+    return None
+
+
+def _classes(request: DeviceRequest) -> list[tuple[str, str]]:
+    """Paths of the request or its alternatives, with the class of each."""
+    if request.exactly is not None:
+        return [(request.name, request.exactly.device_class_name)]
+    return [(f"{request.name}/{sub.name}", sub.device_class_name) for sub in request.first_available]

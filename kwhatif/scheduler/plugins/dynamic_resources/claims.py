@@ -1,0 +1,162 @@
+"""The claims of a pod: those it names, and the one that stands for its extended resources.
+
+(`foreachPodResourceClaim` in `dynamicresources.go`, `preFilterExtendedResources` in `extendeddynamicresources.go`,
+`staging/src/k8s.io/dynamic-resource-allocation/resourceclaim/resourceclaim.go`.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kwhatif.dra.extended import extended_resource_requests, is_dra_resource
+from kwhatif.dra.requests import ClaimToAllocate, compile_claim
+from kwhatif.dra.rules import RulesOf, base_rules
+from kwhatif.kube.gates import BASE_GATES, Gates
+from kwhatif.kube.matching.device_classes import classes_under, device_classes_by_resource
+from kwhatif.kube.matching.requests import pod_requests, to_resources
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import AnnotatedMeta, controller_of
+from kwhatif.kube.model.pod import PodResourceClaim
+from kwhatif.kube.model.resource import DeviceClaim, ResourceClaim, ResourceClaimSpec
+from kwhatif.scheduler.framework.evidence import InsufficientResource
+from kwhatif.scheduler.framework.status import Status, unresolvable
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+
+#: The name of the claim for extended resources as long as it is only in the scheduler's memory.
+IN_MEMORY_NAME = "<extended-resources>"
+#: Marks the claim for extended resources (`ExtendedResourceClaimAnnotation`).
+EXTENDED_ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
+
+
+class ClaimRules(NamedTuple):
+    """What a release does, or says, in a way of its own."""
+
+    #: What follows the name of a claim that was made for another pod (`IsForPod` in `resourceclaim.go`).
+    not_owner: str = "was not created for Pod {pod} (Pod is not owner)"
+    #: Whether the whole attempt ends where the search on one node takes too long, or the node is left out.
+    timeout_is_error: bool = True
+    #: What PostFilter says of a pod without claims; "" for nothing.
+    no_claims: str = "no new claims to deallocate"
+    #: What it says where nothing that it could do would help; "" for nothing.
+    no_help: str = "still not schedulable"
+    allocator: RulesOf = base_rules
+
+
+RULES = ClaimRules()
+
+
+def user_claims(pod: PodInfo, cluster: Cluster, rules: ClaimRules = RULES) -> tuple[ResourceClaim, ...] | Status:
+    """The claims that the pod names, in its order; or why it cannot be scheduled yet."""
+    found = []
+    for entry in pod.pod.spec.resource_claims:
+        claim = _claim(pod, entry, cluster, rules)
+        if isinstance(claim, str):
+            return unresolvable(claim)
+        if claim is not None:
+            found.append(claim)
+    return tuple(found)
+
+
+def _claim(pod: PodInfo, entry: PodResourceClaim, cluster: Cluster, rules: ClaimRules) -> ResourceClaim | str | None:
+    """One claim; a text says what is wrong, and None that none had to be made for this entry."""
+    name = entry.resource_claim_name
+    generated = name is None
+    if name is None:
+        if entry.resource_claim_template_name is None:
+            return f'pod "{pod.key}", spec.resourceClaim "{entry.name}": none of the supported fields are set'
+        statuses = pod.pod.status.resource_claim_statuses
+        status = next((status for status in statuses if status.name == entry.name), None)
+        if status is None:
+            return f'pod "{pod.key}": ResourceClaim not created yet'
+        name = status.resource_claim_name
+        if name is None:
+            return None
+    claim = cluster.get(ResourceClaim, f"{pod.namespace}/{name}")
+    if claim is None:
+        return f'could not find ResourceClaim "{pod.namespace}/{name}"'
+    if claim.metadata.deletion_timestamp is not None:
+        return f'resourceclaim "{name}" is being deleted'
+    if generated:
+        owner = controller_of(claim.metadata)
+        if owner is None or owner.uid != pod.uid:
+            return f"ResourceClaim {pod.namespace}/{name} {rules.not_owner.format(pod=pod.key)}"
+    return claim
+
+
+class ExtendedResources:
+    """What a pod asks of extended resources, of which a class stands for at least one."""
+
+    def __init__(
+        self,
+        pod: PodInfo,
+        wanted: Mapping[str, int],
+        left_over: ResourceClaim | None,
+        cluster: Cluster,
+        gates: Gates = BASE_GATES,
+        rules: ClaimRules = RULES,
+    ) -> None:
+        self._gates = gates
+        self._rules = rules.allocator(gates)
+        self._pod = pod
+        self._wanted = wanted
+        #: The claim of an earlier attempt that failed: it has to go before the pod can be scheduled.
+        self.left_over = left_over
+        self._cluster = cluster
+        self._classes = device_classes_by_resource(cluster)
+        self._compiled: dict[tuple[str, ...], ClaimToAllocate] = {}
+
+    def on(self, node: NodeInfo) -> tuple[str, ...] | Status:
+        """The resources that the node must provide by its devices; or why it cannot (`filterExtendedResources`)."""
+        if self.left_over is not None:
+            return unresolvable("cannot schedule extended resource claim")
+        own = dict(node.allocatable.scalars)
+        by_devices = []
+        for name, amount in self._wanted.items():
+            if name in self._classes and not own.get(name, 0):
+                by_devices.append(name)
+            elif name not in own:
+                return unresolvable("cannot fit resource", InsufficientResource(name, amount, 0, 0))
+        return tuple(by_devices)
+
+    def claim_for(self, names: tuple[str, ...]) -> ClaimToAllocate:
+        """The claim for these resources."""
+        compiled = self._compiled.get(names)
+        if compiled is None:
+            compiled = self._compiled[names] = compile_claim(
+                self.make_claim(IN_MEMORY_NAME, names), self._cluster, self._gates, self._rules
+            )
+        return compiled
+
+    def make_claim(self, name: str, names: tuple[str, ...]) -> ResourceClaim:
+        """The claim for these resources as an object."""
+        requests = extended_resource_requests(self._pod.pod.spec, {name: self._classes[name] for name in names})
+        return ResourceClaim(
+            metadata=AnnotatedMeta(name=name, namespace=self._pod.namespace, annotations={EXTENDED_ANNOTATION: "true"}),
+            spec=ResourceClaimSpec(devices=DeviceClaim(requests=requests)),
+        )
+
+
+def extended_resources(
+    pod: PodInfo, cluster: Cluster, gates: Gates = BASE_GATES, rules: ClaimRules = RULES
+) -> ExtendedResources | None:
+    """The pod's extended resources; None when no class stands for any of them."""
+    classes = classes_under(gates)(cluster)
+    if not classes:
+        return None
+    scalars = to_resources(pod_requests(pod.pod)).scalars
+    wanted = {name: amount for name, amount in scalars if amount and is_dra_resource(name)}
+    if not any(name in classes for name in wanted):
+        return None
+    left_over = next((claim for claim in cluster.all(ResourceClaim).values() if _is_for(claim, pod)), None)
+    return ExtendedResources(pod, wanted, left_over, cluster, gates, rules)
+
+
+def _is_for(claim: ResourceClaim, pod: PodInfo) -> bool:
+    if claim.metadata.annotations.get(EXTENDED_ANNOTATION) != "true":
+        return False
+    return any(
+        owner.controller and owner.uid == pod.uid and owner.name == pod.name
+        for owner in claim.metadata.owner_references
+    )

@@ -1,0 +1,171 @@
+"""DynamicResources' Filter and Reserve (`dynamicresources.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from kwhatif.dra.allocator import Allocator, InvalidPool, UnsatisfiedRequest
+from kwhatif.dra.requests import AllocationError, AllocationTimeout, ClaimToAllocate, compile_claim
+from kwhatif.kube.gates import BASE_GATES, Gates
+from kwhatif.kube.model.meta import parse_time
+from kwhatif.kube.model.resource import AllocationResult, ResourceClaim, ResourceClaimConsumerReference
+from kwhatif.scheduler.framework.evidence import DeviceShortage, InvalidDevicePool, taint_text
+from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
+from kwhatif.scheduler.framework.status import SUCCESS, Status, error, unresolvable
+from kwhatif.scheduler.plugins.dynamic_resources.allocated import AllocatedClaim, BindingClock
+from kwhatif.scheduler.plugins.dynamic_resources.claims import RULES, ClaimRules, ExtendedResources
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+
+class ClaimLimits(NamedTuple):
+    """How long things may take."""
+
+    #: After so many steps the search on one node is given up; None: never.
+    tries: int | None = None
+    #: Nanoseconds that devices may take to get ready; None: nobody waits for them.
+    binding: int | None = None
+
+
+class ClaimFilter(NodeFilter):
+    """The pod's claims against one node after another.
+
+    What a node says depends on it alone, and preemption asks again: each node is judged once.
+    """
+
+    reads = Reads.NODE
+
+    def __init__(
+        self,
+        pod: PodInfo,
+        claims: Sequence[ResourceClaim],
+        extended: ExtendedResources | None,
+        state: State,
+        limits: ClaimLimits,
+        gates: Gates = BASE_GATES,
+        rules: ClaimRules = RULES,
+    ) -> None:
+        """Compile.
+
+        Args:
+            pod: who asks.
+            claims: its claims, in its order.
+            extended: what it asks of extended resources that devices provide.
+            state: the cluster.
+            limits: how long things may take.
+            gates: the feature gates that are on.
+            rules: those of the release.
+        """
+        self._rules = rules
+        of_allocator = rules.allocator(gates)
+        self._pod = pod
+        self.claims = claims
+        self.extended = extended
+        clock = BindingClock(parse_time(taken_at) if (taken_at := state.cluster.taken_at) else None, limits.binding)
+        self._allocated = [
+            AllocatedClaim(claim, claim.status.allocation, pod, clock)
+            for claim in claims
+            if claim.status.allocation is not None
+        ]
+        cluster = state.cluster
+        self._pending = [
+            compile_claim(claim, cluster, gates, of_allocator) for claim in claims if claim.status.allocation is None
+        ]
+        #: Whether the pod needs devices that it does not have yet.
+        self.allocates = bool(self._pending) or extended is not None
+        self._allocator = Allocator(cluster, limits.tries, gates, of_allocator) if self.allocates else None
+        self._verdicts: dict[str, Status] = {}
+        #: What the pending claims, and last that for extended resources, would get, by node.
+        self._allocations: dict[str, tuple[AllocationResult, ...]] = {}
+        #: Keys of allocated claims that some node cannot use.
+        self.unavailable: set[str] = set()
+
+    @property
+    def idle(self) -> frozenset[str]:
+        """Keys of allocated claims that nobody else uses."""
+        return frozenset(claim.key for claim in self._allocated if claim.idle)
+
+    @property
+    def undated(self) -> tuple[str, ...]:
+        """Keys of claims whose devices are not ready, where it is not known how long they have been waited for."""
+        return tuple(claim.key for claim in self._allocated if claim.undated)
+
+    def filter(self, node: NodeInfo) -> Status:
+        """Allocated claims must be usable on the node, all others must get devices there."""
+        verdict = self._verdicts.get(node.name)
+        if verdict is None:
+            verdict = self._verdicts[node.name] = self._judge(node)
+        return verdict
+
+    def _judge(self, node: NodeInfo) -> Status:
+        claims = self._pending
+        if self.extended is not None:
+            names = self.extended.on(node)
+            if isinstance(names, Status):
+                return names
+            if not names and not self.claims:
+                return SUCCESS  # the node provides everything without devices
+            claims = [*claims, self.extended.claim_for(names)]
+        objections = [(claim, objection) for claim in self._allocated if (objection := claim.objection(node))]
+        if self._allocator is not None:
+            refusal = self._allocate(self._allocator, node, claims)
+            if refusal is not None:
+                return refusal
+        if objections:
+            self.unavailable.update(claim.key for claim, _ in objections)
+            evidence = (objection for _, objection in objections)
+            return unresolvable("resourceclaim not available on the node", *evidence)
+        return SUCCESS
+
+    def _allocate(self, allocator: Allocator, node: NodeInfo, claims: Sequence[ClaimToAllocate]) -> Status | None:
+        try:
+            found = allocator.allocate(node, claims)
+        except AllocationTimeout as late:
+            # Up to 1.35 the node is turned down, and the attempt goes on.
+            return error(f"node {node.name}: {late}") if self._rules.timeout_is_error else unresolvable(str(late))
+        except AllocationError as broken:
+            return error(str(broken))
+        if isinstance(found, UnsatisfiedRequest):
+            return unresolvable("cannot allocate all claims", _shortage(found))
+        if isinstance(found, InvalidPool):
+            return unresolvable("invalid resource pools were encountered", InvalidDevicePool(*found))
+        self._allocations[node.name] = found
+        return None
+
+    def allocations(self, node: NodeInfo) -> tuple[AllocationResult, ...] | None:
+        """What the claims without devices would get on the node; None when it does not have to give anything."""
+        self.filter(node)
+        return self._allocations.get(node.name)
+
+    def reserve(self, node: NodeInfo, state: State) -> Iterator[ResourceClaim]:
+        """Give the claims their devices, and reserve them for the pod, as Reserve and PreBind do.
+
+        Upstream's PreBind waits for devices that have to be prepared; here they are ready at once.
+        """
+        user = ResourceClaimConsumerReference(resource="pods", name=self._pod.name, uid=self._pod.uid)
+        new = iter(self.allocations(node) or ())
+        for claim in self.claims:
+            if claim.status.allocation is None:
+                yield _used(claim, next(new), user)
+            elif all(other.uid != user.uid for other in claim.status.reserved_for):
+                yield _used(claim, claim.status.allocation, user)
+        names = self.extended.on(node) if self.extended is not None else ()
+        if self.extended is not None and names and not isinstance(names, Status):
+            made = self.extended.make_claim(f"{self._pod.name}-extended-resources", names)
+            yield _used(made, next(new), user)
+
+
+def _shortage(found: UnsatisfiedRequest) -> DeviceShortage:
+    texts = dict.fromkeys(map(taint_text, found.taints))
+    return DeviceShortage(
+        found.claim, found.request, found.wanted, found.matching, found.free, found.tainted, tuple(texts)
+    )
+
+
+def _used(claim: ResourceClaim, allocation: AllocationResult, user: ResourceClaimConsumerReference) -> ResourceClaim:
+    users = (*claim.status.reserved_for, user)
+    return replace(claim, status=replace(claim.status, allocation=allocation, reserved_for=users))

@@ -1,0 +1,125 @@
+"""ImageLocality: nodes that already have the pod's images (`plugins/imagelocality/image_locality.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from kwhatif.kube.model.int64 import from_float, wrap
+from kwhatif.kube.model.pod import PodSpec
+from kwhatif.scheduler.framework import signers
+from kwhatif.scheduler.framework.by_shape import ByShape
+from kwhatif.scheduler.framework.incremental import SignedScorer
+from kwhatif.scheduler.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
+from kwhatif.scheduler.framework.signers import Fragments
+from kwhatif.scheduler.framework.status import Status
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+_MB = 1024 * 1024
+#: What counts as a small image, and, per container, as a large one.
+_MIN_THRESHOLD = 23 * _MB
+_MAX_CONTAINER_THRESHOLD = 1000 * _MB
+
+
+def normalized_image_name(name: str) -> str:
+    """The name with `:latest` added when it has no tag; a digest counts as one."""
+    return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"
+
+
+def _container_images(spec: PodSpec) -> Iterator[str]:
+    """Images of containers; one that is used twice counts twice."""
+    for container in (*spec.init_containers, *spec.containers):
+        yield normalized_image_name(container.image)
+
+
+def _images(spec: PodSpec) -> Iterator[str]:
+    """Images of containers and of image volumes."""
+    yield from _container_images(spec)
+    for volume in spec.volumes:
+        if volume.image is not None:
+            yield normalized_image_name(volume.image.reference)
+
+
+def image_score(total: int, containers: int) -> int:
+    """0 to 100 for so many (spread-weighted) bytes of images on the node; image volumes are not `containers`."""
+    largest = _MAX_CONTAINER_THRESHOLD * containers
+    total = max(total, _MIN_THRESHOLD)
+    # A pod always has a container, so `largest` is above the minimum.
+    return MAX_NODE_SCORE * (min(total, largest) - _MIN_THRESHOLD) // (largest - _MIN_THRESHOLD)
+
+
+class _NothingAnywhere(ByShape, NodeScorer):
+    reads = Reads.SHAPE
+
+    def score(self, node: NodeInfo) -> int:
+        return 0
+
+
+class _ImagesPresent(SignedScorer):
+    reads = Reads.NODE
+
+    def __init__(self, worth: Sequence[tuple[str, int]], containers: int) -> None:
+        self._worth = worth
+        self.signature = tuple(worth), containers
+        self._containers = containers
+        self._scores: dict[int, int] = {}
+
+    def score(self, node: NodeInfo) -> int:
+        images = node.images
+        total = 0
+        for name, worth in self._worth:
+            if name in images:
+                total += worth
+        # There are as many totals as combinations of the pod's images, and thousands of nodes.
+        if total not in self._scores:
+            # QUIRK: (image_locality.go) nothing bounds the sizes that a node reports, so that the sum can wrap around.
+            self._scores[total] = image_score(wrap(total), self._containers)
+        return self._scores[total]
+
+
+class ImageLocality:
+    """Scores nodes by the size of the pod's images that they have, the more the more nodes have them."""
+
+    name: ClassVar[str] = "ImageLocality"
+    _images = staticmethod(_images)
+
+    def sign(self, pod: PodInfo, state: State) -> Fragments:
+        """The containers' images, each once. QUIRK: (image_locality.go, SignPod) those of image volumes are missing."""
+        containers = (*pod.pod.spec.containers, *pod.pod.spec.init_containers)
+        return {signers.IMAGE_NAMES: frozenset(normalized_image_name(each.image) for each in containers)}
+
+    def pre_score(self, pod: PodInfo, state: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+        """Never SKIP: the plugin has no PreScore upstream."""
+        spec = pod.pod.spec
+        states = state.images
+        number = len(state.nodes)
+        # Divided first, in floating point, and truncated, as upstream does: the last byte can decide a score.
+        worth = [
+            (name, from_float(float(states[name].size) * (states[name].num_nodes / number)))
+            for name in self._images(spec)
+            if name in states
+        ]
+        if not worth:
+            return _NothingAnywhere()
+        return _ImagesPresent(worth, self._count(spec))
+
+    @staticmethod
+    def _count(spec: PodSpec) -> int:
+        """How many images the largest score is for; QUIRK: (image_locality.go) image volumes are not among them."""
+        return len(spec.init_containers) + len(spec.containers)
+
+
+class ImageLocalityOfContainers(ImageLocality):
+    """The plugin up to 1.35: image volumes do not count."""
+
+    _images = staticmethod(_container_images)
+
+
+class ImageLocalityOfAll(ImageLocality):
+    """The plugin from 1.37 on: image volumes are counted as well."""
+
+    @staticmethod
+    def _count(spec: PodSpec) -> int:
+        return sum(1 for _ in _images(spec))

@@ -1,0 +1,222 @@
+"""PreFilter and Filter: required terms (`interpodaffinity/filtering.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Self
+
+from kwhatif.kube.matching.labels import Labels
+from kwhatif.kube.model.node import Node
+from kwhatif.scheduler.framework.by_shape import ByShapeBut
+from kwhatif.scheduler.framework.domain_tally import DomainTally
+from kwhatif.scheduler.framework.evidence import ExistingAntiAffinity, PodAffinityUnmatched, PodAntiAffinityMatched
+from kwhatif.scheduler.framework.incremental import Incremental, Selective, Sparing, TopologyDomains
+from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
+from kwhatif.scheduler.framework.status import SUCCESS, Status, unresolvable, unschedulable
+from kwhatif.scheduler.plugins.inter_pod_affinity.incoming import Incoming
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.shapes import nodes_by_label
+from kwhatif.state.state import State
+
+AFFINITY = "node(s) didn't match pod affinity rules"
+ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
+EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rules"
+
+Counts = dict[str, int]
+
+
+class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
+    """The required terms between one pod and all others, as counts per topology domain.
+
+    Upstream keeps three maps from (key, value) to a count; here a count of 0 stands for an entry that it deletes.
+    """
+
+    reads = Reads.CLUSTER
+
+    def __init__(
+        self,
+        incoming: Incoming,
+        wanted: Sequence[Counts],
+        refused: Sequence[Counts],
+        existing: dict[str, Counts],
+        state: State,
+        relevant: set[str],
+    ) -> None:
+        self._incoming = incoming
+        #: Names of nodes with pods that matter to it, or that had some.
+        self._relevant = relevant
+        self._unfixed = state.shapes.unfixed
+        self._nodes = nodes_by_label(state.cluster)
+        #: Pods that match all affinity terms, by key.
+        self._wanted = [(key, DomainTally(counts)) for key, counts in zip(incoming.affinity_keys, wanted, strict=True)]
+        #: Pods that match an anti-affinity term, by term.
+        self._refused = [
+            (term, DomainTally(counts)) for term, counts in zip(incoming.terms.required_anti, refused, strict=True)
+        ]
+        #: Pods whose own anti-affinity speaks of the incoming pod, by key.
+        self._existing = {key: DomainTally(counts) for key, counts in existing.items()}
+
+    def filter(self, node: NodeInfo) -> Status:
+        """Affinity first, then anti-affinity, then that of others."""
+        labels = node.labels
+        for key, tally in self._wanted:
+            value = labels.get(key)
+            if value is None or tally.count(value) <= 0:
+                if self._may_be_first(labels):
+                    break
+                return self._unmatched(labels)
+        for term, tally in self._refused:
+            value = labels.get(term.topology_key)
+            if value is not None and (count := tally.count(value)) > 0:
+                evidence = PodAntiAffinityMatched(term.topology_key, value, term.selector_text, count)
+                return unschedulable(ANTI_AFFINITY, evidence)
+        for key, tally in self._existing.items():
+            value = labels.get(key)
+            if value is not None and (count := tally.count(value)) > 0:
+                return unschedulable(EXISTING_ANTI_AFFINITY, ExistingAntiAffinity(key, value, count))
+        return SUCCESS
+
+    def suspects(self, state: State) -> AbstractSet[str] | None:
+        """With anti-affinity alone: the nodes of the domains with pods that count. With affinity: any node."""
+        if self._wanted:
+            return None
+        nodes = nodes_by_label(state.cluster)
+        domains = ((nodes.of(key), tally) for key, tally in self._tallies())
+        return {name for names, tally in domains for value in tally.values for name in names.get(value, ())}
+
+    def _may_be_first(self, labels: Labels) -> bool:
+        """No pod anywhere matches the terms, the pod itself does, and the node has all keys."""
+        if not self._incoming.wants_itself:
+            return False
+        return all(key in labels and not tally.nonzero for key, tally in self._wanted)
+
+    def _unmatched(self, labels: Labels) -> Status:
+        # Affinity cannot be resolved: removing pods brings no pod closer.
+        missing = {key for key, tally in self._wanted if key not in labels or tally.count(labels[key]) <= 0}
+        return unresolvable(
+            AFFINITY,
+            *(
+                PodAffinityUnmatched(term.topology_key, labels.get(term.topology_key), term.selector_text)
+                for term in self._incoming.terms.required
+                if term.topology_key in missing
+            ),
+        )
+
+    def fork_with(self, state: State) -> Self:
+        """A copy with counts of its own, which keeps up with a fork of the state."""
+        other = self.fork()
+        other._incoming = self._incoming.fork(state.cluster)
+        other._relevant = self._relevant.copy()
+        other._wanted = [(key, tally.copy()) for key, tally in self._wanted]
+        other._refused = [(term, tally.copy()) for term, tally in self._refused]
+        other._existing = {key: tally.copy() for key, tally in self._existing.items()}
+        return other
+
+    def fork(self) -> Self:
+        """A copy that shares the counts, but not their changes."""
+        other = type(self).__new__(type(self))
+        other._incoming = self._incoming
+        other._relevant = self._relevant
+        other._unfixed, other._nodes = self._unfixed, self._nodes
+        other._wanted = [(key, tally.fork()) for key, tally in self._wanted]
+        other._refused = [(term, tally.fork()) for term, tally in self._refused]
+        other._existing = {key: tally.fork() for key, tally in self._existing.items()}
+        return other
+
+    def affected_by(self, pod: PodInfo) -> bool:
+        """Whether a term of either pod speaks of the other."""
+        return self._incoming.match_pod(pod) is not None or self._incoming.is_refused_by(pod)
+
+    def affected_on(self, node: NodeInfo) -> bool:
+        """Whether a term of a pod there speaks of the incoming one, or one of its terms of such a pod."""
+        return node.name in self._relevant
+
+    def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
+        """Count the pod."""
+        self._update(pod, node, 1)
+
+    def remove_pod(self, pod: PodInfo, node: NodeInfo) -> None:
+        """Do not count the pod any more."""
+        self._update(pod, node, -1)
+
+    def _update(self, pod: PodInfo, node: NodeInfo, amount: int) -> None:
+        labels = node.labels
+        for key in self._refused_by(pod):
+            if key in labels:
+                self._existing.setdefault(key, DomainTally({})).add(labels[key], amount)
+        for key, tally in self._counting(pod):
+            if key in labels:
+                tally.add(labels[key], amount)
+
+    def _refused_by(self, pod: PodInfo) -> Sequence[str]:
+        """The topology keys of the pod's own anti-affinity to the incoming one."""
+        return () if pod.affinity is None else self._incoming.refused_by(pod.affinity_terms)
+
+    def _counting(self, pod: PodInfo) -> Iterator[tuple[str, DomainTally]]:
+        """The counts of pods that the incoming one's terms speak of, where they speak of this one."""
+        match = self._incoming.match_pod(pod)
+        if match is not None:
+            if match.wanted:
+                yield from self._wanted
+            for index in match.refused:
+                term, tally = self._refused[index]
+                yield term.topology_key, tally
+
+    def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains | None:
+        """Count the pod for good, or do not count it any more."""
+        if self.affected_by(pod):
+            self._relevant.add(node.name)
+        labels = node.labels
+        refused_by = [key for key in self._refused_by(pod) if key in labels]
+        if not self._existing.keys() >= set(refused_by):
+            return None  # another key: every node would be in another class
+        changed = [(key, self._existing[key]) for key in refused_by]
+        changed += ((key, tally) for key, tally in self._counting(pod) if key in labels)
+        for key, tally in changed:
+            tally.settle(labels[key], amount)
+        if amount < 0 and not self._has_own_terms and not any(tally.nonzero for tally in self._existing.values()):
+            return None  # with nothing left to check the plugin is skipped, also for nominated pods
+        return frozenset([(key, labels[key]) for key, _ in changed if key in self._unfixed])
+
+    @property
+    def _has_own_terms(self) -> bool:
+        return bool(self._wanted or self._refused)
+
+    def _tallies(self) -> Iterator[tuple[str, DomainTally]]:
+        yield from self._wanted
+        for term, tally in self._refused:
+            yield term.topology_key, tally
+        yield from self._existing.items()
+
+    def apply_node_change(self, before: Node, after: Node) -> bool:
+        """Taints, conditions and cordons do not matter: only labels of nodes count."""
+        return True
+
+    def node_class(self, node: NodeInfo) -> Hashable:
+        """The node's domains; where almost every node is one, how many pods are in it."""
+        labels = node.labels
+        values: list[str | int | None] = []
+        for key, tally in self._tallies():
+            value = labels.get(key)
+            values.append(value if value is None or key not in self._unfixed else tally.count(value))
+        return tuple(values)
+
+    def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
+        """Where a shape does not fix the domain: those in domains that count, and those in none."""
+        names: set[str] = set()
+        for key, tally in self._tallies():
+            if key in self._unfixed:
+                of_value = self._nodes.of(key)
+                names.update(*(of_value.get(value, ()) for value in (None, *tally.values)))
+        return names
+
+    def class_state(self, node: NodeInfo) -> Hashable:
+        """How many pods are in the node's domains; and of those that are wanted, whether more than one domain has any.
+
+        If none has, the first pod may go anywhere.
+        """
+        labels = node.labels
+        counts = [tally.count(labels[key]) for key, tally in self._tallies() if key in labels]
+        return (*counts, *(min(tally.nonzero, 2) for _, tally in self._wanted))

@@ -1,0 +1,170 @@
+"""Which events may help a pod with affinity or anti-affinity (the hints in `interpodaffinity/plugin.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+
+from kwhatif.kube.matching.affinity import AffinityTerm, AffinityTerms, affinity_terms
+from kwhatif.kube.matching.labels import Labels
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.scheduler.framework.events import ActionType, EventResource
+from kwhatif.scheduler.framework.hints import (
+    QUEUE,
+    QUEUE_SKIP,
+    ClusterEventWithHint,
+    HintIndex,
+    Keys,
+    QueueingHint,
+    answer_at_once,
+    builtin,
+    changed_keys,
+    queue_if,
+)
+from kwhatif.state.pod_info import PodInfo
+
+#: Whether terms speak of a pod.
+TermsMatch = Callable[[Sequence[AffinityTerm], Pod], bool]
+
+
+def events_to_register(*, until_135: bool = False) -> Sequence[ClusterEventWithHint]:
+    """A pod is added, deleted, or gets other labels; a node is added, or its labels change."""
+    after_pod_change = _after_pod_change_until_135 if until_135 else _after_pod_change
+    pod = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE
+    node = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
+    return (
+        builtin(EventResource.POD, pod, after_pod_change, HintIndex(_pods_spoken_of, _pods_of_event)),
+        builtin(EventResource.NODE, node, _after_node_change, HintIndex(_domains, _changed_domains)),
+    )
+
+
+def events_since_137() -> Sequence[ClusterEventWithHint]:
+    """The events since 1.37: one anti-affinity term that speaks of a pod is enough for it to matter."""
+    after_pod_change = partial(_after_pod_change, keeps_away=_any_matches)
+    index = HintIndex(partial(_pods_spoken_of, by_any=True), partial(_pods_of_event, by_any=True))
+    on_pod, on_node = events_to_register()
+    return builtin(on_pod.event.resource, on_pod.event.action, after_pod_change, index), on_node
+
+
+def _all_match(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
+    """Whether there are terms, and all of them speak of the pod.
+
+    QUIRK: (podMatchesAllAffinityTerms) also of anti-affinity terms all must, though one is enough to keep a pod away;
+    and a namespaceSelector is tested against no labels at all.
+    """
+    meta = pod.metadata
+    return bool(terms) and all(term.matches(meta.namespace, meta.labels, {}) for term in terms)
+
+
+def _any_matches(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
+    """Since 1.37: whether any of anti-affinity terms speaks of the pod (`podMatchesAnyAffinityTerms`)."""
+    meta = pod.metadata
+    return any(term.matches(meta.namespace, meta.labels, {}) for term in terms)
+
+
+def _after_pod_change(
+    pod: PodInfo, old: Pod | None, new: Pod | None, _cluster: Cluster, keeps_away: TermsMatch = _all_match
+) -> QueueingHint:
+    at_once = answer_at_once(pod, old, new)
+    if at_once is not None:
+        return at_once
+    terms = pod.affinity_terms
+    if terms.problem:
+        return QUEUE  # an error
+    wanted, refused = terms.required, terms.required_anti
+    if old is None:
+        return queue_if(new is not None and _all_match(wanted, new))
+    if new is None:
+        return queue_if(keeps_away(refused, old) or _refuses(old, pod, keeps_away))
+    comes = _all_match(wanted, new) and not _all_match(wanted, old)
+    goes = keeps_away(refused, old) and not keeps_away(refused, new)
+    return queue_if(comes or goes)
+
+
+def _after_pod_change_until_135(pod: PodInfo, old: Pod | None, new: Pod | None, cluster: Cluster) -> QueueingHint:
+    """Until 1.35 pods that are only nominated do not count, nor does what a deleted pod kept away itself."""
+    if not all(other.spec.node_name for other in (old, new) if other is not None):
+        return QUEUE_SKIP
+    terms = pod.affinity_terms
+    if new is None and old is not None and not terms.problem:
+        return queue_if(_all_match(terms.required_anti, old))
+    return _after_pod_change(pod, old, new, cluster)
+
+
+#: Stands before labels of pods that wait: an event's pod may speak of these.
+_OWN = "own"
+#: A pod with anti-affinity: every new node may help it.
+_ANTI = ""
+
+
+def _pods_spoken_of(pod: Pod, *, by_any: bool = False) -> Keys:
+    """All terms of a kind must match a pod: the first one is enough to file by. And its own labels.
+
+    `by_any`: each anti-affinity term for itself.
+    """
+    terms = affinity_terms(pod)
+    if terms.problem:
+        return None
+    decisive = (*terms.required[:1], *_filed_by(terms, by_any=by_any))
+    pairs = [term.selector.pair for term in decisive]
+    if None in pairs:
+        return None
+    own: list[Hashable] = [(_OWN, *label) for label in pod.metadata.labels.items()]
+    return [*own, *pairs]
+
+
+def _filed_by(terms: AffinityTerms, *, by_any: bool) -> Sequence[AffinityTerm]:
+    return terms.required_anti if by_any else terms.required_anti[:1]
+
+
+def _pods_of_event(old: Pod | None, new: Pod | None, _cluster: Cluster, *, by_any: bool = False) -> Keys:
+    keys: list[Hashable] = [label for pod in (old, new) if pod is not None for label in pod.metadata.labels.items()]
+    if new is None and old is not None:
+        terms = affinity_terms(old)
+        for term in _filed_by(terms, by_any=by_any):
+            if term.selector.pair is None:
+                return None
+            keys.append((_OWN, *term.selector.pair))
+        if terms.problem:
+            return None
+    return keys
+
+
+def _domains(pod: Pod) -> Keys:
+    terms = affinity_terms(pod)
+    if terms.problem:
+        return None
+    keys = {term.topology_key for term in (*terms.required, *terms.required_anti)}
+    return keys | {_ANTI} if terms.required_anti else keys
+
+
+def _changed_domains(old: Node | None, new: Node, _cluster: Cluster) -> Keys:
+    labels = new.metadata.labels
+    return {*labels, _ANTI} if old is None else changed_keys(old.metadata.labels, labels)
+
+
+def _refuses(deleted: Pod, pod: PodInfo, keeps_away: TermsMatch) -> bool:
+    """Whether the deleted pod's own anti-affinity spoke of the pod."""
+    terms = affinity_terms(deleted)
+    return bool(terms.problem) or keeps_away(terms.required_anti, pod.pod)
+
+
+def _after_node_change(pod: PodInfo, old: Node | None, new: Node, _cluster: Cluster) -> QueueingHint:
+    """The node comes into a domain of a term, leaves one, or moves from one to another."""
+    terms = pod.affinity_terms
+    if terms.problem:
+        return QUEUE  # an error
+    after = new.metadata.labels
+    if old is None:
+        return queue_if(terms.required_anti or any(term.topology_key in after for term in terms.required))
+    before = old.metadata.labels
+    enters = any(_moves(term, after, before) for term in terms.required)
+    return queue_if(enters or any(_moves(term, before, after) for term in terms.required_anti))
+
+
+def _moves(term: AffinityTerm, within: Labels, other: Labels) -> bool:
+    """Whether the node is in a domain with these labels, and not in the same one with the other labels."""
+    key = term.topology_key
+    return key in within and within[key] != other.get(key)

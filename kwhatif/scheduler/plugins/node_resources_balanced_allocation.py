@@ -1,0 +1,121 @@
+"""NodeResourcesBalancedAllocation: prefers nodes whose resources the pod makes more evenly used.
+
+(`pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go`.) Up to 1.35: nodes that it leaves evenly used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+from kwhatif.kube.gates import BASE_GATES, Gates
+from kwhatif.kube.matching.device_classes import classes_under
+from kwhatif.kube.matching.requests import pod_requests, units
+from kwhatif.kube.model.meta import Model
+from kwhatif.scheduler.framework import signers
+from kwhatif.scheduler.framework.incremental import SignedScorer
+from kwhatif.scheduler.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
+from kwhatif.scheduler.framework.resource_allocation import (
+    DEFAULT_RESOURCES,
+    ResourceSpec,
+    ScoredResource,
+    compile_resources,
+    resources_signature,
+)
+from kwhatif.scheduler.framework.signers import Fragments
+from kwhatif.scheduler.framework.status import SKIP, Status
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+
+class NodeResourcesBalancedAllocationArgs(Model):
+    """`NodeResourcesBalancedAllocationArgs`; without resources cpu and memory."""
+
+    resources: tuple[ResourceSpec, ...] = ()
+
+
+class _Balance(SignedScorer):
+    """50 to 100; about 75 where the pod does not change the balance."""
+
+    reads = Reads.PODS
+
+    def __init__(self, entries: Sequence[ScoredResource]) -> None:
+        self._entries = entries
+        self.signature = resources_signature(entries)
+
+    def score(self, node: NodeInfo) -> int:
+        """How much more balanced the node is with the pod than without."""
+        with_pod: list[float] = []
+        without: list[float] = []
+        for requested, _, usage, _ in self._entries:
+            allocatable, used = usage(node)
+            if allocatable:
+                asked = used + requested
+                # All of it fits into a float, so a quotient of whole numbers is one of floats.
+                with_pod.append(asked / allocatable if asked < allocatable else 1.0)
+                without.append(used / allocatable if used < allocatable else 1.0)
+        return self._scored(with_pod, without)
+
+    def _scored(self, with_pod: list[float], without: list[float]) -> int:
+        half = MAX_NODE_SCORE // 2
+        return half + (half + _balance(with_pod) - _balance(without)) // 2
+
+
+class _BalanceItself(_Balance):
+    """0 to 100: how balanced the node is with the pod, whatever it was before (1.35: `balancedResourceScorer`)."""
+
+    def _scored(self, with_pod: list[float], without: list[float]) -> int:
+        return _balance(with_pod)
+
+
+class NodeResourcesBalancedAllocation:
+    """Scores nodes by how evenly their resources are used with the pod."""
+
+    name: ClassVar[str] = "NodeResourcesBalancedAllocation"
+
+    _scorer: ClassVar[type[_Balance]] = _Balance
+
+    def __init__(self, args: NodeResourcesBalancedAllocationArgs | None = None, *, gates: Gates = BASE_GATES) -> None:
+        self._gates = gates
+        self._resources = (args.resources if args else ()) or DEFAULT_RESOURCES
+
+    def pre_score(self, pod: PodInfo, state: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+        """Compile the pod's request; a pod that requests none of the resources balances nothing."""
+        requests = pod_requests(pod.pod, resizes=state.cluster.resizes)
+        if not any(units(resource.name, requests.get(resource.name, 0)) for resource in self._resources):
+            return SKIP
+        return self._scorer(
+            compile_resources(self._resources, requests, state.cluster, nonzero=False, gates=self._gates)
+        )
+
+    def sign(self, pod: PodInfo, state: State) -> Fragments | None:
+        """What the pod requests; where devices may stand behind that, it cannot be signed."""
+        return signers.resources(pod.pod, classes_under(self._gates)(state.cluster))
+
+
+class BalanceItself(NodeResourcesBalancedAllocation):
+    """The plugin up to 1.35."""
+
+    _scorer = _BalanceItself
+
+
+def _balance(fractions: Sequence[float]) -> int:
+    """100 where all resources are used alike; floats in upstream's order of operations."""
+    count = len(fractions)
+    deviation = 0.0
+    if count == 2:
+        deviation = abs((fractions[0] - fractions[1]) / 2)
+    elif count > 2:
+        mean = _sum(fractions) / count
+        deviation = math.sqrt(_sum([(fraction - mean) * (fraction - mean) for fraction in fractions]) / count)
+    return int((1 - deviation) * MAX_NODE_SCORE)
+
+
+def _sum(terms: Sequence[float]) -> float:
+    # Left to right: Python 3.12's `sum` compensates rounding errors, Go's loop does not.
+    total = 0.0
+    for term in terms:
+        total += term
+    return total

@@ -1,0 +1,212 @@
+"""How many volumes of each CSI driver a node can attach (`plugins/nodevolumelimits/csi.go`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping
+from typing import ClassVar, NamedTuple
+
+from msgspec.structs import replace
+
+from kwhatif.kube.gates import BASE_GATES, Gates
+from kwhatif.kube.matching.csi_migration import in_tree_disk
+from kwhatif.kube.matching.volumes import claim_class
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.generation import next_generation
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.storage import (
+    CSIDriver,
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+from kwhatif.scheduler.framework import signers
+from kwhatif.scheduler.framework.evidence import VolumeLimit
+from kwhatif.scheduler.framework.incremental import Relaxing, Signed
+from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
+from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Status, unschedulable
+from kwhatif.scheduler.plugins.node_volume_limits import hints
+from kwhatif.scheduler.plugins.node_volume_limits.attached import CLAIM, Attached, attachments_by_node, volumes_of
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+TOO_MANY_VOLUMES = "node(s) exceed max volume count"
+
+
+class NodeVolumeLimits:
+    """Refuses nodes where a CSI driver would have more volumes attached than its CSINode allows."""
+
+    name: ClassVar[str] = "NodeVolumeLimits"
+    reads_claims: ClassVar[bool] = True
+
+    def __init__(self, *, gates: Gates = BASE_GATES) -> None:
+        self._needs_drivers = "VolumeLimitScaling" in gates
+
+    def pre_filter(self, pod: PodInfo, state: State) -> NodeFilter | Status:
+        """Find out which volumes the pod needs attached."""
+        for volume in pod.pod.spec.volumes:
+            if volume.persistent_volume_claim or volume.ephemeral or in_tree_disk(volume):
+                return _LimitsFilter(pod.pod, state, needs_drivers=self._needs_drivers)
+        return SKIP
+
+    sign = staticmethod(signers.volumes)
+
+    events_to_register = staticmethod(hints.events_to_register)
+
+
+class _NodeVolumes(NamedTuple):
+    """What is attached to a node with its pods."""
+
+    attached: Attached
+    #: Volumes by driver, those included that are attached for no pod.
+    counts: dict[str, int]
+    error: Status | None = None
+
+
+class _Volumes:
+    """Which volumes pods need attached; what was found out about running pods is kept with them, by its generation."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.generation = next_generation()
+        self._by_node = attachments_by_node(cluster)
+
+    def on(self, node: NodeInfo, cluster: Cluster) -> _NodeVolumes:
+        """What is attached to the node."""
+        memos = node.memos
+        if memos is None:
+            memos = node.memos = {}
+        known: tuple[int, _NodeVolumes] | None = memos.get(_Volumes)
+        if known is None or known[0] != self.generation:
+            known = memos[_Volumes] = self.generation, self._find_out(node, cluster)
+        return known[1]
+
+    def _find_out(self, node: NodeInfo, cluster: Cluster) -> _NodeVolumes:
+        attached: Attached = {}
+        for pod in node.pods:
+            if not pod.pod.spec.volumes:
+                continue
+            volumes: Attached | Status | None = pod.memos.get(self.generation) if pod.memos else None
+            if volumes is None:
+                volumes = volumes_of(pod.pod, cluster, new=False)
+                pod.remember(self.generation, volumes)
+            if isinstance(volumes, Status):
+                return _NodeVolumes({}, {}, volumes)
+            attached.update(volumes)
+        counts = Counter((self._by_node.get(node.name, {}) | attached).values())
+        return _NodeVolumes(attached, counts)
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Volumes | None:
+        """Itself as long as claims have the same volumes, and these the same disks."""
+        if isinstance(before, PersistentVolumeClaim) and isinstance(after, PersistentVolumeClaim):
+            return self if _needs(before) == _needs(after) else None
+        if isinstance(before, PersistentVolume) and isinstance(after, PersistentVolume):
+            given = replace(after.spec, claim_ref=before.spec.claim_ref)
+            return self if before.metadata == after.metadata and before.spec == given else None
+        return None
+
+
+def _needs(claim: PersistentVolumeClaim) -> object:
+    meta = claim.metadata
+    return claim.spec, claim_class(claim), meta.uid, meta.owner_references
+
+
+class _LimitsFilter(Relaxing, Signed, NodeFilter):
+    reads = Reads.PODS
+
+    def __init__(self, pod: Pod, state: State, *, needs_drivers: bool = False) -> None:
+        cluster = self._cluster = state.cluster
+        self._new = volumes_of(pod, cluster, new=True)
+        #: What it needs on a node without a CSINode: in-tree volumes are not translated there, so errors may differ.
+        self._new_without_csi_node = volumes_of(pod, cluster, new=True, migrated=False)
+        self._limits = cluster.derived(_limits_by_node, CSINode)
+        kinds = PersistentVolumeClaim, PersistentVolume, StorageClass, VolumeAttachment
+        self._volumes = cluster.derived(_Volumes, *kinds)
+        if not any(self._limits.values()):
+            self.reads = Reads.NODE
+        # A volume that a pod there has as well is one more without that pod, even if the node is beyond its limit.
+        self.relaxing = isinstance(self._new, Status) or all(
+            _is_of_its_own(handle, driver, state) for handle, driver in self._new.items()
+        )
+        shared = () if self.relaxing or isinstance(self._new, Status) else frozenset(self._new)
+        signed = _signed(self._new), _signed(self._new_without_csi_node)
+        self.signature = self.relaxing, shared, *signed
+        #: Drivers of the pod's volumes without which no pod may come to a node; sorted.
+        self._needed = _needed_drivers(self._new, cluster) if needs_drivers else ()
+
+    def filter(self, node: NodeInfo) -> Status:
+        limits = self._limits.get(node.name)
+        new = self._new_without_csi_node if limits is None else self._new
+        if isinstance(new, Status):
+            return new
+        if not new:
+            return SUCCESS
+        missing = self._missing(node.name)
+        if missing is not None:
+            return unschedulable(f"{missing} CSI driver is not installed on the node")
+        if not limits:
+            return SUCCESS
+        there = self._volumes.on(node, self._cluster)
+        if there.error is not None:
+            return there.error
+        return _judge(new, limits, there)
+
+    def _missing(self, node_name: str) -> str | None:
+        """The first driver that has to be on the node and is not (`checkCSIDriverOnNode`, in random order)."""
+        if not self._needed:
+            return None
+        csi_node = self._cluster.get(CSINode, node_name)
+        there = {driver.name for driver in csi_node.spec.drivers} if csi_node is not None else set()
+        return next((driver for driver in self._needed if driver not in there), None)
+
+
+def _needed_drivers(new: Attached | Status, cluster: Cluster) -> tuple[str, ...]:
+    """The drivers of new volumes that must be on the node (`preventPodSchedulingIfMissing`); sorted."""
+    drivers = () if isinstance(new, Status) else sorted(set(new.values()))
+    found = ((name, cluster.get(CSIDriver, name)) for name in drivers)
+    return tuple(name for name, driver in found if driver and driver.spec.prevent_pod_scheduling_if_missing)
+
+
+def _is_of_its_own(handle: str, driver: str, state: State) -> bool:
+    """Whether it is a volume still to be made for a claim that no pod on a node uses."""
+    claim = handle.removeprefix(f"{driver}/{CLAIM}")
+    return claim != handle and not state.users_of(claim)
+
+
+def _signed(new: Attached | Status) -> Hashable:
+    """Of volumes still to be made, none of which is anywhere yet, only the number by driver matters to a node."""
+    if isinstance(new, Status):
+        return new.code, new.reasons
+    to_be_made = all(handle.startswith(f"{driver}/{CLAIM}") for handle, driver in new.items())
+    return frozenset(Counter(new.values()).items()) if to_be_made else frozenset(new.items())
+
+
+def _judge(new: Attached, limits: Mapping[str, int], there: _NodeVolumes) -> Status:
+    wanted: dict[str, int] = {}
+    for volume, driver in new.items():
+        # QUIRK: (Filter) a volume that is attached to the node already, but not for a pod, counts twice.
+        if driver in limits and volume not in there.attached:
+            wanted[driver] = wanted.get(driver, 0) + 1
+    counts = there.counts
+    exceeded = [driver for driver, count in wanted.items() if counts.get(driver, 0) + count > limits[driver]]
+    if not exceeded:
+        return SUCCESS
+    evidence = (
+        VolumeLimit(driver=driver, attached=counts.get(driver, 0), new=wanted[driver], limit=limits[driver])
+        for driver in exceeded
+    )
+    return unschedulable(TOO_MANY_VOLUMES, *evidence)
+
+
+def _limits_by_node(cluster: Cluster) -> Mapping[str, Mapping[str, int]]:
+    """Limits by driver, for every node that has a CSINode."""
+    return {
+        name: {
+            driver.name: driver.allocatable.count
+            for driver in csi_node.spec.drivers
+            if driver.allocatable is not None and driver.allocatable.count is not None
+        }
+        for name, csi_node in cluster.all(CSINode).items()
+    }

@@ -1,0 +1,178 @@
+"""PodTopologySpread (`pkg/scheduler/framework/plugins/podtopologyspread/plugin.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from kwhatif.kube.matching.labels import SelectorError
+from kwhatif.kube.model.affinity import TopologySpreadConstraint
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import Model
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.scheduler.framework.events import ActionType, EventResource
+from kwhatif.scheduler.framework.hints import (
+    QUEUE,
+    QUEUE_SKIP,
+    ClusterEventWithHint,
+    HintIndex,
+    Keys,
+    QueueingHint,
+    builtin,
+    is_same_pod,
+)
+from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, always
+from kwhatif.scheduler.framework.signers import Fragments
+from kwhatif.scheduler.framework.status import SKIP, Status, error
+from kwhatif.scheduler.plugins.pod_topology_spread.constraints import (
+    SYSTEM_DEFAULTS,
+    SpreadConstraint,
+    compile_constraints,
+    with_default_selector,
+)
+from kwhatif.scheduler.plugins.pod_topology_spread.filtering import compile_filter
+from kwhatif.scheduler.plugins.pod_topology_spread.hints import (
+    after_node_change,
+    after_pod_change,
+    changed_domains,
+    is_involved,
+    pods_of_event,
+)
+from kwhatif.scheduler.plugins.pod_topology_spread.scoring import compile_scorer
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+_SYSTEM = "System"
+
+
+class PodTopologySpreadArgs(Model):
+    """`kubescheduler.config.k8s.io/v1 PodTopologySpreadArgs`."""
+
+    default_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    #: `System`: a built-in list of soft constraints; `List`: `default_constraints`.
+    defaulting_type: str = _SYSTEM
+
+
+class PodTopologySpread:
+    """Keeps pods evenly spread over topology domains."""
+
+    name: ClassVar[str] = "PodTopologySpread"
+
+    def __init__(self, args: PodTopologySpreadArgs | None = None) -> None:
+        args = args or PodTopologySpreadArgs()
+        self._system = args.defaulting_type == _SYSTEM
+        self._defaults = SYSTEM_DEFAULTS if self._system else args.default_constraints
+
+    def pre_filter(self, pod: PodInfo, state: State) -> NodeFilter | Status:
+        """Count the matching pods per domain of every hard constraint."""
+        try:
+            constraints = self._constraints(pod, state.cluster, "DoNotSchedule")
+        except SelectorError as failure:
+            return error(f"get constraints from pod: {_doing(pod, 'hard')}: {failure}")
+        return compile_filter(pod, state, constraints) if constraints else SKIP
+
+    #: Filter fails: it relies on what PreFilter left behind.
+    without_pre_filter = always(error('reading "PreFilterPodTopologySpread" from cycleState: not found'))
+
+    def pre_score(self, pod: PodInfo, state: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+        """Count the matching pods per domain of every soft constraint, and weigh the constraints."""
+        if not state.nodes:
+            return SKIP
+        try:
+            constraints = self._constraints(pod, state.cluster, "ScheduleAnyway")
+        except SelectorError as failure:
+            return error(f"calculating preScoreState: {_doing(pod, 'soft')}: {failure}")
+        if not constraints:
+            return SKIP
+        # With the built-in constraints a node without a zone label still takes part in spreading over hosts.
+        require_all = bool(pod.pod.spec.topology_spread_constraints) or not self._system
+        return compile_scorer(pod, state, nodes, constraints, require_all=require_all)
+
+    #: Score fails: it relies on what PreScore left behind.
+    without_pre_score = always(error('error reading "PreScorePodTopologySpread" from cycleState: not found'))
+
+    def sign(self, pod: PodInfo, state: State) -> Fragments | None:
+        """Pods with constraints cannot be signed, and with default constraints none can."""
+        return None if pod.pod.spec.topology_spread_constraints or self._defaults else {}
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """A pod comes, goes or gets other labels; the pod gets a toleration; a node comes, goes or changes."""
+        pod = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.UPDATE_POD_TOLERATION | ActionType.DELETE
+        node = ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_TAINT
+        by_pods, by_domains = HintIndex(counted_pods, pods_of_event), HintIndex(spread_domains, changed_domains)
+        return (
+            builtin(EventResource.POD, pod, self._after_pod_change, by_pods),
+            builtin(EventResource.NODE, node, self._after_node_change, by_domains),
+        )
+
+    def _after_pod_change(self, pod: PodInfo, old: Pod | None, new: Pod | None, cluster: Cluster) -> QueueingHint:
+        if not all(is_involved(pod, other) for other in (old, new) if other is not None):
+            return QUEUE_SKIP
+        try:
+            return after_pod_change(pod, old, new, self._hard(pod, cluster))
+        except SelectorError:
+            return QUEUE  # an error
+
+    def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node | None, cluster: Cluster) -> QueueingHint:
+        try:
+            return after_node_change(old, new, self._hard(pod, cluster))
+        except SelectorError:
+            return QUEUE  # an error
+
+    def _hard(self, pod: PodInfo, cluster: Cluster) -> tuple[SpreadConstraint, ...]:
+        """The constraints that keep a pod waiting."""
+        if pod.pod.spec.topology_spread_constraints:
+            return pod.derived(_own_hard)
+        return self._constraints(pod, cluster, "DoNotSchedule")
+
+    def _constraints(self, pod: PodInfo, cluster: Cluster, action: str) -> tuple[SpreadConstraint, ...]:
+        """The pod's own constraints with that action; the defaults only if it has none at all, of either action."""
+        own = pod.pod.spec.topology_spread_constraints
+        if own:
+            return compile_constraints(own, pod.labels, action)
+        defaults = compile_constraints(self._defaults, pod.labels, action)
+        return with_default_selector(defaults, pod, cluster) if defaults else ()
+
+
+def _own_hard(pod: Pod) -> tuple[SpreadConstraint, ...]:
+    return compile_constraints(pod.spec.topology_spread_constraints, pod.metadata.labels, "DoNotSchedule")
+
+
+def counted_pods(pod: Pod) -> Keys:
+    """Which pods its constraints may count, see `pods_of_event`; with default constraints any."""
+    constraints = _indexable(pod)
+    if constraints is None:
+        return None
+    pairs = [constraint.selector.pair for constraint in constraints]
+    return None if None in pairs else [(pod.metadata.namespace, *pair) for pair in pairs if pair is not None]
+
+
+def spread_domains(pod: Pod) -> Keys:
+    """The topology keys; with default constraints None."""
+    constraints = _indexable(pod)
+    return None if constraints is None else {constraint.topology_key for constraint in constraints}
+
+
+def _indexable(pod: Pod) -> tuple[SpreadConstraint, ...] | None:
+    try:
+        return _own_hard(pod) if pod.spec.topology_spread_constraints else None
+    except SelectorError:
+        return None
+
+
+def _doing(pod: PodInfo, hardness: str) -> str:
+    if pod.pod.spec.topology_spread_constraints:
+        return f"obtaining pod's {hardness} topology spread constraints"
+    return f"setting default {hardness} topology spread constraints"
+
+
+class PodTopologySpreadUntil135(PodTopologySpread):
+    """The plugin up to 1.35: pods that are only nominated wake nobody (`involvedInTopologySpreading`)."""
+
+    def _after_pod_change(self, pod: PodInfo, old: Pod | None, new: Pod | None, cluster: Cluster) -> QueueingHint:
+        others = [other for other in (old, new) if other is not None and not is_same_pod(pod, other)]
+        if not all(other.spec.node_name for other in others):
+            return QUEUE_SKIP
+        return super()._after_pod_change(pod, old, new, cluster)

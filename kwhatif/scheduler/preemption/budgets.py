@@ -1,0 +1,234 @@
+"""Disruption budgets: which pods count against which, and who breaks one.
+
+Follows `filterPodsWithPDBViolation` in `pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from kwhatif.kube.matching.labels import Labels, Selector, SelectorError, compile_selector
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.generation import next_generation
+from kwhatif.kube.model.policy import PodDisruptionBudget
+from kwhatif.state.pod_info import PodInfo
+
+#: So many answers are kept: more than the pods of a namespace have label values at a time, but forks bring others.
+_MANY = 65_536
+
+#: Budgets by `namespace/name`.
+Names = tuple[str, ...]
+#: Those that count a pod, and the generation of the budgets for which that holds.
+_Known = tuple[int, Names]
+
+
+class BudgetUse(msgspec.Struct, frozen=True, gc=False):
+    """How many disruptions a budget allows before and after an eviction; below zero it is broken."""
+
+    name: str
+    before: int
+    after: int
+
+
+class Split(msgspec.Struct, frozen=True, gc=False):
+    """Pods whose eviction would break a budget, and the others; both in the order given."""
+
+    violating: Sequence[PodInfo]
+    others: Sequence[PodInfo]
+    #: The budgets that count a disruption of the pod; pods without any are left out.
+    counting: Mapping[PodInfo, Names]
+    #: The budgets that each violating pod breaks.
+    broken: Mapping[PodInfo, Names]
+    #: How many disruptions these budgets allow.
+    allowed: Mapping[str, int]
+
+    def uses(self, pods: Iterable[PodInfo]) -> tuple[BudgetUse, ...]:
+        """What evicting these of the pods leaves of the budgets that count them; by name."""
+        counts: dict[str, int] = {}
+        for pod in pods:
+            for name in self.counting.get(pod, ()):
+                counts[name] = counts.get(name, 0) + 1
+        allowed = self.allowed
+        return tuple([BudgetUse(name, allowed[name], allowed[name] - counts[name]) for name in sorted(counts)])
+
+
+class _Budget(msgspec.Struct, frozen=True, gc=False):
+    """What never changes about a budget as pods are evicted."""
+
+    name: str
+    selector: Selector
+    #: Pods whose disruption the API server has already counted.
+    disrupted: frozenset[str]
+
+
+class _NamespaceBudgets:
+    """The budgets of one namespace. Pods that agree on all labels that the selectors read share one answer."""
+
+    def __init__(self, generation: int) -> None:
+        self._generation = generation
+        self._budgets: list[_Budget] = []
+        self.selectors: dict[str, Selector] = {}
+        #: Where in `_budgets` those are that match only pods with a certain label; None: those that match others, too.
+        self._places: dict[tuple[str, str] | None, list[int]] = {}
+        self._keys: tuple[str, ...] = ()
+        self._disrupted: frozenset[str] = frozenset()
+        #: With the generation, so that all pods of these values share what they keep.
+        self._by_values: dict[tuple[str | None, ...], _Known] = {}
+
+    def add(self, budget: _Budget) -> None:
+        self._places.setdefault(budget.selector.pair, []).append(len(self._budgets))
+        self._budgets.append(budget)
+        self.selectors[budget.name] = budget.selector
+        self._keys = tuple({*self._keys, *budget.selector.keys})
+        self._disrupted |= budget.disrupted
+
+    def of(self, pod: PodInfo) -> _Known:
+        labels, keys = pod.labels, self._keys
+        values = (labels.get(keys[0]),) if len(keys) == 1 else tuple(map(labels.get, keys))
+        known = self._by_values.get(values)
+        if known is None:
+            if len(self._by_values) >= _MANY:
+                self._by_values.clear()
+            names = tuple(budget.name for budget in self._matching(labels))
+            known = self._by_values[values] = self._generation, names
+        if self._disrupted and pod.name in self._disrupted:
+            done = {budget.name for budget in self._budgets if pod.name in budget.disrupted}
+            return self._generation, tuple(name for name in known[1] if name not in done)
+        return known
+
+    def _matching(self, labels: Labels) -> Iterator[_Budget]:
+        """The budgets whose selectors match, in the cluster's order."""
+        places = [place for pair in (None, *labels.items()) for place in self._places.get(pair, ())]
+        return (budget for budget in map(self._budgets.__getitem__, sorted(places)) if budget.selector.matches(labels))
+
+
+class _BudgetIndex:
+    """Which pods the budgets of a cluster are about, whatever they allow."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.generation = next_generation()
+        self.namespaces: dict[str, _NamespaceBudgets] = {}
+        for pdb in cluster.all(PodDisruptionBudget).values():
+            selector = _selector(pdb)
+            if selector is not None:
+                budget = _Budget(key_of(pdb), selector, frozenset(_disrupted(pdb)))
+                self.namespaces.setdefault(pdb.metadata.namespace, _NamespaceBudgets(self.generation)).add(budget)
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _BudgetIndex | None:
+        """Itself as long as only what a budget allows is another."""
+        if not isinstance(before, PodDisruptionBudget) or not isinstance(after, PodDisruptionBudget):
+            return None
+        return self if before.spec == after.spec and _disrupted(before).keys() == _disrupted(after).keys() else None
+
+
+class _Allowances:
+    """How many disruptions every budget allows; one without a status allows none."""
+
+    def __init__(self, by_name: Mapping[str, int]) -> None:
+        self.by_name = by_name
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> _Allowances:
+        """What the budgets of the cluster allow."""
+        return cls({name: _allowed(pdb) for name, pdb in cluster.all(PodDisruptionBudget).items()})
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Allowances | None:
+        """With the one that has changed."""
+        if not isinstance(before, PodDisruptionBudget) or not isinstance(after, PodDisruptionBudget):
+            return None
+        return _Allowances({**self.by_name, key_of(after): _allowed(after)})
+
+
+def _allowed(pdb: PodDisruptionBudget) -> int:
+    return pdb.status.disruptions_allowed if pdb.status else 0
+
+
+def _disrupted(pdb: PodDisruptionBudget) -> Mapping[str, object]:
+    return pdb.status.disrupted_pods if pdb.status else {}
+
+
+class Budgets:
+    """All budgets of a cluster, ready to be asked about pods."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        index = cluster.derived(_BudgetIndex, PodDisruptionBudget)
+        self._namespaces = index.namespaces
+        #: Another number where the budgets are about other pods.
+        self.scope = index.generation
+        self._none: _Known = self.scope, ()
+        #: Another number also where they allow more or less.
+        self.generation = cluster.generation(PodDisruptionBudget)
+        #: How many disruptions each budget allows, by `namespace/name`.
+        self.allowed = cluster.derived(_Allowances.of, PodDisruptionBudget).by_name
+
+    def selector(self, name: str) -> Selector | None:
+        """What the budget selects; None for one that matches nothing."""
+        namespace = self._namespaces.get(name.partition("/")[0])
+        return namespace.selectors.get(name) if namespace else None
+
+    def of(self, pod: PodInfo) -> Names:
+        """The budgets that a disruption of the pod counts against; a pod without labels matches none."""
+        known = pod.budgets
+        if known is None or known[0] != self.scope:
+            namespace = self._namespaces.get(pod.namespace) if pod.labels else None
+            known = pod.budgets = namespace.of(pod) if namespace is not None else self._none
+        return known[1]
+
+    def split(self, pods: Sequence[PodInfo]) -> Split:
+        """Evict the pods one after another and see who breaks a budget.
+
+        QUIRK: (default_preemption.go) every matching budget is charged, also when another one is already broken, and
+        also for pods that will be put back later.
+        """
+        if not self._namespaces:
+            return Split((), pods, {}, {}, {})
+        scope = self.scope
+        allows = self.allowed
+        allowed: dict[str, int] = {}
+        used: dict[str, int] = {}
+        others: list[PodInfo] = []
+        counting: dict[PodInfo, Names] = {}
+        broken: dict[PodInfo, Names] = {}
+        for pod in pods:
+            known = pod.budgets
+            names = known[1] if known is not None and known[0] == scope else self.of(pod)
+            if names:
+                counting[pod] = names
+                over: Names = ()
+                for name in names:
+                    if name not in allowed:
+                        allowed[name], used[name] = allows[name], 0
+                    used[name] += 1
+                    if used[name] > allowed[name]:
+                        over += (name,)
+                if over:
+                    broken[pod] = over
+                    continue
+            others.append(pod)
+        return Split(tuple(broken), others, counting, broken, allowed)
+
+    def spent_by(self, disruptions: Iterable[Names]) -> Iterator[PodDisruptionBudget]:
+        """The budgets that allow less after these disruptions, as the controller writes them."""
+        spent: dict[str, int] = {}
+        for names in disruptions:
+            for name in names:
+                allowed = spent.get(name, self.allowed[name])
+                if allowed > 0:
+                    spent[name] = allowed - 1
+        for name, allowed in spent.items():
+            pdb = self._cluster.all(PodDisruptionBudget)[name]
+            assert pdb.status is not None, "what has no status allows nothing"
+            status = msgspec.structs.replace(pdb.status, disruptions_allowed=allowed)
+            yield msgspec.structs.replace(pdb, status=status)
+
+
+def _selector(pdb: PodDisruptionBudget) -> Selector | None:
+    """The budget's selector; None when it is invalid, missing or empty: the scheduler lets those match nothing."""
+    try:
+        selector = compile_selector(pdb.spec.selector)
+    except SelectorError:
+        return None
+    return None if selector.empty or selector.nothing else selector

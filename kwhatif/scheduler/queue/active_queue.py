@@ -1,0 +1,81 @@
+"""`ActiveQueue`: the pods that are ready, and those that are being tried (`backend/queue/active_queue.go`)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.scheduler.framework.events import ClusterEvent
+from kwhatif.scheduler.queue.heap import Heap, Order
+from kwhatif.scheduler.queue.hinting import Occurrence
+from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+
+
+def priority_sort(info: QueuedPodInfo) -> Order:
+    """Higher priority first, then who has waited longer (PrioritySort, `plugins/queuesort/priority_sort.go`)."""
+    return -info.pod_info.priority, info.timestamp
+
+
+class ActiveQueue:
+    """activeQ, the pods in flight, and what happened since the first of them was popped."""
+
+    def __init__(self) -> None:
+        self.queue = Heap(priority_sort)
+        #: UID -> the number of its marker in the list of events; in the order of the markers.
+        self._in_flight: dict[str, int] = {}
+        self._events: deque[tuple[int, Occurrence]] = deque()
+        self._number = 0
+
+    def fork(self) -> ActiveQueue:
+        """An independent queue with the same content."""
+        other = ActiveQueue()
+        other.queue.take_over(self.queue)
+        other._in_flight, other._events, other._number = self._in_flight.copy(), self._events.copy(), self._number
+        return other
+
+    @property
+    def in_flight(self) -> Iterable[str]:
+        """UIDs of the pods that were popped, and are not done."""
+        return self._in_flight.keys()
+
+    def move_to_in_flight(self, info: QueuedPodInfo) -> bool:
+        """The pod was popped; False if one of its UID is in flight already: then this one is dropped."""
+        info.attempts += 1
+        if info.uid in self._in_flight:
+            return False
+        self._number += 1
+        self._in_flight[info.uid] = self._number
+        return True
+
+    def add_events_if_in_flight(
+        self, uid: str, events: Iterable[ClusterEvent], old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> bool:
+        """Record what happened to a pod itself, if it is in flight; whether it is."""
+        if uid not in self._in_flight:
+            return False
+        for event in events:
+            self._append(Occurrence(event, old, new))
+        return True
+
+    def add_event_if_any_in_flight(self, event: Occurrence) -> None:
+        """Record what happened to any object, if some pod may have to know of it."""
+        if self._in_flight:
+            self._append(event)
+
+    def _append(self, event: Occurrence) -> None:
+        self._number += 1
+        self._events.append((self._number, event))
+
+    def events_for(self, info: QueuedPodInfo) -> Iterator[Occurrence] | None:
+        """What happened since the pod was popped, in order; None if it is not in flight."""
+        marker = self._in_flight.get(info.uid)
+        return None if marker is None else (event for number, event in self._events if number > marker)
+
+    def done(self, uid: str) -> None:
+        """The pod's attempt is over; events that only it could have to know of are forgotten."""
+        if self._in_flight.pop(uid, None) is None:
+            return
+        first = next(iter(self._in_flight.values()), None)
+        while self._events and (first is None or self._events[0][0] < first):
+            self._events.popleft()

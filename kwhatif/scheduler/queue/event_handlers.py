@@ -1,0 +1,118 @@
+"""`EventHandlers`: what the scheduler does about a change of the cluster (`pkg/scheduler/eventhandlers.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Protocol
+
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.scheduler.framework.events import ASSIGNED_POD_DELETE
+from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
+from kwhatif.state.pod_info import PodInfo
+
+
+class AssumedPods(Protocol):
+    """The part of the scheduler's cache that matters here: pods that were given a node, and are not bound yet."""
+
+    def assumed(self, uid: str) -> Pod | None:
+        """The pod with its node, if it is assumed."""
+
+    def forget(self, uid: str) -> None:
+        """The pod is not going to be bound."""
+
+
+class _NobodyAssumed:
+    """Whoever is placed is bound at once."""
+
+    def assumed(self, uid: str) -> Pod | None:
+        del uid
+        return None
+
+    def forget(self, uid: str) -> None:
+        pass
+
+
+class EventHandlers:
+    """Passes changes on to the queue.
+
+    The caller sees to the order: the cluster and the scheduler's cache are changed first, and then the queue hears of
+    it; only of the deletion of a node it hears first.
+    """
+
+    def __init__(
+        self, queue: SchedulingQueue, scheduler_names: Collection[str], cache: AssumedPods | None = None
+    ) -> None:
+        """Without a cache a binding takes no time."""
+        self._queue = queue
+        #: Other schedulers' pods are looked at once they have a node.
+        self._names = scheduler_names
+        self._cache = cache or _NobodyAssumed()
+
+    def handle(self, old: KubernetesObject | None, new: KubernetesObject | None) -> None:
+        """An object was added (`old` None), updated, or deleted (`new` None). A pod that ended counts as deleted."""
+        if isinstance(old if new is None else new, Pod):
+            self._handle_pod(_live(old), _live(new))
+            return
+        for event in self._queue.events_of(old, new):
+            self._queue.move_all_to_active_or_backoff(event, old, new)
+
+    def _handle_pod(self, old: Pod | None, new: Pod | None) -> None:
+        for event in self._queue.events_of(old, new):
+            binding = old is not None and not old.spec.node_name and new is not None
+            self._queue.move_all_to_active_or_backoff(event, None if binding else old, new)
+        if old is None:
+            if new is not None and self._waits_here(new):
+                self._queue.add(PodInfo(new))
+        elif self._waits_here(old):
+            self._handle_waiting(old, new)
+
+    def _waits_here(self, pod: Pod) -> bool:
+        return not pod.spec.node_name and pod.spec.scheduler_name in self._names
+
+    def _handle_waiting(self, old: Pod, new: Pod | None) -> None:
+        if new is None:
+            self._delete(old)
+        elif new.spec.node_name:
+            self._queue.delete(PodInfo(old))
+        else:
+            self._update(old, new)
+
+    def _update(self, old: Pod, new: Pod) -> None:
+        """A pod without a node changed (`updatePodInSchedulingQueue`)."""
+        info = PodInfo(new)
+        if self._cache.assumed(info.uid) is not None:
+            if new.metadata.deletion_timestamp is not None and old.metadata.deletion_timestamp is None:
+                self._drop_assumed(info.uid)
+            return
+        self._queue.update(PodInfo(old), info)
+        nominated = old.status.nominated_node_name
+        if nominated and nominated != new.status.nominated_node_name:
+            self._nomination_lost(old)
+
+    def _delete(self, pod: Pod) -> None:
+        """A pod without a node is gone (`deletePodFromSchedulingQueue`)."""
+        info = PodInfo(pod)
+        self._queue.delete(info)
+        if self._cache.assumed(info.uid) is not None:
+            self._drop_assumed(info.uid)
+        elif pod.status.nominated_node_name:
+            self._nomination_lost(pod)
+
+    def _nomination_lost(self, pod: Pod) -> None:
+        """For pods that had to leave it room, it is as if it had been there and is gone; and for itself."""
+        self._queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, pod, None, _not_above(PodInfo(pod).priority))
+
+    def _drop_assumed(self, uid: str) -> None:
+        """An assumed pod is being deleted: the room that it was given is free (`handleAssumedPodDeletion`)."""
+        pod = self._cache.assumed(uid)
+        self._cache.forget(uid)
+        self._queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, pod, None)
+
+
+def _live(obj: KubernetesObject | None) -> Pod | None:
+    return obj if isinstance(obj, Pod) and not is_terminal(obj) else None
+
+
+def _not_above(priority: int) -> Callable[[PodInfo], bool]:
+    return lambda info: info.priority <= priority

@@ -1,0 +1,208 @@
+"""Whether an event makes a pod worth another attempt (`isPodWorthRequeuing` in `backend/queue/scheduling_queue.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from enum import IntEnum
+from typing import NamedTuple
+
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.pod import Pod
+from kwhatif.scheduler.framework.events import ClusterEvent
+from kwhatif.scheduler.framework.hints import QUEUE, HintIndex, Keys, QueueingHint, Registration
+from kwhatif.scheduler.framework.reference import is_reference
+from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+from kwhatif.scheduler.queue.unschedulable_pods import CauseGroup, RejectionCause, UnschedulablePods
+
+
+class QueueingStrategy(IntEnum):
+    """How a pod gets back into the queue."""
+
+    #: Not at all: it waits in the pool.
+    SKIP = 0
+    AFTER_BACKOFF = 1
+    IMMEDIATELY = 2
+
+
+#: Answers by plugin; "*" stands for a wildcard event, which asks nobody.
+Answers = Mapping[str, QueueingHint]
+WILDCARD_ANSWER: Answers = {"*": QUEUE}
+
+
+class Occurrence(NamedTuple):
+    """An event with the object before and after it."""
+
+    event: ClusterEvent
+    old: KubernetesObject | None
+    new: KubernetesObject | None
+
+    @property
+    def pod_uid(self) -> str:
+        """The UID of the pod that it is about; "" if it is about something else."""
+        obj = self.old if self.new is None else self.new
+        return obj.metadata.uid or self.key if isinstance(obj, Pod) else ""
+
+    @property
+    def key(self) -> str:
+        """The key of the object that it is about."""
+        obj = self.old if self.new is None else self.new
+        return "" if obj is None else key_of(obj)
+
+
+class QueueingHints:
+    """What the plugins of all profiles are registered for."""
+
+    def __init__(self, registrations: Mapping[str, Sequence[Registration]], cluster: Cluster) -> None:
+        """Take the registrations by scheduler name; hints look things up in `cluster`, as it is after the event."""
+        self._registrations = registrations
+        self.cluster = cluster
+        self._matching: dict[tuple[str, ClusterEvent], tuple[Registration, ...]] = {}
+        self._interest: dict[ClusterEvent, bool] = {}
+        #: Answers of one plugin alone.
+        self._single: dict[tuple[str, QueueingHint], Answers] = {}
+        self._by_plugin: dict[str, set[ClusterEvent]] = {}
+        for entry in (entry for entries in registrations.values() for entry in entries):
+            self._by_plugin.setdefault(entry.plugin, set()).add(entry.event)
+
+    def fork(self, cluster: Cluster) -> QueueingHints:
+        """Hints that look things up in another cluster; what is remembered does not depend on the cluster."""
+        other = copy(self)
+        other.cluster = cluster
+        return other
+
+    def is_of_interest(self, event: ClusterEvent) -> bool:
+        """Whether anybody can make something of the event; what is of no interest is dropped at once."""
+        if event.is_wildcard:
+            return True
+        known = self._interest.get(event)
+        if known is None:
+            known = any(self._matching_of(name, event) for name in self._registrations)
+            self._interest[event] = known
+        return known
+
+    def _matching_of(self, scheduler_name: str, event: ClusterEvent) -> tuple[Registration, ...]:
+        place = scheduler_name, event
+        found = self._matching.get(place)
+        if found is None:
+            entries = self._registrations[scheduler_name]
+            found = self._matching[place] = tuple(entry for entry in entries if entry.event.matches(event))
+        return found
+
+    def answers(self, info: QueuedPodInfo, occurrence: Occurrence) -> Answers:
+        """What everybody who rejected the pod makes of the event; of two hints of one plugin, QUEUE counts."""
+        rejectors = info.rejectors
+        if occurrence.event.is_wildcard:
+            named = occurrence.pod_uid
+            return WILDCARD_ANSWER if rejectors and named in ("", info.uid) else {}
+        return self._ask(self._asked(info.pod_info.pod.spec.scheduler_name, rejectors, occurrence), info, occurrence)
+
+    def _asked(self, scheduler_name: str, rejectors: Collection[str], occurrence: Occurrence) -> Sequence[Registration]:
+        if scheduler_name not in self._registrations:
+            return ()
+        matching = self._matching_of(scheduler_name, occurrence.event)
+        return [entry for entry in matching if entry.plugin in rejectors] if matching else ()
+
+    def _ask(self, asked: Sequence[Registration], info: QueuedPodInfo, occurrence: Occurrence) -> Answers:
+        _, old, new = occurrence
+        if len(asked) == 1:  # as mostly
+            plugin, hint = asked[0].plugin, asked[0].hint
+            said = QUEUE if hint is None else hint(info.pod_info, old, new, self.cluster)
+            return self._single.setdefault((plugin, said), {plugin: said})
+        answers: dict[str, QueueingHint] = {}
+        for plugin, hint in ((entry.plugin, entry.hint) for entry in asked):
+            if answers.get(plugin) is not QUEUE:
+                answers[plugin] = QUEUE if hint is None else hint(info.pod_info, old, new, self.cluster)
+        return answers
+
+    @staticmethod
+    def strategy(info: QueuedPodInfo | RejectionCause, answers: Answers) -> QueueingStrategy:
+        """What follows from the answers. A plugin that waits for something (Pending) does away with backoff."""
+        if not info.unschedulable_plugins and not info.pending_plugins:
+            return QueueingStrategy.AFTER_BACKOFF
+        best = QueueingStrategy.SKIP
+        if QUEUE not in answers.values():
+            return best
+        for plugin, hint in answers.items():
+            if hint is QUEUE:
+                pending = plugin in info.pending_plugins
+                best = max(best, QueueingStrategy.IMMEDIATELY if pending else QueueingStrategy.AFTER_BACKOFF)
+        return best
+
+    def judge_pool(
+        self, pool: UnschedulablePods, occurrence: Occurrence, *, everybody: bool
+    ) -> Iterator[tuple[Answers, QueueingStrategy, Collection[QueuedPodInfo]]]:
+        """What the event is worth to the pods in the pool: those with equal answers together.
+
+        A gated pod hears only of events that its gating plugin has registered for.
+
+        Args:
+            pool: the pods.
+            occurrence: the event.
+            everybody: leave nobody out; else those whose hints are sure to say QUEUE_SKIP may be missing.
+        """
+        own = pool.template_of(occurrence.key) if occurrence.pod_uid else None
+        keys: dict[HintIndex, Keys] = {}
+        for cause, group in pool.groups():
+            if cause.gating_plugin and not self._reaches(occurrence.event, cause.gating_plugin):
+                continue
+            for answers, pods in self._answers_in(cause, group, occurrence, own, None if everybody else keys):
+                yield answers, self.strategy(cause, answers), pods
+
+    def _reaches(self, event: ClusterEvent, plugin: str) -> bool:
+        return any(one.matches(event) for one in self._by_plugin.get(plugin, ()))
+
+    def _answers_in(
+        self,
+        cause: RejectionCause,
+        group: CauseGroup,
+        occurrence: Occurrence,
+        own: bytes | None,
+        keys: dict[HintIndex, Keys] | None,
+    ) -> Iterator[tuple[Answers, Collection[QueuedPodInfo]]]:
+        """The answers of the pods that are in the pool for one cause.
+
+        Replicas are asked as one where that is the same; the pod that the event is about (`own` is its template) is
+        asked by itself.
+        """
+        templates = group.templates
+        if occurrence.event.is_wildcard:
+            for pods in templates.values():
+                for info in pods.values():
+                    yield self.answers(info, occurrence), (info,)
+            return
+        asked = self._asked(cause.scheduler_name, cause.rejectors, occurrence)
+        if not asked:
+            return
+        together = all(entry.same_for_replicas for entry in asked) and not is_reference()
+        for template in self._concerned(asked, group, occurrence, own, keys):
+            pods = templates[template]
+            if together and template != own:
+                yield self._ask(asked, next(iter(pods.values())), occurrence), pods.values()
+            else:
+                for info in pods.values():
+                    yield self._ask(asked, info, occurrence), (info,)
+
+    def _concerned(
+        self,
+        asked: Sequence[Registration],
+        group: CauseGroup,
+        occurrence: Occurrence,
+        own: bytes | None,
+        keys: dict[HintIndex, Keys] | None,
+    ) -> Iterable[bytes]:
+        """The templates whose pods have to be asked; what an event's keys are is noted in `keys`."""
+        if keys is None or is_reference():
+            return group.templates
+        found = {own: None} if own in group.templates else {}
+        for entry in asked:
+            index = entry.indexed_by
+            if index is None:
+                return group.templates
+            if index not in keys:
+                keys[index] = index.of_event(occurrence.old, occurrence.new, self.cluster)
+            touched = keys[index]
+            if touched is None:
+                return group.templates
+            found.update(dict.fromkeys(group.concerned(index, touched)))
+        return found

@@ -1,0 +1,93 @@
+"""`QueueParts`: the parts of the scheduling queue, and how pods get from one to another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.scheduler.framework.status import Code
+from kwhatif.scheduler.queue.active_queue import ActiveQueue
+from kwhatif.scheduler.queue.backoff_queue import BackoffQueue
+from kwhatif.scheduler.queue.hinting import QueueingStrategy
+from kwhatif.scheduler.queue.nominator import Nominator, pod_lister
+from kwhatif.scheduler.queue.profiles import QueueOptions, QueueProfile
+from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+from kwhatif.scheduler.queue.unschedulable_pods import UnschedulablePods
+
+
+class QueueParts:
+    """activeQ, backoffQ, the pool of unschedulable pods, and the nominator; `now` is in nanoseconds."""
+
+    def __init__(self, profiles: Mapping[str, QueueProfile], cluster: Cluster, options: QueueOptions) -> None:
+        self.now = 0
+        self.active = ActiveQueue()
+        self.backoff = BackoffQueue(options.initial_backoff, options.max_backoff)
+        self.unschedulable = UnschedulablePods()
+        self.nominator = Nominator(pod_lister(cluster))
+        self._nominates_gated = cluster.nominates_gated
+        self._profiles = profiles
+        #: Is shown every pod that an event brings back.
+        self.woken: Callable[[QueuedPodInfo], None] | None = None
+
+    def _fork_parts(self, other: QueueParts, cluster: Cluster) -> None:
+        other.now, other._nominates_gated = self.now, cluster.nominates_gated
+        other.active, other.backoff = self.active.fork(), self.backoff.fork()
+        other.unschedulable = self.unschedulable.fork()
+        other.nominator = self.nominator.fork(pod_lister(cluster))
+
+    def get(self, key: str) -> QueuedPodInfo | None:
+        """The record of the pod with that key, if it waits in any part of the queue."""
+        return self.active.queue.get(key) or self.backoff.get(key) or self.unschedulable.get(key)
+
+    def _requeue(self, info: QueuedPodInfo, strategy: QueueingStrategy) -> bool:
+        """Put the pod where the strategy says (`requeuePodWithQueueingStrategy`); whether it left the pool."""
+        if strategy is QueueingStrategy.SKIP:
+            self.unschedulable.add_or_update(info)
+            return False
+        if self.woken is not None:
+            self.woken(info)
+        if strategy is QueueingStrategy.AFTER_BACKOFF and self.backoff.is_backing_off(info, self.now):
+            return self._move_to_backoff(info)
+        return self._move_to_active(info)
+
+    def _move_to_active(self, info: QueuedPodInfo, *, skip_pre_enqueue: bool = False, nominate: bool = False) -> bool:
+        """Let the pod be tried, unless a PreEnqueue plugin keeps it back; pods from backoffQ were asked before."""
+        if not skip_pre_enqueue:
+            self._run_pre_enqueue(info)
+        if nominate and (self._nominates_gated or not info.gated):
+            self.nominator.add(info.pod_info)
+        if info.gated:
+            if info.key not in self.active.queue and info.key not in self.backoff:
+                self.unschedulable.add_or_update(info)
+            return False
+        self.unschedulable.delete(info.key)
+        self.backoff.delete(info.key)
+        self.active.queue.add_or_update(info)
+        return True
+
+    def _move_to_backoff(self, info: QueuedPodInfo) -> bool:
+        self._run_pre_enqueue(info)
+        if info.gated:
+            self.unschedulable.add_or_update(info)
+            return False
+        self.unschedulable.delete(info.key)
+        self.backoff.add(info)
+        return True
+
+    def _run_pre_enqueue(self, info: QueuedPodInfo) -> None:
+        """Ask the plugins, first the one that keeps the pod back now, until one objects (`runPreEnqueuePlugins`).
+
+        Which of several that would object is named is left to chance upstream; here it is the order of the profile.
+        QUIRK: who has objected counts as a rejector until the next attempt, even when it no longer objects.
+        """
+        profile = self._profiles.get(info.pod_info.pod.spec.scheduler_name, QueueProfile())
+        checks = profile.pre_enqueue
+        if info.gating_plugin:
+            checks = sorted(checks, key=lambda entry: entry[0] != info.gating_plugin)
+        for name, pre_enqueue in checks:
+            status = pre_enqueue(info.pod_info)
+            if status.code is not Code.SUCCESS:
+                info.unschedulable_plugins.add(name)
+                info.gating_plugin = name
+                return
+        info.gating_plugin = ""

@@ -1,0 +1,235 @@
+"""`SchedulingQueue`: every pod that waits for a node (`PriorityQueue` in `backend/queue/scheduling_queue.go`).
+
+Feature gates are at the defaults of 1.36: queueing hints, popping from backoffQ and asynchronous preemption are on,
+pod groups and asynchronous API calls are off. Times are nanoseconds since the epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from typing import Protocol
+
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.pod import Pod, PodMeta
+from kwhatif.scheduler.framework.events import (
+    FORCE_ACTIVATE,
+    UNSCHEDULABLE_TIMEOUT,
+    ClusterEvent,
+    cluster_events,
+    pod_events,
+)
+from kwhatif.scheduler.queue.hinting import Answers, Occurrence, QueueingHints, QueueingStrategy
+from kwhatif.scheduler.queue.parts import QueueParts
+from kwhatif.scheduler.queue.profiles import QueueOptions, QueueProfile
+from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+from kwhatif.state.pod_info import PodInfo
+
+
+class Witness(Protocol):
+    """Who wants to know what plugins make of events."""
+
+    def __call__(self, occurrence: Occurrence, answers: Mapping[str, Answers], *, replay: bool) -> None:
+        """The answers by pod; `replay`: the event happened while the pod was in flight."""
+
+
+class SchedulingQueue(QueueParts):
+    """activeQ, backoffQ, the pool of unschedulable pods, pods in flight, and the nominator.
+
+    Whoever drives it sets `now` before each call, and calls `flush_backoff` at every whole second and
+    `flush_unschedulable_leftover` every 30 s. `cluster` is what the API server has; it is looked at, never changed,
+    and must be up to date when an event is reported.
+    """
+
+    def __init__(
+        self,
+        profiles: Mapping[str, QueueProfile],
+        cluster: Cluster,
+        options: QueueOptions = QueueOptions(),  # noqa: B008 - immutable
+        witness: Witness | None = None,
+    ) -> None:
+        super().__init__(profiles, cluster, options)
+        self._hints = QueueingHints({name: profile.registrations for name, profile in profiles.items()}, cluster)
+        self._max_in_unschedulable_pods = options.max_in_unschedulable_pods
+        self._witness = witness
+
+    def fork(self, profiles: Mapping[str, QueueProfile], cluster: Cluster) -> SchedulingQueue:
+        """An independent queue in which the same pods wait; `profiles` and `cluster` are those of a fork.
+
+        Nobody is shown what happens in it.
+        """
+        other = copy(self)
+        self._fork_parts(other, cluster)
+        other._profiles, other._hints = profiles, self._hints.fork(cluster)
+        other.woken = other._witness = None
+        return other
+
+    def events_of(self, old: KubernetesObject | None, new: KubernetesObject | None) -> list[ClusterEvent]:
+        """What a change means to all pods that wait (`cluster_events`)."""
+        return cluster_events(old, new, self._hints.cluster)
+
+    # --- pods come, change and go -------------------------------------------------------------------------
+
+    def add(self, pod: PodInfo) -> None:
+        """A pod without a node was created."""
+        self._move_to_active(QueuedPodInfo(pod, self.now), nominate=True)
+
+    def update(self, old: PodInfo, new: PodInfo) -> None:
+        """A pod without a node was changed. One that is nowhere in the queue comes in anew."""
+        events = pod_events(old.pod, new.pod)
+        if self.active.add_events_if_in_flight(new.uid, events, old.pod, new.pod):
+            return
+        info = self.active.queue.get(old.key) or self.backoff.get(old.key)
+        if info is not None:
+            info.update(new)
+            if old.key in self.active.queue:
+                self.active.queue.add_or_update(info)
+            else:
+                self.backoff.update(info)
+            self.nominator.update(old, new)
+            return
+        info = self.unschedulable.get(new.key)
+        if info is None:
+            self._move_to_active(QueuedPodInfo(new, self.now), nominate=True)
+            return
+        info.update(new)
+        self.nominator.update(old, new)
+        self.unschedulable.add_or_update(info)
+        for event in events:
+            occurrence = Occurrence(event, old.pod, new.pod)
+            if self._requeue(info, self._judge(info, occurrence)):
+                return
+
+    def delete(self, pod: PodInfo) -> None:
+        """A pod was deleted, or has got a node."""
+        self.nominator.delete(pod.uid)
+        if not self.active.queue.delete(pod.key) and not self.backoff.delete(pod.key):
+            self.unschedulable.delete(pod.key)
+
+    def nominated_pods(self) -> dict[str, list[PodInfo]]:
+        """Node -> pods nominated to it, the oldest nomination first (`NominatedPodsForNode`).
+
+        QUIRK: (nominatedPodToInfo) one that is in no part of the queue, as in flight, counts as one without requests.
+        """
+        return {node: [self._nominated_pod(*ref) for ref in refs] for node, refs in self.nominator.nominated.items()}
+
+    def _nominated_pod(self, key: str, uid: str) -> PodInfo:
+        info = self.get(key)
+        if info is not None:
+            return info.pod_info
+        namespace, _, name = key.partition("/")
+        return PodInfo(Pod(metadata=PodMeta(namespace=namespace, name=name, uid=uid)))
+
+    # --- attempts -----------------------------------------------------------------------------------------
+
+    def pop(self) -> QueuedPodInfo | None:
+        """Take out the pod that is to be tried now; None if there is none. After errors backoff is waited out."""
+        while True:
+            info = self.active.queue.pop() or self.backoff.pod_backoff.pop()
+            if info is None or self.active.move_to_in_flight(info):
+                return info
+
+    def done(self, uid: str) -> None:
+        """The attempt of the pod is over, and it does not come back (or has been bound)."""
+        self.active.done(uid)
+
+    def add_unschedulable_if_not_present(self, info: QueuedPodInfo) -> bool:
+        """The attempt failed: the pod comes back, see `failure`. False if a pod of its key is in the queue already."""
+        try:
+            if self.get(info.key) is not None:
+                return False
+            if info.unschedulable_plugins or info.pending_plugins:
+                info.unschedulable_count += 1
+                info.consecutive_errors_count = 0
+            else:
+                info.consecutive_errors_count += 1
+            info.timestamp = self.now
+            info.backoff_expiration = None
+            strategy = self._strategy_after_flight(info)
+            if not self._requeue(info, strategy):
+                self.unschedulable.add_or_update(info)
+            return True
+        finally:
+            self.active.done(info.uid)
+
+    def _strategy_after_flight(self, info: QueuedPodInfo) -> QueueingStrategy:
+        """What the events that it missed are worth (`determineSchedulingHintForInFlightPod`)."""
+        if not info.unschedulable_plugins and not info.pending_plugins:
+            return QueueingStrategy.AFTER_BACKOFF
+        events = self.active.events_for(info)
+        if events is None:
+            return QueueingStrategy.AFTER_BACKOFF
+        most = QueueingStrategy.IMMEDIATELY if info.pending_plugins else QueueingStrategy.AFTER_BACKOFF
+        best = QueueingStrategy.SKIP
+        for occurrence in events:
+            best = max(best, self._judge(info, occurrence, replay=True))
+            if best is most:
+                break
+        return best
+
+    def activate(self, pods: Iterable[PodInfo]) -> None:
+        """Some plugin wants these pods to be tried at once, whatever their backoff."""
+        for pod in pods:
+            info = self.unschedulable.get(pod.key)
+            waited = info is None
+            if info is None:
+                info = self.backoff.get(pod.key)
+                self.backoff.delete(pod.key)
+            if info is None or not self._move_to_active(info, skip_pre_enqueue=waited):
+                self.active.add_events_if_in_flight(pod.uid, [FORCE_ACTIVATE], None, pod.pod)
+
+    # --- events -------------------------------------------------------------------------------------------
+
+    def move_all_to_active_or_backoff(
+        self,
+        event: ClusterEvent,
+        old: KubernetesObject | None,
+        new: KubernetesObject | None,
+        pre_check: Callable[[PodInfo], bool] | None = None,
+    ) -> None:
+        """Something happened: requeue the pods that it may help; `pre_check` may leave out pods of the pool."""
+        if not self._hints.is_of_interest(event):
+            return
+        occurrence = Occurrence(event, old, new)
+        seen: dict[str, Answers] = {}
+        moved: list[tuple[QueuedPodInfo, QueueingStrategy]] = []
+        witnessed = self._witness is not None
+        for answers, strategy, pods in self._hints.judge_pool(self.unschedulable, occurrence, everybody=witnessed):
+            if strategy is QueueingStrategy.SKIP and not witnessed:
+                continue
+            chosen = [info for info in pods if pre_check is None or pre_check(info.pod_info)]
+            if witnessed and answers:
+                seen.update((info.key, answers) for info in chosen)
+            if strategy is not QueueingStrategy.SKIP:
+                moved.extend((info, strategy) for info in chosen)
+        self._announce(occurrence, seen)
+        for info, strategy in moved:
+            self._requeue(info, strategy)
+        self.active.add_event_if_any_in_flight(occurrence)
+
+    def _judge(self, info: QueuedPodInfo, occurrence: Occurrence, *, replay: bool = False) -> QueueingStrategy:
+        answers = self._hints.answers(info, occurrence)
+        self._announce(occurrence, {info.key: answers} if answers else {}, replay=replay)
+        return self._hints.strategy(info, answers)
+
+    def _announce(self, occurrence: Occurrence, answers: Mapping[str, Answers], *, replay: bool = False) -> None:
+        if self._witness is not None and answers:
+            self._witness(occurrence, answers, replay=replay)
+
+    # --- time ---------------------------------------------------------------------------------------------
+
+    def flush_backoff(self) -> None:
+        """Every second: pods whose backoff is over are ready (`flushBackoffQCompleted`)."""
+        for info in self.backoff.pop_completed(self.now):
+            self._move_to_active(info, skip_pre_enqueue=True)
+
+    def flush_unschedulable_leftover(self) -> None:
+        """Every 30 s: pods that have waited too long are tried again, whatever they wait for; but no gated ones."""
+        occurrence = Occurrence(UNSCHEDULABLE_TIMEOUT, None, None)
+        oldest = self.now - self._max_in_unschedulable_pods
+        late = [info for info in self.unschedulable if info.timestamp < oldest and not info.gated]
+        self._announce(occurrence, {info.key: self._hints.answers(info, occurrence) for info in late})
+        for info in late:
+            self._requeue(info, QueueingStrategy.AFTER_BACKOFF)
+        if late:
+            self.active.add_event_if_any_in_flight(occurrence)

@@ -1,0 +1,169 @@
+"""`UnschedulablePods`: the pool of pods that wait for an event (`backend/queue/unschedulable_pods.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from typing import NamedTuple
+
+from kwhatif.scheduler.framework.hints import HintIndex, Keys
+from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+
+
+class RejectionCause(NamedTuple):
+    """Why pods are here: it decides which plugins are asked about an event."""
+
+    scheduler_name: str
+    unschedulable_plugins: frozenset[str]
+    pending_plugins: frozenset[str]
+    gating_plugin: str
+
+    @property
+    def rejectors(self) -> frozenset[str]:
+        """All plugins whose hints are asked."""
+        return self.unschedulable_plugins | self.pending_plugins
+
+
+def _cause(info: QueuedPodInfo) -> RejectionCause:
+    return RejectionCause(
+        info.pod_info.pod.spec.scheduler_name,
+        frozenset(info.unschedulable_plugins),
+        frozenset(info.pending_plugins),
+        info.gating_plugin,
+    )
+
+
+#: Pods by key.
+Pods = dict[str, QueuedPodInfo]
+
+
+class _Shelf:
+    """Templates by the keys that an index has for them."""
+
+    def __init__(self, index: HintIndex) -> None:
+        self._index = index
+        self._by_key: dict[Hashable, dict[bytes, None]] = {}
+        #: Those that every event may concern.
+        self._always: dict[bytes, None] = {}
+        self._filed: dict[bytes, Keys] = {}
+
+    def add(self, template: bytes, first: QueuedPodInfo) -> None:
+        """File the template of that pod."""
+        found = first.pod_info.derived(self._index.of_pod)
+        keys = self._filed[template] = None if found is None else dict.fromkeys(found)
+        if keys is None:
+            self._always[template] = None
+        for key in keys or ():
+            self._by_key.setdefault(key, {})[template] = None
+
+    def delete(self, template: bytes) -> None:
+        """The last pod of it is gone."""
+        keys = self._filed.pop(template)
+        self._always.pop(template, None)
+        for key in keys or ():
+            there = self._by_key[key]
+            there.pop(template, None)
+            if not there:
+                del self._by_key[key]
+
+    def find(self, keys: Iterable[Hashable]) -> Iterator[bytes]:
+        """The templates that an event with these keys may concern."""
+        yield from self._always
+        for key in keys:
+            yield from self._by_key.get(key, ())
+
+
+class CauseGroup:
+    """The pods that are here for one cause, by what they have in common with their replicas."""
+
+    def __init__(self) -> None:
+        self.templates: dict[bytes, Pods] = {}
+        #: Made when they are first asked for, and kept up from then on.
+        self._shelves: dict[HintIndex, _Shelf] = {}
+
+    def add(self, template: bytes, info: QueuedPodInfo) -> None:
+        """One more pod."""
+        pods = self.templates.get(template)
+        if pods is None:
+            pods = self.templates[template] = {}
+            for shelf in self._shelves.values():
+                shelf.add(template, info)
+        pods[info.key] = info
+
+    def delete(self, template: bytes, key: str) -> None:
+        """One less."""
+        pods = self.templates[template]
+        del pods[key]
+        if not pods:
+            del self.templates[template]
+            for shelf in self._shelves.values():
+                shelf.delete(template)
+
+    def concerned(self, index: HintIndex, keys: Iterable[Hashable]) -> Iterator[bytes]:
+        """The templates that an event with these keys may concern; some more than once."""
+        shelf = self._shelves.get(index)
+        if shelf is None:
+            shelf = self._shelves[index] = _Shelf(index)
+            for template, pods in self.templates.items():
+                shelf.add(template, next(iter(pods.values())))
+        return shelf.find(keys)
+
+
+class UnschedulablePods:
+    """Rejected and gated pods: by key, and for speed also by cause and template, so that replicas are asked as one."""
+
+    def __init__(self) -> None:
+        self._pods: Pods = {}
+        self._places: dict[str, tuple[RejectionCause, bytes]] = {}
+        self._groups: dict[RejectionCause, CauseGroup] = {}
+
+    def fork(self) -> UnschedulablePods:
+        """An independent pool with the same content, in the same order."""
+        other = UnschedulablePods()
+        forks = other._pods = {key: info.fork() for key, info in self._pods.items()}
+        other._places = self._places.copy()
+        for cause, group in self._groups.items():
+            other._groups[cause] = mine = CauseGroup()
+            mine.templates = {template: {key: forks[key] for key in pods} for template, pods in group.templates.items()}
+        return other
+
+    def __iter__(self) -> Iterator[QueuedPodInfo]:
+        return iter(self._pods.values())
+
+    def get(self, key: str) -> QueuedPodInfo | None:
+        """The pod of that key, `namespace/name`."""
+        return self._pods.get(key)
+
+    def add_or_update(self, info: QueuedPodInfo) -> None:
+        """Let the pod wait here; of one that does, object or cause may have changed."""
+        key = info.key
+        place = _cause(info), info.template
+        if self._places.get(key) != place or self._pods[key] is not info:
+            self.delete(key)
+            self._places[key] = place
+            cause, template = place
+            group = self._groups.get(cause)
+            if group is None:
+                group = self._groups[cause] = CauseGroup()
+            group.add(template, info)
+            self._pods[key] = info
+
+    def delete(self, key: str) -> None:
+        """Take the pod out, if it is here."""
+        place = self._places.pop(key, None)
+        if place is None:
+            return
+        cause, template = place
+        group = self._groups[cause]
+        group.delete(template, key)
+        del self._pods[key]
+        if not group.templates:
+            del self._groups[cause]
+
+    def groups(self) -> list[tuple[RejectionCause, CauseGroup]]:
+        """The pods by cause."""
+        return list(self._groups.items())
+
+    def template_of(self, key: str) -> bytes | None:
+        """What the pod of that key has in common with its replicas, if it is here."""
+        place = self._places.get(key)
+        return None if place is None else place[1]

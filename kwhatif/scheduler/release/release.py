@@ -1,0 +1,83 @@
+"""One Kubernetes release as the scheduler's rules see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.kube.gates import BASE, BASE_GATES, ResizeRules, default_gates, resize_rules
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.scheduler.catalog import ENTRIES, Entry, default_profile
+from kwhatif.scheduler.framework.profile import Profile
+
+#: The minor versions that are modelled, the newest first.
+MINORS = (37, 36, 35, 34, 33)
+NEWEST = MINORS[0]
+
+
+class Release(msgspec.Struct, frozen=True):
+    """Kubernetes 1.`minor`."""
+
+    minor: int
+    #: All plugins, in the order of the default profile.
+    entries: tuple[Entry, ...]
+    #: The feature gates that are on.
+    gates: frozenset[str]
+    #: How a pod counts while it is resized (`ResizeRules.sums_first`).
+    sums_first: bool = False
+    #: Whether nominations count of pods that are not queued (`scheduling_queue.go`).
+    nominates_gated: bool = False
+
+    @property
+    def version(self) -> str:
+        """Such as `1.36`."""
+        return f"1.{self.minor}"
+
+    @property
+    def resizes(self) -> ResizeRules:
+        """What of a pod's status counts while it is resized."""
+        return resize_rules(self.gates, sums_first=self.sums_first)
+
+    def follow(self, cluster: Cluster) -> None:
+        """Let a cluster be one of this release."""
+        cluster.minor, cluster.gates, cluster.resizes = self.minor, self.gates, self.resizes
+        cluster.nominates_gated = self.nominates_gated
+
+    def default_profile(self) -> Profile:
+        """The profile that its kube-scheduler runs without a configuration."""
+        return default_profile(self.entries, self.gates)
+
+    def with_gates(self, settings: Mapping[str, bool]) -> Release:
+        """The release with feature gates set by hand."""
+        on = {name for name, value in settings.items() if value}
+        return replace(self, gates=(self.gates - settings.keys()) | on)
+
+    def neighbour(self, minor: int, *, replaced: Sequence[Entry] = (), removed: Sequence[str] = ()) -> Release:
+        """The release next to this one: plugins in the place of those of the same name, and some that it has not."""
+        found = {entry.name: entry for entry in replaced}
+        kept = [found.get(entry.name, entry) for entry in self.entries if entry.name not in removed]
+        return Release(minor, tuple(kept), default_gates(minor))
+
+    def entry(self, name: str) -> Entry:
+        """The plugin of that name."""
+        return next(entry for entry in self.entries if entry.name == name)
+
+
+@cache
+def find_release(minor: int) -> Release:
+    """A release of those in `MINORS`."""
+    if minor == BASE:
+        return Release(BASE, ENTRIES, BASE_GATES)
+    module = import_module(f"kwhatif.scheduler.release.v1_{minor}")
+    release = module.RELEASE
+    assert isinstance(release, Release)
+    return release
+
+
+def nearest_minor(minor: int) -> int:
+    """The modelled minor version that is nearest to this one."""
+    return min(max(minor, MINORS[-1]), NEWEST)

@@ -1,0 +1,81 @@
+"""Kubernetes 1.37, as it differs from 1.36."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from msgspec.structs import replace
+
+from kwhatif.dra.rules import AllocatorRules
+from kwhatif.kube.gates import Gates, default_gates
+from kwhatif.scheduler.catalog import Entry
+from kwhatif.scheduler.framework.events import ActionType
+from kwhatif.scheduler.framework.profile import Point
+from kwhatif.scheduler.plugins.default_preemption import DefaultPreemptionSince137
+from kwhatif.scheduler.plugins.dynamic_resources import DynamicResources
+from kwhatif.scheduler.plugins.dynamic_resources.claims import ClaimRules
+from kwhatif.scheduler.plugins.dynamic_resources.hints import CLAIM_SINCE_137, NODE
+from kwhatif.scheduler.plugins.image_locality import ImageLocalityOfAll
+from kwhatif.scheduler.plugins.inter_pod_affinity import InterPodAffinitySince137
+from kwhatif.scheduler.plugins.node_name import NodeNameSince137
+from kwhatif.scheduler.release.release import Release, find_release
+
+_BEFORE = find_release(36)
+
+
+def _allocator_rules(_gates: Gates) -> AllocatorRules:
+    return AllocatorRules(
+        counts_request_by_request=True,
+        names_devices=True,
+        counters_everywhere=False,
+        keeps_books=True,
+        all_by_size=True,
+    )
+
+
+class DynamicResourcesSince137(DynamicResources):
+    """PostFilter says nothing of pods without claims (`dynamicresources.go`)."""
+
+    rules: ClassVar[ClaimRules] = ClaimRules(no_claims="", no_help="", allocator=_allocator_rules)
+    events: ClassVar[tuple[ActionType, ActionType]] = (NODE, CLAIM_SINCE_137)
+
+
+_CHANGED = _BEFORE.neighbour(
+    37,
+    replaced=[
+        replace(_BEFORE.entry("NodeName"), factory=NodeNameSince137, points=(Point.PRE_FILTER, Point.FILTER)),
+        replace(_BEFORE.entry("ImageLocality"), factory=ImageLocalityOfAll),
+        replace(_BEFORE.entry("InterPodAffinity"), factory=InterPodAffinitySince137),
+        replace(
+            _BEFORE.entry("DynamicResources"),
+            factory=DynamicResourcesSince137,
+            without_gate=None,
+            points=(*_BEFORE.entry("DynamicResources").points, Point.POD_GROUP_POST_FILTER),
+        ),
+        replace(
+            _BEFORE.entry("DefaultPreemption"),
+            factory=DefaultPreemptionSince137,
+            points=(*_BEFORE.entry("DefaultPreemption").points, Point.POD_GROUP_POST_FILTER),
+        ),
+    ],
+)
+
+
+#: About pods that wait for a larger size: known to a configuration, and does nothing unless its gate is on.
+_DEFERRED = Entry(
+    "DeferredPodScheduling",
+    (Point.PRE_FILTER, Point.FILTER, Point.PERMIT),
+    default=False,
+    gate="InPlacePodVerticalScalingSchedulerPreemption",
+)
+
+
+def _in_order() -> Release:
+    """NodeName comes before NodeUnschedulable, so that it narrows the nodes first (`default_plugins.go`)."""
+    others = [*(entry for entry in _CHANGED.entries if entry.name != "NodeName"), _DEFERRED]
+    place = next(index for index, entry in enumerate(others) if entry.name == "NodeUnschedulable")
+    entries = (*others[:place], _CHANGED.entry("NodeName"), *others[place:])
+    return Release(37, entries, default_gates(37), sums_first=True, nominates_gated=True)
+
+
+RELEASE = _in_order()
