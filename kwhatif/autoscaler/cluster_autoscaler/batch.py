@@ -19,8 +19,8 @@ from kwhatif.autoscaler.cluster_autoscaler.pods import (
     is_young,
 )
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot
-from kwhatif.kube.matching.go_sort import go_sort
 from kwhatif.kube.model.container import Container
+from kwhatif.kube.model.go_sort import go_sort
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.storage import CSINode
@@ -71,7 +71,7 @@ def pods_to_help(snapshot: Snapshot, state: State, flags: Flags, now: int) -> Ba
     """The pods that wait for a node; those that fit on what is there are put on it.
 
     Args:
-        state: the cluster with all upcoming nodes.
+        snapshot: the cluster with all upcoming nodes.
         state: the cluster as it is.
         flags: the autoscaler's.
         now: nanoseconds since the epoch.

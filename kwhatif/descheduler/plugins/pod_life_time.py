@@ -9,7 +9,7 @@ from kwhatif.descheduler.attempt import LifeTime
 from kwhatif.descheduler.handle import Handle, Result, chosen
 from kwhatif.descheduler.pod_state import exit_codes, reasons
 from kwhatif.descheduler.world import DeschedulerWorld
-from kwhatif.kube.matching.go_sort import go_sort
+from kwhatif.kube.model.go_sort import go_sort
 from kwhatif.kube.model.meta import SECOND, parse_time
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_status import PodCondition

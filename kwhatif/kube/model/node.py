@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import field
+
 from kwhatif.kube.model.container import ResourceList
 from kwhatif.kube.model.meta import AnnotatedMeta, ApiObject, Int64, Model
 
@@ -19,6 +21,8 @@ class NodeSpec(Model):
 
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
+    #: How the cloud calls the machine; by it a NodeClaim finds its node.
+    provider_id: str = field(name="providerID", default="")
 
 
 class ContainerImage(Model):

@@ -117,6 +117,8 @@ class PodAnnotations(Model):
     safe_volumes: str = field(name="cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes", default="")
     counts_as_daemon: str = field(name="cluster-autoscaler.kubernetes.io/daemonset-pod", default="")
     scale_up_delay: str = field(name="cluster-autoscaler.kubernetes.io/pod-scale-up-delay", default="")
+    #: Karpenter leaves the pod's node alone: "true", or for so long after the pod started.
+    do_not_disrupt: str = field(name="karpenter.sh/do-not-disrupt", default="")
     restarted_at: str = field(name="kubectl.kubernetes.io/restartedAt", default="")
     #: AppArmor and seccomp profiles, by annotation: their names end with those of containers.
     profiles: dict[str, str] = field(name="kwhatif.dev/profiles", default={})
