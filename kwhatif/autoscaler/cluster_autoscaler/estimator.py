@@ -54,8 +54,8 @@ def limit_of(flags: Flags, room: int, nodes: int) -> int:
 class Estimation:
     """One estimate for one group, in a fork of the snapshot."""
 
-    def __init__(self, state: Snapshot, template: Template, limit: int) -> None:
-        self._state = state.fork()
+    def __init__(self, snapshot: Snapshot, template: Template, limit: int) -> None:
+        self._snapshot = snapshot.fork()
         self._template = template
         self._limit = limit
         self._added = 0
@@ -86,7 +86,7 @@ class Estimation:
     def _on_nodes_so_far(self, pods: PodGroup) -> PodGroup:
         """Put pods on nodes of this estimate until one fits nowhere; that one and those behind it are returned."""
         for place, pod in enumerate(pods):
-            node = self._state.schedule_anywhere(pod, self._new) if self._new else ""
+            node = self._snapshot.schedule_anywhere(pod, self._new) if self._new else ""
             if not node:
                 return pods[place:]
             self._placed(pod, node)
@@ -101,20 +101,20 @@ class Estimation:
                 return True  # not even an empty node takes it
             if not self._add_node():
                 return False
-            if self._state.schedule(pod, self._last) is not None:
+            if self._snapshot.schedule(pod, self._last) is not None:
                 break
             self._placed(pod, self._last)
         return True
 
     def _on_last(self, pod: PodInfo) -> bool:
-        verdict = self._state.schedule(pod, self._last)
+        verdict = self._snapshot.schedule(pod, self._last)
         if verdict is None:
             self._placed(pod, self._last)
             return True
         if not (_spreads_over_hosts(pod.pod) and _is_about_spread(verdict)):
             return False
         # QUIRK: any other node of the cluster will do, also one that is there already.
-        node = self._state.schedule_anywhere(pod, lambda name: name != self._last)
+        node = self._snapshot.schedule_anywhere(pod, lambda name: name != self._last)
         if node:
             self._placed(pod, node)
         return bool(node)
@@ -124,7 +124,7 @@ class Estimation:
         if not self._permits():
             return False
         node, pods, besides = self._template.made(f"e-{len(self._new)}")
-        self._state.add_node(node, pods, besides)
+        self._snapshot.add_node(node, pods, besides)
         self._last = node.metadata.name
         self._new[self._last] = None
         return True
@@ -142,7 +142,7 @@ class Estimation:
         if not self._add_node():
             return False
         each = 0
-        while each < len(pods) and self._state.schedule(pods[each], self._last) is None:
+        while each < len(pods) and self._snapshot.schedule(pods[each], self._last) is None:
             self._placed(pods[each], self._last)
             each += 1
         if each == 0:

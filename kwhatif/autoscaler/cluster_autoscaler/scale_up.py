@@ -19,6 +19,7 @@ from kwhatif.autoscaler.cluster_autoscaler.batch import shown
 from kwhatif.autoscaler.cluster_autoscaler.estimator import Estimation, PodGroup, limit_of
 from kwhatif.autoscaler.cluster_autoscaler.expander import Choice, Option, choose
 from kwhatif.autoscaler.cluster_autoscaler.groups import DEFAULT_EXPANDER, NodeGroup, NodeGroups
+from kwhatif.autoscaler.cluster_autoscaler.nearest import nearest
 from kwhatif.autoscaler.cluster_autoscaler.nodes import has_started, readiness
 from kwhatif.autoscaler.cluster_autoscaler.pods import equivalent
 from kwhatif.autoscaler.cluster_autoscaler.quotas import Quotas
@@ -60,15 +61,15 @@ class ScaleUp:
 
     def __init__(
         self,
-        state: Snapshot,
+        snapshot: Snapshot,
         settings: NodeGroups,
         templates: Mapping[str, Template],
         pods: Sequence[PodInfo],
         now: int,
     ) -> None:
-        self._state, self._settings, self._flags, self._now = state, settings, settings.flags, now
+        self._snapshot, self._settings, self._flags, self._now = snapshot, settings, settings.flags, now
         self._templates = templates
-        nodes = [info.node for info in state.state.nodes]
+        nodes = [info.node for info in snapshot.state.nodes]
         self._node_count = len(nodes)
         self._quotas = Quotas(settings, nodes)
         self._pods = [_Group(found, set(), {}, {}) for found in equivalent(pods)]
@@ -115,7 +116,7 @@ class ScaleUp:
 
     def _is_healthy(self, group: NodeGroup) -> bool:
         """Not too many of its nodes are unready (`IsNodeGroupHealthy`): either few, or a small part."""
-        by_name = self._state.state.by_name
+        by_name = self._snapshot.state.by_name
         nodes = [by_name[name].node for name in group.nodes if name in by_name]
         unready = sum(not readiness(node, self._flags).ready for node in nodes)
         is_too_many = unready > self._flags.ok_total_unready_count
@@ -124,7 +125,7 @@ class ScaleUp:
     def _find_takers(self, group: NodeGroup) -> None:
         """Whether the first of each kind of pods fits on a new node (`SchedulablePodGroups`)."""
         template = self._templates[group.name]
-        trial = self._state.fork()
+        trial = self._snapshot.fork()
         node, pods, besides = template.made("0")
         trial.add_node(node, pods, besides)
         for found in self._pods:
@@ -145,7 +146,7 @@ class ScaleUp:
         similar = self._similar(group)
         room = sum(max(each.maximum - each.size, 0) for each in (group, *similar))
         limit = limit_of(self._flags, room, self._node_count)
-        estimate = Estimation(self._state, template, limit).run(pods, fast=self._flags.fastpath_binpacking_enabled)
+        estimate = Estimation(self._snapshot, template, limit).run(pods, fast=self._flags.fastpath_binpacking_enabled)
         if not (estimate.pods and estimate.nodes):
             return None
         return Option(group, template, estimate.nodes, estimate.pods, similar)
@@ -229,7 +230,7 @@ class ScaleUp:
         for group in self._settings.groups:
             if group.name in self._skipped and group.name in self._templates:
                 node, pods, besides = self._templates[group.name].made("0")
-                trial = self._state.fork()
+                trial = self._snapshot.fork()
                 trial.add_node(node, pods, besides)
                 objection = trial.objection(found.pods[0], node.metadata.name)
                 if objection is not None:
@@ -246,40 +247,20 @@ def nearest_of(objections: Mapping[str, Verdict], skipped: Mapping[str, str]) ->
         return NearestGroup(group=open_[0], reasons=(skipped[open_[0]],))
     if not objections:
         return None
-    name = min(sorted(objections), key=lambda each: _distance(objections[each]))
+    name = nearest(objections)
     verdict = objections[name]
     return NearestGroup(
         group=name, plugin=verdict.plugin, reasons=verdict.status.reasons, evidence=verdict.status.evidence
     )
 
 
-#: Plugins from the one whose objection is the easiest to do something about: those that come last have let most pass.
-_ORDER = (
-    *("NodeResourcesFit", "PodTopologySpread", "InterPodAffinity", "NodePorts", "NodeVolumeLimits", "VolumeBinding"),
-    *("VolumeZone", "DynamicResources", "TaintToleration", "NodeAffinity", "NodeUnschedulable", "NodeName"),
-)
-
-
-def _distance(verdict: Verdict) -> tuple[int, float]:
-    place = _ORDER.index(verdict.plugin) if verdict.plugin in _ORDER else len(_ORDER)
-    lacking = sum(_part_missing(each) for each in verdict.status.evidence)
-    return place, lacking
-
-
-def _part_missing(evidence: object) -> float:
-    """By how much of what the node has the pod asks for too much."""
-    requested, used = getattr(evidence, "requested", 0), getattr(evidence, "used", 0)
-    there = getattr(evidence, "allocatable", 0)
-    return (requested + used - there) / there if there else float(requested)
-
-
-def upcoming(settings: NodeGroups, state: Snapshot, templates: Mapping[str, Template], now: int) -> None:
+def upcoming(settings: NodeGroups, snapshot: Snapshot, templates: Mapping[str, Template], now: int) -> None:
     """Nodes that the cloud was asked for already are there, empty; those that start are replaced by them.
 
     (`GetUpcomingNodes` in `clusterstate/clusterstate.go`)
     """
     for group in settings.groups:
-        there = [state.node(name).node for name in group.nodes if name in state.state.by_name]
+        there = [snapshot.node(name).node for name in group.nodes if name in snapshot.state.by_name]
         starting = [
             node.metadata.name
             for node in there
@@ -287,8 +268,8 @@ def upcoming(settings: NodeGroups, state: Snapshot, templates: Mapping[str, Temp
         ]
         template = templates.get(group.name)
         for name in starting:
-            state.remove_node(name)
+            snapshot.remove_node(name)
         count = group.size - (len(there) - len(starting))
         for number in range(count if template is not None else 0):
             assert template is not None
-            state.add_node(*template.made(f"upcoming-{number}"))
+            snapshot.add_node(*template.made(f"upcoming-{number}"))

@@ -6,7 +6,7 @@ the random order of a map; here they come by name, and new ones last.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -79,6 +79,12 @@ class Snapshot:
     def objection(self, pod: PodInfo, node: str) -> Verdict | None:
         """Why the pod does not fit there (`CheckPredicates`)."""
         return self._tried(pod)(node)
+
+    def objections(self, pod: PodInfo, nodes: Iterable[str]) -> Mapping[str, Verdict]:
+        """Why the pod does not fit on each of the nodes, by name; those that it fits on are left out."""
+        tried = self._tried(pod)
+        found = {name: tried(name) for name in nodes}
+        return {name: verdict for name, verdict in found.items() if verdict is not None}
 
     def schedule(self, pod: PodInfo, node: str) -> Verdict | None:
         """Put the pod there, if it fits (`SchedulePod`); else why not."""
