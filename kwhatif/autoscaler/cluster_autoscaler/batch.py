@@ -140,7 +140,7 @@ def _cleared(containers: Iterable[Container]) -> tuple[Container, ...]:
     )
 
 
-def _fitting(state: Snapshot, pods: Iterable[PodInfo]) -> Mapping[str, str]:
+def _fitting(snapshot: Snapshot, pods: Iterable[PodInfo]) -> Mapping[str, str]:
     """Put the pods on what is there, one after another (`filterOutSchedulableByPacking`).
 
     One that is like a pod which has found no place is not tried any more.
@@ -151,7 +151,7 @@ def _fitting(state: Snapshot, pods: Iterable[PodInfo]) -> Mapping[str, str]:
         number = alike.number(pod)
         if number in hopeless:
             continue
-        node = state.schedule_anywhere(pod, lambda _: True)
+        node = snapshot.schedule_anywhere(pod)
         if node:
             found[pod.key] = node
         else:

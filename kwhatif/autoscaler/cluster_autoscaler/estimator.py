@@ -114,7 +114,7 @@ class Estimation:
         if not (_spreads_over_hosts(pod.pod) and _is_about_spread(verdict)):
             return False
         # QUIRK: any other node of the cluster will do, also one that is there already.
-        node = self._snapshot.schedule_anywhere(pod, lambda name: name != self._last)
+        node = self._snapshot.schedule_anywhere(pod, [name for name in self._snapshot.names if name != self._last])
         if node:
             self._placed(pod, node)
         return bool(node)
