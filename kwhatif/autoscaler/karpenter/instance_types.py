@@ -247,16 +247,23 @@ class _Reading:
         found = {}
         for name, text in self.mapping({} if value is None else value, field).items():
             where = f"{field}.{name}"
-            try:
-                if isinstance(text, bool) or not isinstance(text, str | int | float):
-                    raise ValueError("expected a quantity, such as 4 or 16Gi")  # noqa: TRY301, TRY004
-                found[name] = parse_quantity(text)
-            except ValueError as wrong:
-                self.add(where, str(wrong))
+            amount = _quantity(text)
+            if amount is None:
+                self.add(where, f"{_shown(text)} is not a quantity, such as 4 or 16Gi")
+            elif amount < 0:
+                self.add(where, f"must not be negative, but is {text}")
             else:
-                if found[name] < 0:
-                    self.add(where, f"must not be negative, but is {text}")
+                found[name] = amount
         return found
+
+
+def _quantity(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        return parse_quantity(value)
+    except ValueError:
+        return None
 
 
 def _shown(value: object) -> str:

@@ -36,13 +36,17 @@ OPERATORS = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST, "Gt", "Lt", "Gte", "Lte")
 WELL_KNOWN = frozenset(
     {NODE_POOL, ZONE, REGION, INSTANCE_TYPE, ARCH, OS, CAPACITY_TYPE, "node.kubernetes.io/windows-build"}
 )
-#: Old names of labels -> those that count.
+#: Old names of labels -> those that count; with those that the clouds' storage drivers have for zones, which each cloud's
+#: provider adds.
 NORMALIZED = {
     "failure-domain.beta.kubernetes.io/zone": ZONE,
     "failure-domain.beta.kubernetes.io/region": REGION,
     "beta.kubernetes.io/arch": ARCH,
     "beta.kubernetes.io/os": OS,
     "beta.kubernetes.io/instance-type": INSTANCE_TYPE,
+    "topology.ebs.csi.aws.com/zone": ZONE,
+    "topology.disk.csi.azure.com/zone": ZONE,
+    "topology.gke.io/zone": ZONE,
 }
 _NOTHING: frozenset[str] = frozenset()
 _SHOWN_VALUES = 5

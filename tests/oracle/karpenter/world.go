@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -43,7 +44,10 @@ func (in *EC2NodeClass) DeepCopyObject() runtime.Object {
 func init() {
 	gvk := schema.GroupVersionKind{Group: "karpenter.k8s.aws", Version: "v1", Kind: "EC2NodeClass"}
 	scheme.Scheme.AddKnownTypeWithName(gvk, &EC2NodeClass{})
-	// As the provider for AWS has it.
+	// As the clouds' providers have it.
+	for _, key := range []string{"topology.ebs.csi.aws.com/zone", "topology.disk.csi.azure.com/zone", "topology.gke.io/zone"} {
+		v1.NormalizedLabels[key] = corev1.LabelTopologyZone
+	}
 	cloudprovider.ReservationIDLabel = "karpenter.sh/capacity-reservation-id"
 }
 
@@ -193,7 +197,21 @@ func decode(raw json.RawMessage) (client.Object, error) {
 	if !ok {
 		return nil, fmt.Errorf("%T is not an object", found)
 	}
+	if pool, ok := object.(*v1.NodePool); ok && isReady(pool) {
+		// What it is ready by has been looked at, too.
+		pool.StatusConditions().SetTrue(v1.ConditionTypeValidationSucceeded)
+		pool.StatusConditions().SetTrue(v1.ConditionTypeNodeClassReady)
+	}
 	return object, nil
+}
+
+func isReady(pool *v1.NodePool) bool {
+	for _, each := range pool.Status.Conditions {
+		if each.Type == status.ConditionReady {
+			return each.Status == metav1.ConditionTrue
+		}
+	}
+	return true
 }
 
 func index[T client.Object](field func(T) string) client.IndexerFunc {
