@@ -48,7 +48,7 @@ class NodeSystemInfo(Model):
 
 
 class NodeStatus(Model):
-    """`status` of a node; `allocatable` None means: as `capacity`."""
+    """`status` of a node; `allocatable` None means the same as `capacity`."""
 
     capacity: ResourceList = {}
     allocatable: ResourceList | None = None

@@ -48,7 +48,7 @@ class EmptyDirVolume(Model):
 
 
 class SomeVolume(Model):
-    """A source of which nothing counts but that it is there."""
+    """A source of which only the existence matters."""
 
 
 class Volume(InTreeDisks):
