@@ -165,12 +165,22 @@ def why_kept(row: NodeVerdict) -> str:
     said = _REASONS.get(row.reason or "", "")
     if row.reason == "NotUnderutilized" and row.utilization is not None and row.threshold is not None:
         said = f"{row.utilization:.0%} of its {row.resource} is requested, and it may be {row.threshold:.0%} at most"
+    if row.reason == "NotACandidate":
+        said = _not_looked_at(row)
     if row.unplaced is not None:
         said = f"pod {row.unplaced} fits on no other node{_closest(row)}"
     if row.budgets:
         said = f"disruption budget {some(row.budgets)} allows no disruption"
     pod = f", pod {row.pod}" if row.pod else ""
     return f"{row.reason}{pod}{f': {said}' if said else ''}"
+
+
+def _not_looked_at(row: NodeVerdict) -> str:
+    if row.group is None:
+        return "it belongs to no node group"
+    if row.threshold is not None:
+        return "enough nodes go before it"
+    return f"group {row.group} is at its minimum"
 
 
 def _closest(row: NodeVerdict) -> str:
@@ -181,7 +191,6 @@ def _closest(row: NodeVerdict) -> str:
 
 #: What upstream's words mean; those that say it themselves are left out.
 _REASONS: Mapping[str, str] = {
-    "NotACandidate": "it is of no group that the autoscaler looks at, or its group is at its minimum",
     "CurrentlyBeingDeleted": "it is on its way out already",
     "ScaleDownDisabledAnnotation": "cluster-autoscaler.kubernetes.io/scale-down-disabled is true",
     "ScaleDownUnreadyDisabled": "it is not ready, and scale-down-unready-enabled is false",

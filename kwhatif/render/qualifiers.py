@@ -333,7 +333,7 @@ _CONSTANT: Mapping[type, str] = {
     ExpanderAssumed: "the expander is assumed",
     ExpanderTied: "equally good groups are chosen by chance",
     FlagsNotModelled: "some flags of the autoscaler are not modelled",
-    ExpendablePodsCount: "pods that the autoscaler looks through count",
+    ExpendablePodsCount: "expendable pods keep their room here",
     PricesUnknown: "prices are not known",
     ShapesObservedOnly: "only instance types that run in the cluster are tried",
     CloudCapacityUnknown: "what the cloud has is not known",

@@ -125,10 +125,10 @@ class _Reading:
         least, most = self._count(data, field, "min", 0), self._count(data, field, "max", NO_MAXIMUM)
         if least > most:
             self._add(f"{field}.min", f"the minimum, {least}, is above the maximum, {most}")
-        nodes = tuple(self._members(data.get("nodes"), name or field, f"{field}.nodes"))
         has_template = data.get("template") is not None
+        nodes = tuple(self._members(data.get("nodes"), name or field, f"{field}.nodes", has_template=has_template))
         template = self._template(data["template"], f"{field}.template") if has_template else None
-        if not nodes and not has_template:
+        if not data.get("nodes") and not has_template:
             self._add(field, "has neither nodes nor a template", "name a node of it, or say template: {like: NODE}")
         return NodeGroup(
             name=name,
@@ -165,7 +165,7 @@ class _Reading:
 
     # --- nodes --------------------------------------------------------------------------------------------------------
 
-    def _members(self, data: object, group: str, field: str) -> Iterator[str]:
+    def _members(self, data: object, group: str, field: str, *, has_template: bool) -> Iterator[str]:
         """The nodes that belong to the group; each belongs to one at most."""
         if isinstance(data, list):
             named = [(name, f"{field}[{place}]") for place, name in enumerate(data)]
@@ -173,6 +173,8 @@ class _Reading:
             selector = self._selector(data, field)
             found = () if selector is None else self._nodes.items()
             named = [(name, field) for name, node in found if selector and selector.matches(node.metadata.labels)]
+            if selector is not None and not named and not has_template:
+                self._add(field, "no node has such labels")
         for name, where in named:
             if not isinstance(name, str) or name not in self._nodes:
                 self._add(where, f"there is no node {name}" if isinstance(name, str) else "expected the name of a node")

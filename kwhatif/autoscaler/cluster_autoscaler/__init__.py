@@ -41,7 +41,7 @@ def scale_up(
     now, flags = parse_time(at), settings.flags
     said = (*_of_settings(settings), *_of_expendable(state, settings))
     templates = templates_of(settings, state, now)
-    snapshot = snapshot_of(state, _profile(profiles, settings), flags)
+    snapshot = snapshot_of(state, _profile(profiles, settings), flags, expendable=True)
     upcoming(settings, snapshot, templates, now)
     batch = pods_to_help(snapshot, state, flags, now)
     ready = sum(readiness(info.node, flags).ready for info in state.nodes)
@@ -61,7 +61,7 @@ def _profile(profiles: Mapping[str, Profile], settings: NodeGroups) -> Profile:
 
 def _of_settings(settings: NodeGroups) -> Iterator[Caveat]:
     names = tuple(group.name for group in settings.groups if not group.has_bounds)
-    if names:
+    if names or not settings.groups:
         yield GroupBoundsUnknown(groups=names)
     if settings.unmodelled:
         yield FlagsNotModelled(flags=settings.unmodelled)
@@ -90,4 +90,4 @@ def scale_down(
     now = parse_time(at)
     snapshot = snapshot_of(state, _profile(profiles, settings), settings.flags)
     found = ScaleDown(snapshot, state.cluster, settings, now).run()
-    return ScalingPlan(nodes=tuple(found)), (*_of_settings(settings), *_of_expendable(state, settings))
+    return ScalingPlan(nodes=tuple(found)), tuple(_of_settings(settings))

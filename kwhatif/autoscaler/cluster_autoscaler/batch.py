@@ -41,10 +41,11 @@ class Batch(NamedTuple):
     fitting: Mapping[str, str]
 
 
-def snapshot_of(state: State, profile: Profile, flags: Flags) -> Snapshot:
+def snapshot_of(state: State, profile: Profile, flags: Flags, *, expendable: bool = False) -> Snapshot:
     """The cluster without pods that do not count, and with those on their nodes that were promised one.
 
-    Volume limits of drivers are not known to the autoscaler unless `enable-csi-node-aware-scheduling` is given.
+    Expendable pods on nodes count with `expendable`. Volume limits of drivers are not known to the autoscaler unless
+    `enable-csi-node-aware-scheduling` is given.
     """
     state = state.fork()
     changes: list[Change] = []
@@ -52,7 +53,8 @@ def snapshot_of(state: State, profile: Profile, flags: Flags) -> Snapshot:
         pod = info.pod
         if not (pod.spec.node_name or pod.status.nominated_node_name):
             continue
-        if not _is_allowed(pod, flags):
+        is_gone = is_expendable(pod, flags.expendable_pods_priority_cutoff) and not expendable
+        if is_gone or not _is_allowed(pod, flags):
             changes.append(Delete(Pod, key))
         elif not pod.spec.node_name and pod.metadata.deletion_timestamp is None:
             changes.append(Upsert(replace(pod, spec=replace(pod.spec, node_name=pod.status.nominated_node_name))))

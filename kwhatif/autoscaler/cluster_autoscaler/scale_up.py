@@ -213,45 +213,44 @@ class ScaleUp:
         for found in self._pods:
             if found.takers:
                 continue
+            skipped = self._objections_of_skipped(found)
             if self._flags.scaleup_simulation_for_skipped_node_groups_enabled:
-                self._look_at_skipped(found)
+                found.objections.update(skipped)
             reasons = tuple(GroupRefusal(group=name, reason=why) for name, why in sorted(self._reasons(found).items()))
-            nearest = self._nearest(found)
+            closest = self._nearest(found, skipped)
             for pod in found.pods:
-                yield RefusedPod(pod=shown(pod), reasons=reasons, nearest=nearest)
+                yield RefusedPod(pod=shown(pod), reasons=reasons, nearest=closest)
 
     def _reasons(self, found: _Group) -> dict[str, str]:
         said = {name: "; ".join(verdict.status.reasons) for name, verdict in found.objections.items()}
         skipped = {name: why for name, why in self._skipped.items() if name not in said}
         return said | skipped | found.dropped
 
-    def _look_at_skipped(self, found: _Group) -> None:
-        """What a node of a group that is skipped would object to, so that this is said instead."""
-        for group in self._settings.groups:
-            if group.name in self._skipped and group.name in self._templates:
-                node, pods, besides = self._templates[group.name].made("0")
-                trial = self._snapshot.fork()
-                trial.add_node(node, pods, besides)
-                objection = trial.objection(found.pods[0], node.metadata.name)
-                if objection is not None:
-                    found.objections[group.name] = objection
+    def _objections_of_skipped(self, found: _Group) -> Mapping[str, Verdict]:
+        """What new nodes of groups that are skipped would object to."""
+        templates = {name: self._templates[name] for name in self._skipped if name in self._templates}
+        tried = {name: self._objection(template, found.pods[0]) for name, template in templates.items()}
+        return {name: verdict for name, verdict in tried.items() if verdict is not None}
 
-    def _nearest(self, found: _Group) -> NearestGroup | None:
-        return nearest_of(found.objections, self._skipped)
+    def _objection(self, template: Template, pod: PodInfo) -> Verdict | None:
+        trial = self._snapshot.fork()
+        node, pods, besides = template.made("0")
+        trial.add_node(node, pods, besides)
+        return trial.objection(pod, node.metadata.name)
 
-
-def nearest_of(objections: Mapping[str, Verdict], skipped: Mapping[str, str]) -> NearestGroup | None:
-    """The group that comes closest: one that only has no room for another node, else the one whose node lacks least."""
-    open_ = [name for name in sorted(skipped) if name not in objections]
-    if open_:
-        return NearestGroup(group=open_[0], reasons=(skipped[open_[0]],))
-    if not objections:
-        return None
-    name = nearest(objections)
-    verdict = objections[name]
-    return NearestGroup(
-        group=name, plugin=verdict.plugin, reasons=verdict.status.reasons, evidence=verdict.status.evidence
-    )
+    def _nearest(self, found: _Group, skipped: Mapping[str, Verdict]) -> NearestGroup | None:
+        """The group that comes closest: one that takes the pod, but no more nodes; else whose node lacks the least."""
+        full = sorted(name for name in self._skipped if name in self._templates and name not in skipped)
+        if full:
+            return NearestGroup(group=full[0], reasons=(self._skipped[full[0]],))
+        objections = {**skipped, **found.objections}
+        if not objections:
+            return None
+        name = nearest(objections)
+        status = objections[name].status
+        return NearestGroup(
+            group=name, plugin=objections[name].plugin, reasons=status.reasons, evidence=status.evidence
+        )
 
 
 def upcoming(settings: NodeGroups, snapshot: Snapshot, templates: Mapping[str, Template], now: int) -> None:

@@ -20,9 +20,11 @@ from kwhatif.kube.model.caveat.autoscaling import (
 from kwhatif.words.amounts import plural, some
 
 
-def sentence(caveat: AutoscalingCaveat) -> str:  # noqa: C901 - an arm for each kind
+def sentence(caveat: AutoscalingCaveat) -> str:  # noqa: C901, PLR0911 - an arm for each kind
     """What is left out, or was assumed."""
     match caveat:
+        case GroupBoundsUnknown(groups=()):
+            return "no node group is known: the labels of nodes show none (--node-groups FILE says them)"
         case GroupBoundsUnknown(groups=groups):
             return (
                 f"the node groups were read off the labels of nodes: the minimum and maximum of {some(groups)} are not"
