@@ -130,11 +130,22 @@ class Destination(_Part):
     node: str
 
 
+class NearestNode(_Part):
+    """The node that comes closest to taking a pod: what the filter objects to, and by how much."""
+
+    node: str
+    plugin: str
+    reasons: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+
+
 class NodeVerdict(_Part):
     """Whether the Cluster Autoscaler would remove a node; else its reason, and the pod that keeps the node.
 
-    `destinations` are those of the pods of a removable node. `utilization` is the largest part of a resource that is
-    requested (0.5: half of it), and `threshold` what it may be at most; both null where that was not looked at.
+    `destinations` are those of the pods of a removable node. `unplaced` is the first pod that fits on none of the
+    others, and `nearest` the one of them that lacks the least. `budgets` are those that allow no disruption of `pod`.
+    `utilization` is the largest part of a resource that is requested (0.5: half of it), and `threshold` what it may be
+    at most; both null where that was not looked at.
     """
 
     node: str
@@ -143,6 +154,9 @@ class NodeVerdict(_Part):
     pod: str | None = None
     group: str | None = None
     destinations: tuple[Destination, ...] = ()
+    unplaced: str | None = None
+    nearest: NearestNode | None = None
+    budgets: tuple[str, ...] = ()
     utilization: float | None = None
     threshold: float | None = None
     resource: str | None = None

@@ -5,22 +5,22 @@ checker, optional types, two-variable comprehensions and RE2. It evaluates
 a selector on a device in some ten microseconds; cel-python takes ten times as long, and like
 common-expression-language, which is as fast, it lacks all of the above.
 
-What its bindings lack is made up for here: Kubernetes' types and libraries, and the scheduler's words for what goes
-wrong. Known differences to Kubernetes:
+This package adds what the bindings lack: Kubernetes' types and libraries, and the scheduler's error messages. Known
+differences from Kubernetes:
 
 * expressions nested more than 32 levels deep do not compile (cel-go: 250), nor do chains of more than some 30 operators
   `+` or `-`; the bindings pass no option for that to the engine;
-* what the API server would refuse may compile here, and what does not compile says so in the engine's words: no such
-  selector is ever stored;
-* the cost of an evaluation is bounded before it begins (`cost.py`), not counted on the way. Upstream stops at 1,000,000
-  units, and the API server stores no selector that it estimates to cost more; here, what might cost more than that with
-  data of this size is refused with upstream's error, even if this time it would cost less. 10,000 rounds of all its
-  comprehensions end an evaluation as well: only a long list that the expression makes by itself can show that;
+* what the API server would reject may compile here, and compile errors are in the engine's words: no such selector is
+  ever stored;
+* the cost of an evaluation is bounded before it starts (`cost.py`), not counted while it runs. Upstream stops at
+  1,000,000 units, and the API server stores no selector with a higher estimate; here, an evaluation that might cost
+  more with data of this size fails with upstream's error, even if it would cost less this time. An evaluation also ends
+  after 10,000 iterations of all its comprehensions, which needs a long list that the expression itself makes;
 * types such as `net.IP` cannot be named in an expression;
 * `device` bound to another name is not type-checked, and its unknown domains are errors;
-* a version that went through `dyn()`, or a URL, equals nothing, instead of being an error, and NaN is ordered;
-* a raw string that ends with a backslash is refused;
-* `format()` writes `%e` and maps otherwise, and where its arguments are not a literal list, it takes more of them.
+* a version passed through `dyn()`, or a URL, equals nothing, which is an error upstream, and NaN is ordered;
+* a raw string that ends with a backslash is an error;
+* `format()` prints `%e` and maps differently, and accepts more arguments than needed if they are not a literal list.
 
 Nothing heavy is imported before the first expression is compiled.
 """

@@ -1,7 +1,7 @@
-"""What calls cost, and how large their values are at most, of the sizes of what they are given.
+"""The cost of calls, and the maximum size of their results, computed from the sizes of their arguments.
 
 The costs are those of cel-go (`interpreter/runtimecost.go`, `ext/lists.go`, `ext/sets.go`) and of Kubernetes
-(`CallCost` in `k8s.io/apiserver/pkg/cel/library/cost.go`). Where these depend on more than sizes, the largest counts.
+(`CallCost` in `k8s.io/apiserver/pkg/cel/library/cost.go`). If they depend on more than sizes, the maximum counts.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from typing import Any, NamedTuple
 
 from kwhatif.cel.checked import Node
 
-#: The longest text, and list, that an expression may make on the way. The API server has no limit of its own for that;
-#: what is longer costs more than is left as soon as something looks at it.
+#: The longest string or list that an expression may create. The API server has no explicit limit for that, but
+#: reading a longer one would exceed the cost limit.
 SIZE_LIMIT = 1 << 24
-#: Stands for a size, or a cost, that is not known.
+#: An unknown size or cost.
 ENDLESS = 10**18
 #: Types whose values have a size.
 _SIZED = ("string", "bytes", "list", "map", "dyn", "any", "optional_type", "wrapper(string)", "wrapper(bytes)")
 
 
 class Size(NamedTuple):
-    """How long a value is at most: itself, and whatever is in it."""
+    """The maximum length of a value, and of anything in it."""
 
     length: int
     inner: int = 0
 
     def with_element(self, other: Size) -> Size:
-        """A container of this length that also holds the other."""
+        """A container of this length that can also hold a value of the other size."""
         return Size(self.length, max(self.inner, other.length, other.inner))
 
 
@@ -42,7 +42,7 @@ def is_sized(type_name: str) -> bool:
 
 
 def traversal(size: int, factor: float = 0.1) -> int:
-    """The cost of going through a text."""
+    """The cost of reading a string."""
     return min(ENDLESS, ceil(size * factor)) if size < ENDLESS else ENDLESS
 
 
@@ -54,7 +54,7 @@ def _self_compare(sizes: Sequence[int], _: int) -> int:
     return int(2.1 * sizes[-1] ** 2) + 11
 
 
-#: Function -> cost, of the sizes of its arguments (a receiver comes first) and of its result.
+#: Function -> cost, computed from the sizes of its arguments (a receiver comes first) and of its result.
 CALLS: Mapping[str, Callable[[Sequence[int], int], int]] = {
     **dict.fromkeys(("startsWith", "endsWith"), lambda sizes, _: traversal(sizes[1])),
     **dict.fromkeys(
@@ -82,13 +82,13 @@ CALLS: Mapping[str, Callable[[Sequence[int], int], int]] = {
     "validate": lambda sizes, _: ceil((1 + sizes[1]) * 0.1) * 256,
     **dict.fromkeys(("containsIP", "containsCIDR"), lambda sizes, _: 8 + traversal(max(sizes))),
 }
-#: Those that go through everything in a list.
+#: Functions that read all elements of a list.
 _TRAVERSE = frozenset({"isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"})
 _FREE = frozenset({"_&&_", "_||_", "_?_:_"})
 
 
 def call_cost(function: str, lengths: Sequence[int], sizes: Sequence[Size], result: int) -> int:
-    """What the call itself costs at most."""
+    """The maximum cost of the call itself."""
     if function in _FREE:
         return 0
     if function in _TRAVERSE:
@@ -96,7 +96,7 @@ def call_cost(function: str, lengths: Sequence[int], sizes: Sequence[Size], resu
     cost = CALLS.get(function)
     try:
         return 1 if cost is None else min(ENDLESS, cost(lengths, result))
-    except IndexError:  # another function of that name, with fewer arguments
+    except IndexError:  # another function with that name and fewer arguments
         return 1
 
 
@@ -126,12 +126,12 @@ def _counted(args: Sequence[Node], _: Sequence[Size]) -> Size:
 
 
 def _formatted(_: Sequence[Node], sizes: Sequence[Size]) -> Size:
-    # A clause takes two characters; it may ask for a thousand digits, or write a list with all that is in it.
+    # A clause has two characters; it may print a thousand digits, or a list with all its elements.
     values = (sizes[1].length + 1) * (sizes[1].inner + 1) if len(sizes) > 1 else 1
     return Size(sizes[0].length * (1100 + 8 * min(values, ENDLESS)))
 
 
-#: Functions that make texts, lists and maps -> how large these are at most.
+#: Functions that create strings, lists and maps -> the maximum size of these.
 MAKING: Mapping[str, Callable[[Sequence[Node], Sequence[Size]], Size]] = {
     "_+_": _added,
     "cel.@mapInsert": _added,
@@ -149,7 +149,7 @@ def _widest(sizes: Sequence[Size]) -> Size:
     return Size(max(size.length for size in sizes), max(size.inner for size in sizes))
 
 
-#: Functions whose value is no larger than the largest of what they are given.
+#: Functions whose result is no larger than their largest argument.
 PASSING: Mapping[str, Callable[[Sequence[Size]], Size]] = {
     **dict.fromkeys(
         [
@@ -187,9 +187,9 @@ PASSING: Mapping[str, Callable[[Sequence[Size]], Size]] = {
         ],
         _widest,
     ),
-    # Some sentences, which quote the text.
+    # Some sentences that quote the string.
     "validate": lambda sizes: Size(16, 512 + 4 * sizes[1].length),
-    # A number, a time or an address as a text; or the text itself.
+    # A number, a time or an address as a string; or the string itself.
     **dict.fromkeys(("string", "bytes", "type"), lambda sizes: Size(max(64, 4 * sizes[0].length))),
     **dict.fromkeys(
         ("quantity", "semver", "ip", "add", "sub", "getQuery"), lambda sizes: Size(sizes[0].length, sizes[0].length)

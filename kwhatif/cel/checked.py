@@ -1,6 +1,6 @@
 """Checked expressions as trees: the part of `cel.expr.CheckedExpr` that rewriting needs.
 
-The engine hands out and takes back compiled expressions in this public format (`cel/expr/checked.proto` and
+The engine exports and imports compiled expressions in this public format (`cel/expr/checked.proto` and
 `syntax.proto` of google/cel-spec), but publishes no Python classes for it. They are built here from a table. Fields
 that the table leaves out survive a round trip, as in every protobuf.
 """
@@ -64,7 +64,7 @@ def _add_field(message: Any, text: str) -> None:
 
 @lru_cache(maxsize=1)
 def _classes() -> dict[str, Any]:
-    # Late: importing protobuf takes as long as everything else that a run without CEL imports.
+    # Imported late, because protobuf takes as long to import as everything else that a run without CEL needs.
     descriptor_pb2 = import_module("google.protobuf.descriptor_pb2")
     descriptor_pool = import_module("google.protobuf.descriptor_pool")
     message_factory = import_module("google.protobuf.message_factory")
@@ -82,10 +82,10 @@ def _classes() -> dict[str, Any]:
 
 
 class Checked:
-    """A checked expression: its tree, and what the checker found out about the nodes.
+    """A checked expression: its tree, and the types and overloads of its nodes.
 
     Raises:
-        ValueError: when the tree is too deep for a protobuf, which happens to some 25 nested macros.
+        ValueError: the tree is too deep for a protobuf, as with about 25 nested macros.
     """
 
     def __init__(self, serialized: bytes) -> None:
@@ -100,7 +100,7 @@ class Checked:
         self.references: dict[int, Any] = {entry.key: entry.value for entry in self._message.reference_map}
 
     def serialize(self) -> bytes:
-        """The tree as it is now, for the engine."""
+        """The current tree, for the engine."""
         self._envelope.value = self._message.SerializeToString()
         return bytes(self._envelope.SerializeToString())
 
@@ -172,7 +172,7 @@ def walk(node: Node) -> list[Node]:
 
 
 def call(function: str, *args: Node) -> Node:
-    """A call of a global function; such nodes carry no id, since nothing was said about them in the source."""
+    """A call of a global function. It has no id, because it is not in the source."""
     node = _classes()["Expr"]()
     node.call_expr.function = function
     for arg in args:
@@ -210,14 +210,14 @@ def empty_map() -> Node:
 
 
 def identifier(name: str) -> Node:
-    """A name."""
+    """An identifier."""
     node = _classes()["Expr"]()
     node.ident_expr.name = name
     return node
 
 
 def literal_text(node: Node) -> str | None:
-    """The value of a string literal, None for every other node."""
+    """The value of a string literal; None for any other node."""
     if node.WhichOneof("kind") == "const_expr" and node.const_expr.WhichOneof("kind") == "string_value":
         return str(node.const_expr.string_value)
     return None

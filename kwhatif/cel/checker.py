@@ -43,7 +43,7 @@ def cel_type(name: str) -> Any:
 
 
 def _merged() -> Any:
-    """Overloads of functions that others declare: comparisons across numeric types, searching lists."""
+    """Additional overloads of existing functions: comparisons across numeric types, searching lists."""
     cel = engine()
     types = cel.Type
     pairs = [(left, right) for left in _NUMBERS for right in _NUMBERS if left != right]
@@ -93,7 +93,7 @@ def check(expression: str, variables: Mapping[str, str]) -> Checked:
         variables: the types of the variables that it may use, by name.
 
     Raises:
-        CelCompileError: in the engine's words, which are not cel-go's: the API server stores no such selector.
+        CelCompileError: with the engine's message, not cel-go's: the API server stores no such selector.
     """
     if len(expression.encode()) > MAX_LENGTH:
         raise CelCompileError(f"Too long: may not be more than {MAX_LENGTH} bytes")

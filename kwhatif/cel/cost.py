@@ -1,6 +1,6 @@
-"""What an expression costs at most, in the units of the API server, and a guard that refuses what might cost too much.
+"""The maximum cost of an expression, in the API server's units, and a guard that rejects evaluations above it.
 
-An expression whose bound is within the limit cannot exceed it: it is evaluated without counting.
+An expression with a bound within the limit cannot exceed it: it is evaluated without counting.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kwhatif.cel.errors import CelRuntimeError
 #: The most that one evaluation may cost (`PerCallLimit` in `k8s.io/apiserver/pkg/apis/cel/config.go`,
 #: `CELSelectorExpressionMaxCost` in `k8s.io/api/resource/v1/types.go`).
 COST_LIMIT = 1_000_000
-#: No text, list or map of the data is larger.
+#: The maximum size of a string, list or map in the data.
 _LARGE = 1 << 30
 
 _LIST, _MAP = 10, 30
@@ -23,40 +23,40 @@ _INDEXING = frozenset({"_[_]", "_?._", "_[?_]"})
 
 
 class Bound(NamedTuple):
-    """What evaluating a node costs at most, and how large its value is at most."""
+    """The maximum cost of evaluating a node, and the maximum size of its value."""
 
     cost: int
     size: Size
 
 
 def bound(checked: Checked, largest: int) -> int:
-    """The most that an evaluation costs, if no text, list or map among the data is larger than `largest`.
+    """The maximum cost of an evaluation, if no string, list or map in the data is larger than `largest`.
 
-    `ENDLESS` where that is unknown, or where a value might be too long to be made at all.
+    `ENDLESS` if that is unknown, or if a value might be too long to be created at all.
     """
     return min(ENDLESS, _Bounds(checked, largest).of(checked.root, {}).cost)
 
 
 class CostGuard:
-    """Refuses evaluations that might cost more than the limit, before they begin."""
+    """Rejects evaluations that might exceed the cost limit, before they start."""
 
     def __init__(self, checked: Checked) -> None:
-        #: Whatever is evaluated with data up to this size is within the limit; -1: nothing is.
+        #: Evaluations with data up to this size are within the limit; -1: none is.
         self.largest = _largest_within(checked)
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether no evaluation is within the limit, so that the expression had better not even be loaded."""
+        """Whether no evaluation is within the limit, so that the expression need not be loaded."""
         return self.largest < 0
 
     def check(self, size: Callable[[], int]) -> None:
-        """Let an evaluation begin.
+        """Check an evaluation before it starts.
 
         Args:
-            size: the size of the largest text, list or map among the data; only asked for where it matters.
+            size: returns the size of the largest string, list or map in the data; called only if it matters.
 
         Raises:
-            CelRuntimeError: in the words of cel-go.
+            CelRuntimeError: with cel-go's message.
         """
         if self.is_hopeless or (self.largest < _LARGE and size() > self.largest):
             raise CelRuntimeError("operation cancelled: actual cost limit exceeded")
@@ -65,7 +65,7 @@ class CostGuard:
 def _largest_within(checked: Checked) -> int:
     if bound(checked, _LARGE) <= COST_LIMIT:
         return _LARGE
-    low, high = -1, _LARGE  # the first is within the limit, or nothing is; the second is not
+    low, high = -1, _LARGE  # `low` is within the limit, or nothing is; `high` is not
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if bound(checked, middle) <= COST_LIMIT else (low, middle)
@@ -73,7 +73,7 @@ def _largest_within(checked: Checked) -> int:
 
 
 def size_of(data: Any) -> int:
-    """The size of the largest text, list or map in plain data."""
+    """The size of the largest string, list or map in plain data."""
     largest, todo = 0, [data]
     while todo:
         value = todo.pop()
@@ -93,7 +93,7 @@ class _Bounds:
         self._input = Size(largest, largest)
 
     def of(self, node: Node, names: Mapping[str, Size]) -> Bound:
-        """The bound of a node; `names` are the variables of comprehensions around it."""
+        """The bound of a node; `names` are the variables of the enclosing comprehensions."""
         kind = node.WhichOneof("kind")
         match kind:
             case "const_expr":
@@ -133,7 +133,7 @@ class _Bounds:
         item = Size(over.size.inner, over.size.inner)
         inside = {**names, loop.iter_var: item, loop.iter_var2: item, loop.accu_var: Size(0)}
         accumulated = start.size
-        if rounds and start.size.length != 1:  # a list or a map that grows, by as much in each round
+        if rounds and start.size.length != 1:  # a list or map that grows by the same amount in each iteration
             grows = self.of(loop.loop_step, inside).size
             length = min(ENDLESS, start.size.length + rounds * grows.length)
             accumulated = Size(length, max(start.size.inner, grows.inner))
@@ -157,7 +157,7 @@ class _Bounds:
         return Bound(cost + call_cost(call.function, [size.length for size in sizes], sizes, result.length), result)
 
     def _result(self, node: Node, args: Sequence[Node], sizes: Sequence[Size]) -> Size:
-        """How large the value of a call is at most."""
+        """The maximum size of the result of a call."""
         function = node.call_expr.function
         if function in _INDEXING:
             return Size(sizes[0].inner, sizes[0].inner)
@@ -178,7 +178,7 @@ def _constant(node: Node) -> Size:
 
 
 def _selecting(operand: Node) -> int:
-    """The cost of a step into something: one more where that is not reached by steps itself."""
+    """The cost of selecting a field: one more if the operand is not a path itself."""
     kind = operand.WhichOneof("kind")
     is_path = kind in ("ident_expr", "select_expr") or operand.call_expr.function in _INDEXING
     return 1 if is_path else 2

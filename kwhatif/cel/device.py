@@ -17,7 +17,7 @@ from kwhatif.cel.semver import Semver
 if TYPE_CHECKING:
     from kwhatif.cel.checked import Checked
 
-#: What an attribute may be.
+#: The types of an attribute.
 AttributeValue = int | bool | str | Semver
 
 _FIELDS = {
@@ -26,34 +26,34 @@ _FIELDS = {
     "attributes": "map(string, map(string, any))",
     "capacity": "map(string, map(string, kubernetes.Quantity))",
 }
-#: `device` is an object, which the engine only knows of compiled protobufs. Declaring its fields as variables with
-#: dots in their names gives each its own type; `device` itself remains for `cel.bind(d, device, ...)`.
+#: `device` is an object, but the engine supports only objects of compiled protobufs. Declaring its fields as variables
+#: with dots in their names gives each its own type; `device` itself is declared for `cel.bind(d, device, ...)`.
 _VARIABLES = {"device": "any"} | {f"device.{name}": type_name for name, type_name in _FIELDS.items()}
-# The one construct that this does not support: has() of a field. All fields are required, so it is always true.
+# Variables do not support has() of a field. All fields are required, so it is always true.
 _HAS_FIELD = re.compile(rf"\bhas\(\s*device\s*\.\s*(?:{'|'.join(_FIELDS)})\s*\)")
 
 
 @dataclass(frozen=True, eq=False)
 class DeviceView:
-    """What selectors see of one device.
+    """One device as selectors see it.
 
-    Keep one for as long as the device is asked about: it remembers what selectors said. Names without a domain belong
-    to the driver's. Capacities are nano-units, as from `parse_quantity`.
+    Keep the view as long as selectors are evaluated on the device, because it caches their results. Names without a
+    domain are in the driver's domain. Capacities are nano-units, as from `parse_quantity`.
     """
 
     driver: str
     allow_multiple_allocations: bool
     attributes: Mapping[str, AttributeValue]
     capacity: Mapping[str, int]
-    #: The verdict of each selector so far, an error as its message.
+    #: The result of each evaluated selector; for an error its message.
     verdicts: dict[str, bool | str] = field(default_factory=dict, repr=False)
 
     def variables(self, names: Iterable[str]) -> dict[str, Any]:
-        """Those variables of an evaluation that have these names."""
+        """The variables of an evaluation with these names."""
         return {name: _GETTERS[name](self) for name in names}
 
     def size(self) -> int:
-        """That of the largest text or map in it."""
+        """The size of the largest string or map in it."""
         maps = len(self.attributes), len(self.capacity)
         texts = (self.driver, *self.attributes, *self.capacity, *self.attributes.values())
         return max(*maps, *(len(text.text if isinstance(text, Semver) else str(text)) for text in texts))
@@ -102,7 +102,7 @@ class CompiledDeviceSelector:
         self.expression = expression
         checked = _check(expression)
         result = checked.type_of(checked.root)
-        # `dyn` appears where upstream has `any`: below a `device` that was bound to another name.
+        # `dyn` appears instead of upstream's `any` below a `device` that is bound to another name.
         if result not in {"bool", "any", "dyn"}:
             raise CelCompileError(f"must evaluate to bool or the unknown type, not {result}")
         self._variables = tuple(checked.names() & _VARIABLES.keys())
@@ -113,7 +113,7 @@ class CompiledDeviceSelector:
         """Whether the device satisfies the selector.
 
         Raises:
-            CelRuntimeError: when the selector fails for this device, or evaluates to something else than a bool.
+            CelRuntimeError: the selector fails for this device, or does not evaluate to a bool.
         """
         verdict = device.verdicts.get(self.expression)
         if verdict is None:
@@ -135,10 +135,10 @@ class CompiledDeviceSelector:
 
 @lru_cache(maxsize=1024)
 def compile_device_selector(expression: str) -> CompiledDeviceSelector:
-    """Compile a selector of a DeviceClass or of a request; the same expression is compiled once.
+    """Compile a selector of a DeviceClass or of a request; equal expressions are compiled once.
 
     Raises:
-        CelCompileError: in the scheduler's words.
+        CelCompileError: with the scheduler's message.
     """
     return CompiledDeviceSelector(expression)
 

@@ -1,7 +1,7 @@
 """The CEL engine: Google's cel-cpp through its own Python bindings, imported when the first expression is compiled.
 
-An expression is parsed and type-checked in an environment that declares what Kubernetes declares, rewritten
-(`rewrite.py`), and evaluated in another environment, in which Kubernetes' types are byte strings (`values.py`).
+An expression is parsed and type-checked in an environment with Kubernetes' declarations, rewritten (`rewrite.py`), and
+evaluated in another environment, in which Kubernetes' types are byte strings (`values.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kwhatif.cel.library.function import Function
 from kwhatif.cel.messages import plain, runtime_error
 from kwhatif.cel.rewrite import rewrite
 
-# The bindings have no static types that would help: this is their class.
+# The bindings have no useful static types: this is their class.
 Value = Any
 
 
@@ -73,14 +73,14 @@ class EngineProgram(NamedTuple):
     """An expression that can be evaluated."""
 
     expression: Any
-    #: The overloads that have become operators, by operator: errors name the overload (`rewrite`).
+    #: Operator -> the overload that it replaces, which error messages name (`rewrite`).
     operators: Mapping[str, str]
 
     def evaluate(self, variables: dict[str, Any]) -> Value:
         """The value of the expression, as the engine's object.
 
         Raises:
-            CelRuntimeError: when it has none.
+            CelRuntimeError: the evaluation fails.
         """
         try:
             found = self.expression.eval(data=variables)
@@ -98,10 +98,10 @@ def _error_type() -> Any:
 
 
 def load(checked: Checked) -> EngineProgram:
-    """Make a checked expression ready to be evaluated; `checked` is rewritten on the way.
+    """Prepare a checked expression for evaluation; this rewrites `checked`.
 
     Raises:
-        CelCompileError: when the engine does not make a program of it.
+        CelCompileError: the engine cannot make a program of it.
     """
     operators = rewrite(checked)
     try:

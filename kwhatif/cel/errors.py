@@ -1,4 +1,4 @@
-"""What can be wrong with an expression, in the words of the API server and of cel-go."""
+"""Errors of expressions, with the messages of the API server and of cel-go."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kwhatif.errors import KwhatifError
 
 
 class CelError(KwhatifError):
-    """An expression could not be used; `message` is the text that Kubernetes would give."""
+    """An expression has an error; `message` is Kubernetes' text."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -14,8 +14,8 @@ class CelError(KwhatifError):
 
 
 class CelCompileError(CelError):
-    """The expression is not valid, whatever it may be evaluated on."""
+    """The expression is not valid."""
 
 
 class CelRuntimeError(CelError):
-    """The expression is valid, but it has no value for these data."""
+    """The expression is valid, but its evaluation fails for this data."""

@@ -1,4 +1,4 @@
-"""The engine's messages in cel-go's words, which are the ones that Kubernetes shows."""
+"""Translates the engine's messages to cel-go's, which Kubernetes shows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from kwhatif.cel.values import decode_any
 
-#: Status codes that the engine puts before, and its bindings also after, what they have to say.
+#: Status codes, which the engine puts before a message, and its bindings also after it.
 _CODE = re.compile(r"\A[A-Z_]+: (?P<text>.*?)(?: \[[A-Z_]+\])?\Z", re.DOTALL)
 _TYPES = {"int64": "int", "uint64": "uint", "null": "null_type"}
 _RENAMED = {"regex.extract": "find"}
@@ -16,7 +16,7 @@ _NO_OVERLOAD = re.compile(
     r"No matching overloads found : (?:\((?P<receiver>\w+)\)\.)?(?P<name>[^(]+)(?:\((?P<args>.*)\))?", re.DOTALL
 )
 _METHOD = re.compile(r"(?P<type>.+)\.(?P<name>\w+)\(.*\)")
-#: The engine's regular expressions and Go's fail for the same reasons, but say so differently.
+#: The engine's messages about regular expressions -> Go's; both fail for the same reasons.
 _REGEX_ERRORS = {
     "bad repetition operator": "invalid nested repetition operator",
     "invalid named capture group": "invalid named capture",
@@ -31,8 +31,8 @@ _REGEX_ERRORS = {
 
 _NUMBERS = {"int64", "uint64", "double"}
 _RECEIVERS = {"google.protobuf.Timestamp", "google.protobuf.Duration", "timestamp", "duration", "string"}
-#: Operator -> types of the left operand with which cel-go's message does not name the operator: those that have it for
-#: some right operand, and those to which every function may be sent.
+#: Operator -> types of the left operand for which cel-go's message does not name the operator: those that have it for
+#: some right operand, and those that accept calls of any function.
 _OPERANDS = {
     "_+_": _NUMBERS | _RECEIVERS | {"list"},
     "_-_": _NUMBERS | _RECEIVERS,
@@ -41,7 +41,7 @@ _OPERANDS = {
     "_%_": {"int64", "uint64"} | _RECEIVERS,
     **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), _NUMBERS | _RECEIVERS | {"bool"}),
 }
-#: Functions that do not say their name.
+#: Functions that error messages do not name.
 _UNNAMED = frozenset({"contains", "startsWith", "endsWith", "matches", "find", "regex.replace"})
 
 
@@ -51,7 +51,7 @@ def _regex_error(match: re.Match[str]) -> str:
 
 def _no_such_overload(match: re.Match[str], operators: Mapping[str, str]) -> str:
     name, args = match["name"], [part for part in [match["receiver"], *(match["args"] or "").split(", ")] if part]
-    name = _RENAMED.get(name, name.removeprefix("@string."))  # of `library/strings.py`
+    name = _RENAMED.get(name, name.removeprefix("@string."))  # from `library/strings.py`
     types = {**_TYPES, "bytes": "kubernetes.Semver"}  # no attribute is a byte string
     method = _METHOD.fullmatch(operators.get(name, ""))
     if method and "bytes" in args:
@@ -61,7 +61,7 @@ def _no_such_overload(match: re.Match[str], operators: Mapping[str, str]) -> str
     if name in _OPERANDS and args[0] not in _OPERANDS[name]:
         return f"no such overload: {name}"
     if not name[0].isalpha() or name in _UNNAMED:
-        return "no such overload"  # operators fail where their name is not known any more
+        return "no such overload"  # where operators fail, their name is no longer known
     return f"no such overload: {name}({', '.join(types.get(part, part) for part in args)})"
 
 
@@ -116,7 +116,7 @@ def plain(text: str) -> str:
 
 
 def runtime_error(text: str, operators: Mapping[str, str]) -> str:
-    """What cel-go says instead of this error of an evaluation; for `operators` see `rewrite`."""
+    """cel-go's message for this runtime error; for `operators` see `rewrite`."""
     text = plain(text)
     for pattern, words in _RUNTIME:
         if match := pattern.fullmatch(text):
@@ -141,7 +141,7 @@ _RUNTIME_TYPES = {"NULL": "null_type", "TIMESTAMP": "google.protobuf.Timestamp",
 
 
 def not_a_bool(engine_type: str, value: Any) -> str:
-    """What the scheduler says of a selector that evaluates to this value."""
+    """The scheduler's message for a selector that evaluates to this value."""
     name = engine_type.partition("<")[0]
     type_name = _RUNTIME_TYPES.get(name, name.lower())
     conversion = _CONVERSIONS.get(type_name, f"type conversion error from '{type_name}' to 'bool'")

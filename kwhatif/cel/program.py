@@ -19,13 +19,13 @@ class Program:
 
         self.expression = expression
         checked = checker.check(expression, variables)
-        #: The CEL type of the result as far as it is known without data, such as `bool` or `dyn`.
+        #: The static CEL type of the result, such as `bool` or `dyn`.
         self.result_type = checked.type_of(checked.root)
         if result and self.result_type not in {result, "dyn"}:
             raise CelCompileError(f"must evaluate to {result}, not {self.result_type}")
-        #: The fields that are selected of variables, each with the variable first: `("workload", "replicas")`.
+        #: The fields of variables that it reads, each with the variable first: `("workload", "replicas")`.
         self.paths = frozenset(filter(None, map(_path, walk(checked.root))))
-        #: The one that the whole expression is; empty where it is something else.
+        #: The path, if the whole expression is one; otherwise empty.
         self.root = () if checked.root.select_expr.test_only else _path(checked.root)
         self._guard = CostGuard(checked)
         self._program = None if self._guard.is_hopeless else engine.load(checked)
@@ -34,10 +34,10 @@ class Program:
         """The value of the expression.
 
         Args:
-            data: values of the variables; dicts, lists, str, int, float, bool and None, nested as you like.
+            data: values of the variables: dicts, lists, str, int, float, bool and None, with any nesting.
 
         Raises:
-            CelRuntimeError: when there is no value, such as `no such key: foo`; or to find it might cost too much.
+            CelRuntimeError: the evaluation fails, such as with `no such key: foo`, or might cost too much.
         """
         from kwhatif.cel.cost import size_of
 
@@ -56,13 +56,13 @@ def compile_expression(expression: str, variables: Mapping[str, str], *, result:
         result: the type it must have, if any; `dyn` passes for every type.
 
     Raises:
-        CelCompileError: when the expression is not valid or cannot have the required type.
+        CelCompileError: the expression is not valid or cannot have the required type.
     """
     return Program(expression, variables, result)
 
 
 def _path(node: Node) -> tuple[str, ...]:
-    """Of `a.b.c` the names; empty where no variable is at the beginning."""
+    """The names of `a.b.c`; empty if it does not start with a variable."""
     kind = node.WhichOneof("kind")
     if kind == "select_expr":
         above = _operand(node.select_expr.operand)
@@ -75,7 +75,7 @@ def _operand(node: Node) -> tuple[str, ...]:
 
 
 def _to_python(found: Any) -> Any:
-    # Not plain_value(): before Python 3.12 the bindings take a reference too many from None.
+    # Not plain_value(): before Python 3.12 the bindings release one reference to None too many.
     if found.type().name() == "NULL":
         return None
     value = found.value()

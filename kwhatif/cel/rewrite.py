@@ -1,12 +1,12 @@
-"""From a checked expression to one that the engine evaluates as Kubernetes would.
+"""Rewrites a checked expression so that the engine evaluates it as Kubernetes would.
 
-The type checker sees Kubernetes' types and functions as `environment.yaml` declares them. The run knows byte strings
-(`values.py`) and the functions of `library/`. In between, these rules replace nodes of the tree:
+The type checker sees Kubernetes' types and functions as `environment.yaml` declares them. At run time there are byte
+strings (`values.py`) and the functions of `library/`. So these rules replace nodes of the tree:
 
 * comparisons of quantities and versions become the engine's own, literals of them become constants;
 * functions that return an optional, or a value whose type Python would lose, are wrapped or renamed;
 * `find` and `findAll` become the engine's `regex.extract` and `regex.replace`;
-* has() of something that has no fields is false, and so is the range of a negative number empty;
+* has() of something without fields is false, and the range of a negative number is empty;
 * a domain that a device does not have is an empty map, instead of an error (`newStringInterfaceMapWithDefault` of
   `k8s.io/dynamic-resource-allocation/cel/compile.go`);
 * `==` with a version on the left and no version on the right is an error (`k8s.io/apiserver/pkg/cel/semver.go`).
@@ -32,8 +32,8 @@ def rewrite(checked: Checked) -> dict[str, str]:
     """Apply every rule to the tree of `checked`, in place.
 
     Returns:
-        the overloads that became operators, by operator: an error of the operator is one of the overload. And under
-        `regex`, what errors of patterns begin with.
+        Operator -> the overload that it replaces, which error messages name. And for `regex`, the prefix of errors in
+        patterns.
     """
     operators: dict[str, str] = {}
     for node in walk(checked.root):
@@ -47,7 +47,7 @@ def rewrite(checked: Checked) -> dict[str, str]:
         elif kind == "select_expr":
             replacement = _select(checked, node)
         if replacement is not None:
-            replacement.id = node.id  # its type is still wanted, by the rules for the nodes above
+            replacement.id = node.id  # the rules for the parent nodes need its type
             node.CopyFrom(replacement)
     return operators
 
@@ -70,7 +70,7 @@ def _call(checked: Checked, node: Node) -> Node | None:
 
 
 def _type(value: Node, found: str) -> Node | None:
-    """The type of a value: of Kubernetes' own, that is their name, which equals nothing but itself."""
+    """The type of a value; for Kubernetes' own types it is their name, which equals only itself."""
     if found in values.KUBERNETES_TYPES:
         return constant(found)
     if found == "any":
@@ -79,12 +79,12 @@ def _type(value: Node, found: str) -> Node | None:
 
 
 def _convert(function: str, value: Node, *, is_text: bool) -> Node:
-    """A conversion of a string, or of an attribute, which is a string, a number, a bool or a version."""
+    """A conversion of a string, or of an attribute (a string, number, bool or version)."""
     of_text = _CONVERSIONS[function]
     if is_text:
         return of_text(value) or call(function, value)
     found = call(function, value)
-    # What the engine knows how to convert, and cel-go does not; a byte string is a version.
+    # What the engine can convert, but cel-go cannot; a byte string is a version.
     for kind, named in (("bytes", "kubernetes.Semver"), *([] if function in _OF_BOOL else [("bool", "bool")])):
         refusal = call("@noSuchOverload", constant("size" if function == "size" else f"{function}({named})"))
         found = call("_?_:_", _is_type(value, kind), refusal, found)
@@ -100,7 +100,7 @@ def _select(checked: Checked, node: Node) -> Node | None:
     select = node.select_expr
     found = checked.type_of(select.operand)
     if found in DOMAINS:
-        # QUIRK: has() of a missing domain is true, only `in` shows it.
+        # QUIRK: has() of a missing domain is true; only `in` is false.
         return constant(value=True) if select.test_only else _domain(select.operand, constant(select.field))
     if select.test_only and found in {"any", "dyn"}:
         return call("_&&_", _is_type(select.operand, "map"), node)
@@ -110,7 +110,7 @@ def _select(checked: Checked, node: Node) -> Node | None:
 def _equals(checked: Checked, node: Node) -> Node | None:
     left, right = node.call_expr.args
     left_type, right_type = checked.type_of(left), checked.type_of(right)
-    is_unequal = node.call_expr.function == "_!=_"  # which is true wherever == is not, even if it is an error
+    is_unequal = node.call_expr.function == "_!=_"  # true whenever == is not true, even if it is an error
     if left_type == "kubernetes.Quantity" and set(checked.overloads(right)) & _ARITHMETIC:
         # QUIRK: sums are pointers to quantities, which upstream does not recognize on the right.
         return constant(value=True) if is_unequal else call("@noSuchOverload")
@@ -145,7 +145,7 @@ def _literal(parse: Callable[[str], bytes]) -> Callable[[Node], Node | None]:
         try:
             return None if text is None else constant(parse(text))
         except ValueError:
-            return None  # an error of the run, which `||` may absorb
+            return None  # a runtime error, which `||` may absorb
 
     return rule
 
@@ -199,24 +199,24 @@ def _as_it_is(_: Node) -> Node | None:
     return None
 
 
-#: Conversion (or size(), which also takes anything) -> how it converts a string, if Kubernetes reads strings otherwise.
+#: Conversion (or size(), which takes any type) -> its rule for strings, if Kubernetes parses them differently.
 _CONVERSIONS: dict[str, Callable[[Node], Node | None]] = {
     **{name: _by_python(name) for name in ("int", "uint", "double", "bool")},
     **{name: _by_engine(name) for name in ("duration", "timestamp")},
     **dict.fromkeys(("string", "bytes", "size"), _as_it_is),
 }
-#: Those that take a bool in cel-go as well.
+#: Conversions that accept a bool in cel-go, too.
 _OF_BOOL = frozenset({"bool", "string"})
 _ARITHMETIC = frozenset(
     f"kubernetes.Quantity.{name}({operand})" for name in ("add", "sub") for operand in ("kubernetes.Quantity", "int")
 )
-#: Comparisons, and the operator that decides first.
+#: Comparison -> the operator that replaces it.
 _OPERATORS = {
     f"{name}.{method}({name})": operator
     for name in ("kubernetes.Quantity", "kubernetes.Semver")
     for method, operator in (("isGreaterThan", "_>_"), ("isLessThan", "_<_"), ("compareTo", "_<_"))
 }
-#: Overload id → what to do with a call that can only be of this overload.
+#: Overload id → the rule for calls that can only be of this overload.
 _RULES: dict[str, Callable[[Node], Node | None]] = {
     **{
         overload: _operator(operator) if "compareTo" not in overload else _compare_to

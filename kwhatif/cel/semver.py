@@ -1,4 +1,4 @@
-"""Semantic versions as github.com/blang/semver/v4 reads and orders them (`k8s.io/apiserver/pkg/cel/semver.go`)."""
+"""Semantic versions, parsed and ordered as by github.com/blang/semver/v4 (`k8s.io/apiserver/pkg/cel/semver.go`)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from kwhatif.kube.model.int64 import MAX_UINT64
 
 _DIGITS = re.compile(r"[0-9]*")
 _IDENTIFIER = re.compile(r"[-0-9A-Za-z]+")
-#: No larger number fits into 64 bits; Python does not even read thousands of digits.
+#: No longer number fits into 64 bits, and Python refuses to parse thousands of digits.
 _MOST_DIGITS = 20
 _NUMBERS = struct.Struct(">QQQ")
 
-# The key orders bytewise as the versions do, which lets the CEL engine compare versions without calling Python.
+# Keys have the same order as versions when compared bytewise, so the CEL engine can compare without calling Python.
 _END, _NUMERIC, _ALPHANUMERIC = b"\0", b"\1", b"\2"
 _PRERELEASE, _RELEASE = b"\0", b"\1"
 
@@ -29,21 +29,21 @@ class Semver:
 
     @staticmethod
     def parse(text: str) -> Semver:
-        """The version that `text` denotes.
+        """Parse a version.
 
         Raises:
-            ValueError: in upstream's words, when it denotes none.
+            ValueError: the text is not a version; with upstream's message.
         """
         return _parse(text)
 
     @staticmethod
     def parse_normalized(text: str) -> Semver:
-        """The version that `text` denotes where a leading "v", leading zeroes, and missing numbers are forgiven.
+        """Parse a version, accepting a leading "v", leading zeroes, and missing numbers.
 
-        Missing may be the patch number, or that and the minor one: they are 0.
+        The patch number may be missing, or patch and minor number: they are 0.
 
         Raises:
-            ValueError: in upstream's words, when it denotes none.
+            ValueError: the text is not a version; with upstream's message.
         """
         parts = [_without_leading_zeroes(part) for part in text.removeprefix("v").split(".", 2)]
         if len(parts) < 3 and re.search(r"[+-]", parts[-1]):

@@ -1,9 +1,9 @@
-"""Kubernetes' own CEL types, as the byte strings that stand for them inside the engine.
+"""Kubernetes' own CEL types, encoded as byte strings for the engine.
 
-The engine's Python bindings carry no user-defined types at run time, but the type checker knows them by name and
-keeps them apart from everything else, so their representation shows nowhere. Quantities and versions are encoded
-such that bytewise order is their order: the engine compares them itself, without a call into Python. (Each such call
-costs a microsecond, and the bindings leak its arguments, some 180 bytes.)
+The engine's Python bindings have no user-defined types at run time, but the type checker knows them by name and keeps
+them apart from all other types, so the encoding is never visible. Quantities and versions are encoded so that they can
+be compared bytewise: the engine compares them itself, without a call into Python. (Each call takes a microsecond, and
+the bindings leak its arguments, some 180 bytes.)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from kwhatif.cel.semver import Semver
 
-# No UTF-8 text starts with this byte, so no honest byte string of an expression is mistaken for one of these.
+# No UTF-8 text starts with this byte, so no ordinary byte string of an expression is mistaken for one of these.
 _QUANTITY, _SEMVER, _ADDRESS, _NETWORK, _URL, _FORMAT = (b"\xff" + tag for tag in (b"Q", b"V", b"I", b"C", b"U", b"F"))
 _TAGS = {
     "kubernetes.Quantity": _QUANTITY,
@@ -27,7 +27,7 @@ _TAGS = {
 #: Names of the types that are byte strings at run time.
 KUBERNETES_TYPES = frozenset(_TAGS)
 
-# Holds every quantity that `parse_quantity` returns for less than a hundred digits.
+# Enough for every quantity that `parse_quantity` returns for less than a hundred digits.
 _WIDTH = 64
 _ZERO = 1 << (8 * _WIDTH - 1)
 
@@ -36,17 +36,17 @@ Address = IPv4Interface | IPv6Interface
 
 @lru_cache(maxsize=4096)
 def quantity(nanos: int) -> bytes:
-    """A quantity of so many nano-units."""
+    """Encode a quantity in nano-units."""
     return _QUANTITY + max(0, min(2 * _ZERO - 1, nanos + _ZERO)).to_bytes(_WIDTH)
 
 
 def semver(version: Semver) -> bytes:
-    """A semantic version."""
+    """Encode a semantic version."""
     return _SEMVER + version.key
 
 
 def encode(type_name: str, value: Any) -> Any:
-    """The engine's form of a value of the named type."""
+    """Encode a value of the named type."""
     match type_name:
         case "kubernetes.Quantity":
             return bytearray(quantity(value))
@@ -63,10 +63,10 @@ def encode(type_name: str, value: Any) -> Any:
 
 
 def decode(type_name: str, value: Any) -> Any:
-    """A value of the named type; the inverse of `encode`, but versions come back as their key.
+    """Decode a value of the named type: the inverse of `encode`, except that versions are returned as their keys.
 
     Raises:
-        ValueError: as cel-go would fail, when it is a value of another of Kubernetes' types.
+        ValueError: the value has another of Kubernetes' types; with cel-go's message.
     """
     tag = _TAGS.get(type_name)
     if tag is None:
@@ -89,7 +89,7 @@ def decode(type_name: str, value: Any) -> Any:
 
 
 def decode_any(value: bytes) -> tuple[str, Any] | None:
-    """Name and value of one of Kubernetes' types, None for any other byte string."""
+    """Name and value of one of Kubernetes' types; None for any other byte string."""
     for type_name, tag in _TAGS.items():
         if value.startswith(tag):
             return type_name, decode(type_name, value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -169,4 +169,6 @@ def consolidate(
     import kwhatif
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
+    if explain is not None:  # one line
+        printing = replace(printing, quiet=True)
     answer(scaling.ask(kwhatif.consolidate, cluster, explain=explain), Style(output.value, printing), conditions)

@@ -2,7 +2,7 @@
 
 A controller lets go what it owns and does not select any more, and adopts what it selects and nobody owns. Here that is
 a sync of its own, before the controller's other work. What the cluster shows at the start of a simulation is taken to
-be settled.
+be settled, but for what edits have changed of it.
 """
 
 from __future__ import annotations
@@ -151,6 +151,6 @@ def _by_namespace(kind: type[Claiming]) -> Callable[[Cluster], Mapping[str, Sequ
     return build
 
 
-_KINDS: tuple[type[Claiming], ...] = (Deployment, ReplicaSet, ReplicationController, StatefulSet, DaemonSet, Job)
-_BY_NAMESPACE = {kind: _by_namespace(kind) for kind in _KINDS}
-CONTROLLERS: tuple[Controller, ...] = tuple(map(ControllerRefs, _KINDS))
+CLAIMING: tuple[type[Claiming], ...] = (Deployment, ReplicaSet, ReplicationController, StatefulSet, DaemonSet, Job)
+_BY_NAMESPACE = {kind: _by_namespace(kind) for kind in CLAIMING}
+CONTROLLERS: tuple[Controller, ...] = tuple(map(ControllerRefs, CLAIMING))

@@ -1,4 +1,4 @@
-"""The devices that claims hold already (`plugins/dynamicresources/allocateddevices.go`)."""
+"""The devices that are allocated to claims (`plugins/dynamicresources/allocateddevices.go`)."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ Capacities = dict[str, int]
 
 
 class AllocatedDevices:
-    """Devices by how they are held: as a whole, or as shares of their capacity."""
+    """Devices that are allocated as a whole, and devices whose capacity is shared."""
 
     def __init__(self, cluster: Cluster, gates: Gates = BASE_GATES) -> None:
         self._knows_shares = "DRAConsumableCapacity" in gates
         self.whole: set[DeviceId] = set()
-        #: What the shares of a device consume; a device of which there are shares at all is in here.
+        #: The consumption of all shares of a device; every device with shares has an entry.
         self.shared: dict[DeviceId, Capacities] = {}
-        #: Devices whose shares have said what they consume.
+        #: Devices whose shares state their consumption.
         self.consumed: set[DeviceId] = set()
         for claim in cluster.all(ResourceClaim).values():
             allocation = claim.status.allocation
             for result in allocation.devices.results if allocation else ():
-                if not result.admin_access:  # administrators hold nothing
+                if not result.admin_access:  # admin access does not allocate a device
                     self._add(result)
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> AllocatedDevices | None:
-        """Itself as long as claims hold the same devices."""
+        """Itself if the change does not affect the allocated devices."""
         was, now = (claim.status.allocation if isinstance(claim, ResourceClaim) else None for claim in (before, after))
         return self if was == now else None
 
@@ -48,12 +48,12 @@ class AllocatedDevices:
             self.consumed.add(device)
 
     def __contains__(self, device: object) -> bool:
-        """Whether anybody holds the device or a share of it (`IsDeviceAllocated`)."""
+        """Whether the device or a share of it is allocated (`IsDeviceAllocated`)."""
         return device in self.whole or device in self.shared
 
 
 def allocated_devices(cluster: Cluster, gates: Gates = BASE_GATES) -> AllocatedDevices:
-    """The cluster's allocated devices; remembered as long as no claim changes."""
+    """The cluster's allocated devices; cached as long as no claim changes."""
     return cluster.derived(_allocated_under(frozenset(gates)), ResourceClaim)
 
 

@@ -28,25 +28,25 @@ class UnsatisfiedRequest(NamedTuple):
 
     claim: str
     request: str
-    #: How many devices it wants; None: all.
+    #: The number of requested devices; None: all.
     wanted: int | None
-    #: How many are there for it on the node, and how many of these it may take, as nobody holds them.
+    #: How many devices on the node match it, and how many of these are free.
     matching: int
     free: int
-    #: How many more nobody holds, but taints keep it away from them.
+    #: How many more are free, but have taints that the request does not tolerate.
     tainted: int = 0
     taints: tuple[Taint, ...] = ()
 
 
 class InvalidPool(NamedTuple):
-    """Nothing was found, and a pool is broken, in which something might have been."""
+    """No solution was found, and a pool that might have had one is invalid."""
 
     pool: str
     problem: str
 
 
 class Allocator:
-    """Allocates claims on one node after another; nothing is shared between nodes but what all of them see."""
+    """Allocates claims on one node at a time; nodes share only what is common to all of them."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Allocator:
         gates: Gates = BASE_GATES,
         rules: AllocatorRules = BASE_RULES,
     ) -> None:
-        """`tries` bounds the effort for one node; None: until all possibilities are exhausted."""
+        """`tries` limits the effort per node; None: try all possibilities."""
         self._inventory = inventory(cluster, gates, rules)
         self._rules = rules
         self._allocated = allocated_devices(cluster, gates)
@@ -66,10 +66,10 @@ class Allocator:
     def allocate(
         self, node: SelectedNode, claims: Sequence[ClaimToAllocate]
     ) -> tuple[AllocationResult, ...] | UnsatisfiedRequest | InvalidPool:
-        """An allocation for each claim, or why not all can have one.
+        """An allocation for each claim, or the reason why not all claims can be allocated.
 
         Raises:
-            AllocationError: a claim, its class or the devices are broken, and the whole attempt ends.
+            AllocationError: a claim, its class or the devices are invalid, which ends the whole attempt.
         """
         pools = self._inventory.pools(node)
         so_far = PartialAllocation(claims, self._allocated, self._available, self._gates, self._rules)
@@ -84,7 +84,7 @@ class Allocator:
                         f" exceeds the claim limit of {MAX_DEVICES}, with {size} already accounted for"
                     )
                 size += least
-            # QUIRK: (allocator_incubating.go) the sum is an int; one below zero makes upstream panic.
+            # QUIRK: (allocator_incubating.go) the sum is an int; upstream panics if it overflows below zero.
             _check(claim, size, self._rules)
         candidates = [(pool, device) for pool in pools for device in pool.devices]
         search = DeviceSearch(Task(node, candidates, claims, so_far, devices_of, self._rules))
@@ -121,7 +121,7 @@ class Allocator:
 
 
 def _selects(request: Request, device: PoolDevice, node: SelectedNode) -> bool:
-    """The search may not have got as far as this device: if a selector fails there, that is not what went wrong."""
+    """Whether the request selects the device; an error does not count, because the search may not have reached it."""
     try:
         return request.selects(device, node)
     except AllocationError:
@@ -135,7 +135,7 @@ def _smallest(
     so_far: PartialAllocation,
     devices_of: dict[RequestKey, Sequence[PooledDevice]],
 ) -> int:
-    """How many devices the request needs at least; on the way, all devices are found (`validateDeviceRequest`)."""
+    """The minimum number of devices of the request; if it wants all, also finds them (`validateDeviceRequest`)."""
     sizes = []
     for request in alternatives:
         if request.problem:

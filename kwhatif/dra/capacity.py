@@ -1,4 +1,4 @@
-"""Capacity that several claims share (`consumable_capacity.go`). All amounts are nano-units."""
+"""Capacity that claims can share (`consumable_capacity.go`). All amounts are nano-units."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _Amounts = Mapping[str, int]
 
 
 def fits(capacities: Mapping[str, DeviceCapacity], requested: _Amounts, used: _Amounts, taken: _Amounts) -> bool:
-    """Whether a device has as much as is requested beside what others use and what this attempt has taken.
+    """Whether a device has the requested capacity, beside what others use and what this attempt has taken.
 
-    For a device that is not shared nothing is used, and the request is a minimum size.
+    If the device is not shared, no capacity is in use, and the request is a minimum size.
     """
     if not requested.keys() <= capacities.keys():
         return False
@@ -27,12 +27,12 @@ def fits(capacities: Mapping[str, DeviceCapacity], requested: _Amounts, used: _A
 
 
 def consumed_by(capacities: Mapping[str, DeviceCapacity], requested: _Amounts) -> dict[str, int]:
-    """What a share for the request consumes of every capacity of the device."""
+    """The capacities of the device that a share for the request consumes."""
     return {name: consumption(capacity, requested.get(name)) for name, capacity in capacities.items()}
 
 
 def consumption(capacity: DeviceCapacity, requested: int | None) -> int:
-    """What is consumed of a capacity: what is requested, rounded up as the policy says; without a request all of it."""
+    """The consumed amount: the request, rounded up by the policy; all of the capacity without a request."""
     policy = capacity.request_policy
     if requested is None:
         default = policy.default if policy is not None else None
@@ -50,9 +50,9 @@ def _round_up(requested: int, valid_range: CapacityRequestPolicyRange, minimum: 
         return minimum
     if valid_range.step is None:
         return requested
-    # Steps are counted in whole units: what is finer is rounded up first.
+    # Steps are counted in whole units: fractions are rounded up first.
     step, start = value(parse_quantity(valid_range.step)), value(minimum)
-    # QUIRK: (consumable_capacity.go) nothing looks whether 64 bits hold it.
+    # QUIRK: (consumable_capacity.go) upstream does not check for overflow.
     steps = -(-(value(requested) - start) // step)
     return (start + steps * step) * NANO
 

@@ -8,12 +8,12 @@ from kwhatif.dra.rules import AllocatorRules
 from kwhatif.kube.model.resource import DeviceConstraint
 from kwhatif.kube.model.resource_slice import DeviceAttribute
 
-#: The type of an attribute and its value; versions are equal when their texts are.
+#: The type of an attribute and its value; versions are equal if their texts are.
 TypedValue = tuple[str, str | int | bool]
 
 
 class AttributeConstraint:
-    """Follows which devices are taken; every `add` that succeeds is followed by at most one `remove`."""
+    """Tracks the devices that are taken; every successful `add` is followed by at most one `remove`."""
 
     def __init__(self, requests: tuple[str, ...], attribute: str) -> None:
         self._requests = frozenset(requests)
@@ -21,7 +21,7 @@ class AttributeConstraint:
         self._devices = 0
 
     def add(self, request: Request, device: PoolDevice) -> bool:
-        """Take the device into account, or refuse it: one without the attribute, or with a wrong value."""
+        """Add the device, or reject it because it has no such attribute or a wrong value."""
         if not self._concerns(request):
             return True
         found = find_attribute(device, self._attribute)
@@ -31,26 +31,26 @@ class AttributeConstraint:
         return True
 
     def remove(self, request: Request) -> None:
-        """A device of the request is not taken after all."""
+        """Remove the last added device of the request."""
         if self._concerns(request):
             self._devices -= 1
             self._forget(request)
 
     def _concerns(self, request: Request) -> bool:
-        """A constraint that names no requests is about all of them."""
+        """Whether the constraint applies to the request; one that names no requests applies to all."""
         names = self._requests
         return not names or (request.parent or request.name) in names or request.path in names
 
     def _takes(self, value: TypedValue | None, request: Request, device: PoolDevice) -> bool:
-        """Remember the value, if it goes with those of the other devices."""
+        """Store the value, if it is compatible with those of the other devices."""
         raise NotImplementedError
 
     def _forget(self, request: Request) -> None:
-        """The value of the request's last device does not count any more."""
+        """Remove the value of the request's last device."""
 
 
 class MatchAttribute(AttributeConstraint):
-    """All devices have the attribute, with one value, which the first one determines."""
+    """All devices have the attribute, with the same value as the first one."""
 
     def __init__(self, requests: tuple[str, ...], attribute: str) -> None:
         super().__init__(requests, attribute)
@@ -65,11 +65,10 @@ class MatchAttribute(AttributeConstraint):
 
 
 class DistinctAttribute(AttributeConstraint):
-    """All devices have the attribute, each with a value of its own.
+    """All devices have the attribute, each with a different value.
 
-    QUIRK: (constraint.go) up to 1.36 one value is remembered per request, that of its last device; when that device is
-    given back the request's earlier ones are forgotten too. Up to 1.34 values of two devices are never the same
-    (`by_device`).
+    QUIRK: (constraint.go) up to 1.36 only one value is stored per request, that of its last device; when that device is
+    removed, the request's earlier values are lost too. Up to 1.34 values of two devices are never equal (`by_device`).
     """
 
     def __init__(
@@ -96,7 +95,7 @@ class DistinctAttribute(AttributeConstraint):
 
 
 def make_constraints(constraints: tuple[DeviceConstraint, ...], rules: AllocatorRules) -> list[AttributeConstraint]:
-    """The constraints of a claim, of which no device is taken yet."""
+    """The constraints of a claim, without any device."""
     return [
         MatchAttribute(constraint.requests, constraint.match_attribute)
         if constraint.match_attribute is not None
@@ -111,7 +110,7 @@ def make_constraints(constraints: tuple[DeviceConstraint, ...], rules: Allocator
 
 
 def find_attribute(device: PoolDevice, name: str) -> DeviceAttribute | None:
-    """The attribute of that full name; a name without a domain belongs to the driver's (`lookupAttribute`)."""
+    """The attribute with that full name; a name without a domain is in the driver's domain (`lookupAttribute`)."""
     attributes = device.model.attributes
     found = attributes.get(name)
     if found is None:

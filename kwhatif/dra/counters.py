@@ -13,10 +13,10 @@ _Amounts = dict[str, dict[str, int]]
 
 
 class AvailableCounters:
-    """What allocated devices leave of each pool's counters; up to 1.34 of each slice's, for its own devices.
+    """The rest of each pool's counters, without allocated devices; up to 1.34 per slice, for its own devices.
 
-    QUIRK: (allocator_incubating.go) up to 1.36 kept by the bare name of the pool. Of two pools that two drivers call
-    the same, the one that is asked about first counts for both.
+    QUIRK: (allocator_incubating.go) up to 1.36 they are stored by the pool's name alone. If pools of two drivers have
+    the same name, the first one that is used counts for both.
     """
 
     def __init__(self, allocated: Container[DeviceId], rules: AllocatorRules) -> None:
@@ -31,7 +31,7 @@ class AvailableCounters:
         return str(pool) if self._by_driver else pool.name
 
     def of(self, pool: Pool, device: PoolDevice) -> _Amounts:
-        """What is left; less than nothing where too much is allocated."""
+        """The available counters; negative if too much is allocated."""
         owner = self.owner(pool, device)
         found = self._owners.get(owner)
         if found is None:
@@ -44,7 +44,7 @@ class AvailableCounters:
         return found
 
     def _count(self, counter_sets: CounterSets, devices: Iterable[PoolDevice]) -> _Amounts:
-        """Counters that there are not (of a slice; a pool is then invalid) count for nothing."""
+        """Unknown counters are ignored (in a slice; a pool would be invalid)."""
         left = {name: dict(counters) for name, counters in counter_sets.items()}
         for device in devices:
             if device.counters and device.id in self._allocated:
@@ -56,14 +56,14 @@ class AvailableCounters:
 
 
 class ConsumedCounters:
-    """What the devices consume that one attempt has taken so far, by the owner of the counters."""
+    """The counters consumed by the devices that one attempt has taken, by the owner of the counters."""
 
     def __init__(self, available: AvailableCounters) -> None:
         self._available = available
         self._owners: dict[str, _Amounts] = {}
 
     def consume(self, pool: Pool, device: PoolDevice) -> bool:
-        """Count the device, if then no counter of the owner is exceeded; of counters that it does not use, too."""
+        """Count the device, unless a counter of the owner is then exceeded, even one that the device does not use."""
         consumed = self._owners.setdefault(self._available.owner(pool, device), {})
         _add(consumed, device, 1)
         for name, counters in self._available.of(pool, device).items():
@@ -74,7 +74,7 @@ class ConsumedCounters:
         return True
 
     def give_back(self, pool: Pool, device: PoolDevice) -> None:
-        """The device is not taken after all."""
+        """Uncount the device."""
         _add(self._owners[self._available.owner(pool, device)], device, -1)
 
 

@@ -1,4 +1,4 @@
-"""Slices and devices, prepared for being asked about (`ResourceSlice` in `k8s.io/api/resource/v1`)."""
+"""Slices and devices, prepared for the search (`ResourceSlice` in `k8s.io/api/resource/v1`)."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
 from kwhatif.kube.model.quantity import parse_quantity
 from kwhatif.kube.model.resource_slice import Counter, Device, DeviceAttribute, ResourceSlice
 
-#: Nano-units by set, and in it by counter.
+#: Nano-units by counter set and counter.
 CounterSets = Mapping[str, Mapping[str, int]]
 
 
-#: The gates with which devices may say that they have to be prepared before a pod is bound.
+#: The feature gates that allow devices to require preparation before a pod is bound.
 BINDING_GATES = frozenset({"DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus"})
 
 
 class DeviceId(NamedTuple):
-    """What identifies a device in the whole cluster."""
+    """Identifies a device in the cluster."""
 
     driver: str
     pool: str
@@ -47,7 +47,7 @@ class NodeMatch:
         self.says_anything = bool(name) or all_nodes or selector is not None
 
     def matches(self, node: SelectedNode) -> bool:
-        """Whether the node is one of them; what says nothing matches no node."""
+        """Whether it matches the node; it matches no node if nothing is set."""
         if self._name:
             return node.name == self._name
         return self._all or (self._terms is not None and any_matches(self._terms, node))
@@ -62,17 +62,17 @@ class PoolDevice:
         self.model = model
         self.slice = home
         self.id = DeviceId(home.driver, home.pool, model.name)
-        #: Several claims may use it at once, each a share of its capacity.
+        #: Whether several claims may use it at once, each with a share of its capacity.
         self.shared = model.allow_multiple_allocations and "DRAConsumableCapacity" in gates
         self.counters = tuple((use.counter_set, _nanos(use.counters)) for use in model.consumes_counters)
         added = (rule.spec.taint for rule in home.rules if selects(rule, *self.id))
         self.taints = (*model.taints, *added) if "DRADeviceTaints" in gates else ()
-        #: No request asks about a device that has to be prepared, and none takes part of one, unless gates are on.
+        #: Whether requests may select it: not if it requires preparation and the gates for that are off.
         self.selectable = not model.binding_conditions or gates >= BINDING_GATES
         self.takable = not model.consumes_counters or "DRAPartitionableDevices" in gates
         if not self.takable:
             self.counters = ()
-        #: Its own nodes, where the slice leaves that to its devices; None: those of the slice.
+        #: Its own nodes, if the slice selects nodes per device; None: those of the slice.
         self.nodes: NodeMatch | None = None
         if home.per_device:
             self.nodes = NodeMatch(model.node_name, all_nodes=model.all_nodes, selector=model.node_selector)
@@ -80,10 +80,10 @@ class PoolDevice:
 
     @property
     def view(self) -> DeviceView:
-        """What selectors see of it.
+        """The device as selectors see it.
 
         Raises:
-            CelRuntimeError: in the scheduler's words, when an attribute has no value that CEL knows.
+            CelRuntimeError: an attribute has no valid value; with the scheduler's message.
         """
         if self._view is None:
             self._view = device_view(self, shared=self.shared)
@@ -91,7 +91,7 @@ class PoolDevice:
 
 
 class Slice:
-    """A slice; its devices are made when first asked for."""
+    """A slice; its devices are created on demand."""
 
     def __init__(self, model: ResourceSlice, gates: Gates = BASE_GATES, rules: Sequence[DeviceTaintRule] = ()) -> None:
         spec = model.spec
@@ -108,7 +108,7 @@ class Slice:
         #: Counters that the devices of the whole pool share.
         self.counter_sets = tuple((shared.name, _nanos(shared.counters)) for shared in spec.shared_counters)
         self._devices = spec.devices
-        #: Those that are about devices of its pool.
+        #: The DeviceTaintRules for devices of its pool.
         self.rules = tuple([rule for rule in rules if selects(rule, spec.driver, spec.pool.name)])
 
     @cached_property
@@ -117,17 +117,17 @@ class Slice:
         return tuple(PoolDevice(device, self, self._gates) for device in self._devices)
 
     def concerns(self, node: SelectedNode) -> bool:
-        """Whether the slice matters on the node."""
+        """Whether the node may use the slice."""
         if self.nodes.says_anything:
             return self.nodes.matches(node)
         return any(device.nodes is not None and device.nodes.matches(node) for device in self.devices)
 
 
 def device_view(device: PoolDevice, *, shared: bool) -> DeviceView:
-    """What selectors see of the device.
+    """The device as selectors see it.
 
     Raises:
-        CelRuntimeError: in the scheduler's words, when an attribute has no value that CEL knows.
+        CelRuntimeError: an attribute has no valid value; with the scheduler's message.
     """
     model = device.model
     return DeviceView(

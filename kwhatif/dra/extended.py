@@ -1,4 +1,4 @@
-"""Extended resources that devices back: what a pod then asks of their classes.
+"""Extended resources that are backed by devices: a pod's requests for their DeviceClasses.
 
 (`pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresources.go`.)
 """
@@ -17,21 +17,21 @@ from kwhatif.kube.model.resource import EXACT_COUNT, DeviceClass, DeviceRequest,
 
 
 def is_dra_resource(name: str) -> bool:
-    """Whether devices may back a resource of that name (`IsDRAExtendedResourceName`)."""
+    """Whether devices may back a resource with that name (`IsDRAExtendedResourceName`)."""
     return is_extended_resource(name) or name.startswith(IMPLICIT_PREFIX)
 
 
 def extended_resource_requests(spec: PodSpec, classes: Mapping[str, DeviceClass]) -> tuple[DeviceRequest, ...]:
-    """What the pod asks of these classes, by the resources that they stand for (`createRequestsAndMappings`)."""
+    """The pod's requests for these classes, which are given by resource name (`createRequestsAndMappings`)."""
     requests = [request for name in classes for request in _requests(spec, name, classes[name].metadata.name)]
     return tuple(sorted(requests, key=lambda request: request.name))
 
 
 def _requests(spec: PodSpec, resource: str, class_name: str) -> list[DeviceRequest]:
-    """One request for each container that lasts, and one for all init containers before them.
+    """One request for each container and sidecar, and one for all init containers before them.
 
-    An init container uses the devices of containers that start after it, and asks only for what it needs beyond that;
-    init containers run one by one, so what the greediest of them asks for is enough for all.
+    An init container uses the devices of the containers that start later, and requests only what it needs beyond that.
+    Init containers run one at a time, so the largest of their requests is enough for all.
     """
     first_lasting = len(spec.init_containers)
     containers = (*spec.init_containers, *spec.containers)
@@ -55,7 +55,7 @@ def _requests(spec: PodSpec, resource: str, class_name: str) -> list[DeviceReque
 def _amount(container: Container, resource: str) -> int:
     """Whole units (`Quantity.AsInt64`).
 
-    QUIRK: (extendeddynamicresources.go) a fraction of a device asks for nothing, and so does what no int64 holds.
+    QUIRK: (extendeddynamicresources.go) a fraction of a device, or an amount that overflows an int64, counts as 0.
     """
     whole, fraction = divmod(parse_quantity(container.resources.requests.get(resource, 0)), NANO)
     return 0 if fraction or not fits(whole) else whole

@@ -1,8 +1,7 @@
-"""Seeing that a search will fail, without searching.
+"""Predicts that a search will fail, without searching.
 
-Upstream tries every combination of devices before it gives up. Where nothing but the number of devices decides, the
-end is known from their number. The answer is the same; only that kube-scheduler may not live to give it within its
-`filterTimeout`.
+Upstream tries every combination of devices before it gives up. If only the number of devices matters, the result
+follows from that number. It is the same result, except that kube-scheduler may not find it within its `filterTimeout`.
 """
 
 from __future__ import annotations
@@ -17,28 +16,28 @@ from kwhatif.dra.rules import AllocatorRules
 from kwhatif.kube.matching.node_selector import SelectedNode
 from kwhatif.kube.matching.tolerations import first_untolerated
 
-#: No claim gets more devices (`AllocationResultsMaxSize`).
+#: The most devices of a claim (`AllocationResultsMaxSize`).
 MAX_DEVICES = 32
 
-#: Place of a claim, and of a request in it.
+#: Index of a claim, and of a request in it.
 RequestPlace = tuple[int, int]
 
 
 class Task(NamedTuple):
-    """What is to be found: devices for claims on one node."""
+    """The search: devices for claims on one node."""
 
     node: SelectedNode
     candidates: Sequence[PooledDevice]
     claims: Sequence[ClaimToAllocate]
-    #: What is allocated, and what of it the search has taken; it changes with every step.
+    #: What is allocated, and what the search has taken; changes with every step.
     so_far: PartialAllocation
-    #: The devices of the requests for all devices.
+    #: The devices of each request for all devices.
     devices_of: Mapping[RequestKey, Sequence[PooledDevice]]
     rules: AllocatorRules
 
 
 class FeasibilityBound:
-    """How many devices are left for each request, while a search takes them."""
+    """Counts the devices that are left for each request during a search."""
 
     def __init__(self, task: Task) -> None:
         node, candidates, claims, so_far, devices_of, rules = task
@@ -66,13 +65,13 @@ class FeasibilityBound:
         self._clear = self._clear and all(map(self._is_small_and_free, claims))
 
     def _is_small_and_free(self, claim: ClaimToAllocate) -> bool:
-        """Neither the limit of the claim's size nor a broken constraint can end the search in another way."""
+        """Whether neither the maximum size of a claim nor a failing constraint can end the search in another way."""
         largest = (max(self._needed[request.key] for request in alternatives) for alternatives in claim.requests)
         wants_all = any(request.count is None for alternatives in claim.requests for request in alternatives)
         return sum(largest) <= MAX_DEVICES and not (wants_all and claim.constraints)
 
     def hopeless(self, start: RequestPlace = (0, 0)) -> RequestPlace | None:
-        """The first request from there on for which too few devices are left; None: there may be a solution."""
+        """The first request from `start` on for which too few devices are left; None: there may be a solution."""
         if not self._clear:
             return None
         for claim, index, alternatives in self._requests:
@@ -92,12 +91,12 @@ class FeasibilityBound:
 
 
 def _has_later_all(claim: ClaimToAllocate) -> bool:
-    """Whether an alternative that is not the first wants all devices."""
+    """Whether an alternative other than the first one requests all devices."""
     return any(request.count is None for alternatives in claim.requests for request in alternatives[1:])
 
 
 def _is_plain(device: PoolDevice) -> bool:
-    """What the device gives can be counted: it is taken as a whole, and independently of others."""
+    """Whether the device is taken as a whole and independently of others, so that it can be counted."""
     return not device.shared and not device.counters
 
 

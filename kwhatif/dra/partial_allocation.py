@@ -1,4 +1,4 @@
-"""The devices that one attempt has taken so far (`allocateDevice` in `allocator_incubating.go`)."""
+"""The devices that one attempt has taken (`allocateDevice` in `allocator_incubating.go`)."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ PooledDevice = tuple[Pool, PoolDevice]
 
 
 class Taken(NamedTuple):
-    """A device taken for a request, and, of a shared one, how much."""
+    """A device taken for a request and, if it is shared, the consumed capacity."""
 
     request: Request
     pool: Pool
     device: PoolDevice
     consumed: Mapping[str, int]
-    #: Whether its pool's counters were counted; and whether it was taken beside another share of this attempt.
+    #: Whether its pool's counters were counted, and whether this attempt had already taken another share of it.
     counted: bool
     beside: bool
 
 
 class PartialAllocation:
-    """Devices taken for claims so far: a search takes more, and gives some back.
+    """The devices taken for claims; the search takes more, and gives some back.
 
-    Claims are known by their index among the claims of the pod.
+    Claims are identified by their index among the claims of the pod.
     """
 
     def __init__(
@@ -51,41 +51,41 @@ class PartialAllocation:
         self._allocated = allocated
         self._counters = ConsumedCounters(available)
         self._constraints = [make_constraints(claim.constraints, rules) for claim in claims]
-        #: Which claims have taken the device as a whole.
+        #: Device -> the claims that have taken it as a whole.
         self._whole: dict[DeviceId, set[int]] = {}
-        #: What the shares consume that are taken; a device of which there are any is in here.
+        #: The consumption of the taken shares; every device with shares has an entry.
         self._shares: dict[DeviceId, dict[str, int]] = {}
-        #: By claim, in the order in which they were taken.
+        #: By claim, in the order in which devices were taken.
         self.taken: list[list[Taken]] = [[] for _ in claims]
 
     def in_use(self, claim: int, request: Request, device: PoolDevice) -> bool:
-        """An administrator may share devices with everybody, but takes each only once per claim."""
+        """Whether the request cannot take the device; admin access can share any device, but only once per claim."""
         if request.admin:
             return claim in self._whole.get(device.id, ())
         return device.id in self._allocated.whole or bool(self._whole.get(device.id))
 
     def is_among_all(self, request: Request, device: PoolDevice) -> bool:
-        """Whether the device is one of those that a request for all devices means."""
+        """Whether a request for all devices includes the device."""
         if not self._counts_capacity or not self._rules.all_by_size:
             return self.has_room(request, device)
         return capacity.fits(device.model.capacity, request.capacity, {}, {})
 
     def has_room(self, request: Request, device: PoolDevice) -> bool:
-        """Whether the device has the capacity that the request asks for, beside all that use it already."""
+        """Whether the device has enough capacity for the request, beside its current users."""
         if not self._counts_capacity:
             return True
         used, sharing = self._allocated.shared.get(device.id, {}), self._shares.get(device.id, {})
         return capacity.fits(device.model.capacity, request.capacity, used, sharing)
 
     def take(self, claim: int, request: Request, pool: Pool, device: PoolDevice) -> bool:
-        """Take the device, unless something forbids it.
+        """Take the device if that is possible; returns whether it was taken.
 
-        QUIRK: (allocator_incubating.go, allocateDevice) up to 1.36 what an earlier check has counted stays counted when
-        a later one refuses the device: its counters when it is tainted or violates a constraint, its constraints when
-        there is no room.
+        QUIRK: (allocator_incubating.go, allocateDevice) up to 1.36 what an earlier check has counted stays counted if a
+        later check rejects the device: its counters if it is tainted or violates a constraint, its constraints if there
+        is not enough capacity.
 
         Raises:
-            AllocationError: a constraint refuses one of all devices.
+            AllocationError: a constraint rejects a device of a request for all devices.
         """
         if self.in_use(claim, request, device) or not device.takable:
             return False
@@ -110,14 +110,14 @@ class PartialAllocation:
         return True
 
     def _counts(self, device: PoolDevice) -> bool:
-        """Whether counters are to be asked; a shared one counts with its first share."""
+        """Whether its counters must be checked; a shared device is counted with its first share."""
         if not device.counters or self._rules.counters_by_slice:
             return bool(device.counters)
         known = self._allocated.shared if self._rules.keeps_books else self._allocated.consumed
         return not (device.shared and (device.id in known or device.id in self._shares))
 
     def _take_back(self, pool: Pool, device: PoolDevice, *, counted: bool) -> None:
-        """The device is refused after it was counted."""
+        """Uncount a device that was rejected after it was counted."""
         if counted and self._rules.keeps_books:
             self._counters.give_back(pool, device)
 
@@ -152,8 +152,8 @@ class PartialAllocation:
     def give_back(self, claim: int) -> None:
         """Undo the last `take` of the claim.
 
-        QUIRK: (allocator_incubating.go, allocateDevice) up to 1.36 a shared device keeps its pool's counters, and one
-        without any capacity stays shared.
+        QUIRK: (allocator_incubating.go, allocateDevice) up to 1.36 the counters of a shared device stay counted, and a
+        device without any capacity stays shared.
         """
         taken = self.taken[claim].pop()
         device = taken.device

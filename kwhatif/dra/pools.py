@@ -1,4 +1,4 @@
-"""Pools: the slices of one generation that matter on a node (`pools_incubating.go`)."""
+"""Pools: the slices of one generation that a node can use (`pools_incubating.go`)."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ PoolId = tuple[str, str]
 
 
 class Pool(msgspec.Struct, frozen=True):
-    """What a node can use of one pool; an incomplete or invalid one has no devices, but up to 1.34."""
+    """The part of a pool that a node can use; since 1.35 an incomplete or invalid pool has no devices."""
 
     driver: str
     name: str
-    #: Its driver is at work: not all of its slices are there.
+    #: Not all of its slices exist, because its driver is still publishing them.
     incomplete: bool = False
-    #: What is wrong with it, if anything.
+    #: Why it is invalid; "" if it is valid.
     problem: str = ""
     #: The devices that the node can use, in the order in which they are tried.
     devices: tuple[PoolDevice, ...] = ()
-    #: Other devices of the pool: they use up its counters as well.
+    #: Other devices of the pool, which also consume its counters.
     elsewhere: tuple[PoolDevice, ...] = ()
     counter_sets: CounterSets = {}
 
     def __str__(self) -> str:
-        """As the scheduler writes it."""
+        """As the scheduler prints it."""
         return f"{self.driver}/{self.name}"
 
 
 class DeviceInventory:
-    """All slices of a cluster, and what they come to on each node."""
+    """All slices of a cluster, and the pools that each node can use."""
 
     def __init__(self, cluster: Cluster, gates: Gates, rules: AllocatorRules) -> None:
         self._by_node, self._counters_everywhere = rules.pools_by_node, rules.counters_everywhere
@@ -62,11 +62,11 @@ class DeviceInventory:
             self._by_pool.setdefault((made.driver, made.pool), []).append(made)
 
     def slices(self, node: SelectedNode) -> Iterable[Slice]:
-        """All slices that may matter on the node, whatever their generation."""
+        """All slices that the node may use, of any generation."""
         return chain(self._local.get(node.name, ()), self._common)
 
     def pools(self, node: SelectedNode) -> tuple[Pool, ...]:
-        """The pools that have anything for the node, in the order in which they are tried (`GatherPools`)."""
+        """The pools that the node can use, in the order in which they are tried (`GatherPools`)."""
         pools = self._pools.get(node.name)
         if pools is None:
             pools = self._pools[node.name] = tuple(self._gather(node))
@@ -81,7 +81,7 @@ class DeviceInventory:
         return sorted((pool for pool in pools if pool is not None), key=_order)
 
     def _pool(self, pool_id: PoolId, slices: Sequence[Slice]) -> Pool | None:
-        """The pool; None when a newer generation exists that has nothing for the node."""
+        """The pool; None if a newer generation has nothing for the node."""
         size, generation = slices[0].pool_size, slices[0].generation
         if self._by_node:
             return _build_of_node(pool_id, slices, incomplete=len(slices) != size)
@@ -102,7 +102,7 @@ def inventory(
     gates: Gates = BASE_GATES,
     rules: AllocatorRules = BASE_RULES,
 ) -> DeviceInventory:
-    """The cluster's devices; remembered as long as neither slices, nor rules about them, nor nodes change."""
+    """The cluster's devices; cached as long as slices, DeviceTaintRules and nodes do not change."""
     build = _inventory_under(frozenset(gates), rules, rules_count(gates, cluster.minor))
     return cluster.derived(build, ResourceSlice, DeviceTaintRule, Node)
 
@@ -117,7 +117,7 @@ def _inventory_under(
 
 
 def _add(group: list[Slice], candidate: Slice) -> None:
-    """Keep the newest generation only."""
+    """Add the slice, keeping only the newest generation."""
     if group and candidate.generation < group[0].generation:
         return
     if group and candidate.generation > group[0].generation:
@@ -126,7 +126,7 @@ def _add(group: list[Slice], candidate: Slice) -> None:
 
 
 def _order(pool: Pool) -> tuple[bool, str, str]:
-    """Devices that need preparation come last."""
+    """Sort key: pools with devices that need preparation come last."""
     return any(device.model.binding_conditions for device in pool.devices), pool.driver, pool.name
 
 
@@ -147,7 +147,7 @@ def _build(pool_id: PoolId, slices: Sequence[Slice], elsewhere: Sequence[Slice])
 
 
 def _build_of_node(pool_id: PoolId, slices: Sequence[Slice], *, incomplete: bool) -> Pool:
-    """Up to 1.34: what is wrong with a pool is only that devices have one name; the search ends when it comes there."""
+    """Up to 1.34: a pool is invalid only if device names are not unique; the search fails when it reaches the pool."""
     in_order = sorted(slices, key=lambda one: one.name)
     devices = tuple(device for one in in_order for device in one.devices)
     problem = _duplicate("device name", (device.model.name for device in devices))

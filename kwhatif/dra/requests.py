@@ -1,4 +1,4 @@
-"""What claims ask for, compiled once per cycle."""
+"""The requests of claims, compiled once per cycle."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from kwhatif.kube.model.resource import (
 
 
 class AllocationError(Exception):
-    """The claim, its class or the devices are broken: the scheduler's attempt ends with this text."""
+    """The claim, its class or the devices are invalid: the scheduler's attempt ends with this message."""
 
 
 class AllocationTimeout(AllocationError):
     """The search on one node took too long."""
 
 
-#: What 1.37 says to those whose expression asks for an attribute that a device lacks (`EnhanceRuntimeError`).
+#: The hint of 1.37 for an expression that reads an attribute that a device lacks (`EnhanceRuntimeError`).
 _ADVICE = (
     ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional"
     " fields"
@@ -45,16 +45,16 @@ _ADVICE = (
 
 
 class CelSelector(NamedTuple):
-    """A CEL selector, compiled when the first device is asked about."""
+    """A CEL selector, compiled when the first device is tested."""
 
-    #: Whose selector it is: `class gpu: selector #0`.
+    #: The owner of the selector: `class gpu: selector #0`.
     where: str
     expression: str
-    #: Whether what is said of a failure names the device.
+    #: Whether error messages name the device.
     names_device: bool = False
 
     def matches(self, device: PoolDevice) -> bool:
-        """Whether the device is selected; the answer is remembered with the device.
+        """Whether the device is selected; the result is cached with the device.
 
         Raises:
             AllocationError: the expression does not compile, or fails for this device.
@@ -81,17 +81,17 @@ class Request(msgspec.Struct, frozen=True):
     #: `namespace/name` of the claim.
     claim: str
     name: str
-    #: The request whose alternative this is; "" for one without alternatives.
+    #: The request that this is an alternative of; "" for a request without alternatives.
     parent: str
-    #: How many devices; None: all.
+    #: The number of devices; None: all.
     count: int | None
     admin: bool
-    #: Those of the class first.
+    #: The selectors of the class come first.
     selectors: tuple[CelSelector, ...]
     tolerations: tuple[Toleration, ...]
     #: Nano-units by capacity.
     capacity: Mapping[str, int]
-    #: Why nothing can be allocated for it, ever.
+    #: Why it can never be allocated; "" if it can.
     problem: str
 
     @property
@@ -101,14 +101,14 @@ class Request(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> RequestKey:
-        """What identifies the request among all of the pod."""
+        """Identifies the request within the pod."""
         return self.claim, self.path
 
     def selects(self, device: PoolDevice, node: SelectedNode) -> bool:
-        """Whether the device is what the request asks for, and meant for the node.
+        """Whether the device matches the request and can be used from the node.
 
         Raises:
-            AllocationError: a selector is broken.
+            AllocationError: a selector is invalid or fails.
         """
         if not device.selectable:
             return False
@@ -118,7 +118,7 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class ClaimToAllocate(NamedTuple):
-    """A claim without an allocation. Every request is a tuple of alternatives, most have but one."""
+    """A claim without an allocation. Every request is a tuple of alternatives, usually just one."""
 
     key: str
     requests: tuple[tuple[Request, ...], ...]
@@ -131,7 +131,7 @@ def compile_claim(
     gates: Gates = BASE_GATES,
     rules: AllocatorRules = BASE_RULES,
 ) -> ClaimToAllocate:
-    """The claim, ready for allocation."""
+    """Compile the claim for allocation."""
     key = key_of(claim)
     devices = claim.spec.devices
     requests = tuple(_alternatives(key, request, _Context(cluster, gates, rules)) for request in devices.requests)
@@ -149,7 +149,7 @@ def _alternatives(claim: str, request: DeviceRequest, context: _Context) -> tupl
         made: tuple[Request, ...] = (_compile(claim, "", request.name, request.exactly, context),)
     else:
         made = tuple(_compile(claim, request.name, sub.name, sub, context) for sub in request.first_available)
-    problem = _without_gate(claim, request, context)  # comes before all others
+    problem = _without_gate(claim, request, context)  # reported before all other problems
     return tuple(replace(each, problem=problem) for each in made) if problem else made
 
 
@@ -184,7 +184,7 @@ def _selectors(owner: str, selectors: Sequence[DeviceSelector], rules: Allocator
 
 
 def _without_gate(claim: str, request: DeviceRequest, context: _Context) -> str:
-    """Why a request for capacity is refused, which only `DRAConsumableCapacity` allows; "" for any other request."""
+    """Why a request for capacity is invalid without `DRAConsumableCapacity`; "" for any other request."""
     if "DRAConsumableCapacity" in context.gates or not context.rules.refuses_capacity:
         return ""
     asking = next((sub.name for sub in request.first_available if sub.capacity is not None), "")

@@ -1,4 +1,4 @@
-"""The outcome of a search as the `status.allocation` of a claim (`createNodeSelector` and before it)."""
+"""The result of a search as the `status.allocation` of a claim (`createNodeSelector` and its caller)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def allocation_result(claim: str, taken: Sequence[Taken], node_name: str) -> All
     """The devices, and the nodes from which all of them can be used.
 
     Raises:
-        AllocationError: a selector of nodes is not of the kind that slices may have.
+        AllocationError: a node selector has a form that slices must not have.
     """
     results = tuple(_result(index, one) for index, one in enumerate(taken))
     return AllocationResult(
@@ -36,14 +36,14 @@ def _result(index: int, taken: Taken) -> DeviceRequestAllocationResult:
         tolerations=taken.request.tolerations,
         binding_conditions=device.model.binding_conditions,
         binding_failure_conditions=device.model.binding_failure_conditions,
-        # Upstream's is random. It only has to tell the shares apart that one claim has of a device.
+        # Upstream's is random. It only has to distinguish the shares of a device within one claim.
         share_id=str(index) if device.shared else None,
         consumed_capacity={name: to_text(nanos) for name, nanos in taken.consumed.items()},
     )
 
 
 def _node_selector(claim: str, taken: Sequence[Taken], node_name: str) -> NodeSelector | None:
-    """What all devices demand, as one term; None: they can be used everywhere."""
+    """The requirements of all devices as one term; None: they can be used from all nodes."""
     fields: list[Requirement] = []
     expressions: list[Requirement] = []
     for device in (one.device for one in taken):

@@ -1,7 +1,7 @@
-"""What allocators do otherwise from one release to the next.
+"""Differences of the allocators between releases.
 
-Since 1.34 there are three (`structured/allocator.go`): the most stable one is taken that knows all features whose gates
-are on. The values are those of "incubating" in 1.36, which its default gates select.
+Since 1.34 there are three (`structured/allocator.go`): upstream uses the most stable one that supports all enabled
+features. The default values are those of "incubating" in 1.36, which its default gates select.
 """
 
 from __future__ import annotations
@@ -13,36 +13,36 @@ from kwhatif.kube.gates import Gates
 
 
 class AllocatorRules(NamedTuple):
-    """What an allocator knows, whatever the gates say."""
+    """The behavior of an allocator, independent of feature gates."""
 
-    #: `distinctAttribute` is a constraint; else it is an error.
+    #: `distinctAttribute` is supported; otherwise it is an error.
     knows_distinct: bool = True
-    #: Requests for capacity are an error without the gate for them; else they count for nothing.
+    #: Requests for capacity are an error without their feature gate; otherwise they are ignored.
     refuses_capacity: bool = True
-    #: A node without a solution says so where one of its pools is broken.
+    #: The message for a node without a solution reports its invalid pools.
     reports_invalid_pools: bool = True
-    #: A claim for too many devices names the request that is one too much; else it names their sum.
+    #: The error for too many devices names the request that exceeds the limit; otherwise it names the total.
     counts_request_by_request: bool = False
-    #: A selector that fails says for which device.
+    #: The error of a failing selector names the device.
     names_devices: bool = False
-    #: Without the gate for partitions, slices with counters are not looked at.
+    #: Without the feature gate for partitions, slices with counters are ignored.
     leaves_counters_out: bool = True
-    #: A pool is what of it is for the node, and devices are also taken from one that is not complete.
+    #: A pool has only the slices for the node, and devices are also taken from an incomplete pool.
     pools_by_node: bool = False
-    #: A request for capacity that is refused names the alternative.
+    #: The error for a request for capacity names the alternative.
     names_alternative: bool = True
-    #: `distinctAttribute` compares where values are stored: none but those of one device are the same.
+    #: `distinctAttribute` compares pointers: only values of the same device are equal.
     distinct_by_device: bool = False
-    #: After the first of all devices for an alternative, the search goes on with the first alternative.
+    #: After the first device of an alternative that requests all, the search goes on with the first alternative.
     forgets_alternative: bool = False
-    #: Slices with counters matter on every node, wherever they say that they belong.
+    #: Slices with counters are used on every node, whatever nodes they select.
     counters_everywhere: bool = True
-    #: A device uses the counters of its own slice, for each share anew.
+    #: A device consumes the counters of its own slice, and again for each share.
     counters_by_slice: bool = False
-    #: What was counted for a device that is refused after all is taken back; pools are known by their drivers, too; all
-    #: distinct values are remembered; a share without capacity is one.
+    #: A rejected device is uncounted; pools are identified by driver, too; all distinct values are stored; a share
+    #: without capacity counts as a share.
     keeps_books: bool = False
-    #: All devices are those that are large enough, even if others use them; then the request fails.
+    #: A request for all devices includes all that are large enough, even if they are in use; then it fails.
     all_by_size: bool = False
 
 
@@ -53,5 +53,5 @@ RulesOf = Callable[[Gates], AllocatorRules]
 
 
 def base_rules(_gates: Gates) -> AllocatorRules:
-    """The rules of 1.36, whatever the gates."""
+    """The rules of 1.36, for any feature gates."""
     return BASE_RULES

@@ -1,7 +1,7 @@
 """The search for devices on one node: depth first, the first solution wins (`allocateOne`, `allocateDevice`).
 
-Every step is a generator that yields the step to try next and is sent what became of it. So backtracking reads like
-upstream's recursion, and the depth of the search is not that of Python's stack.
+Every step is a generator that yields the step to try next and is sent its outcome. So backtracking reads like
+upstream's recursion, but does not use Python's stack.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from kwhatif.dra.requests import AllocationError, AllocationTimeout, Request
 
 
 class SearchOutcome(Enum):
-    """What became of a step and all that would have followed it."""
+    """The outcome of a step and of all steps after it."""
 
     DONE = "done"
     FAILED = "failed"
-    #: Failed for no other reason than that the claim would get too many devices.
+    #: Failed only because the claim would get too many devices.
     TOO_MANY = "too many"
 
 
 class SearchStep(NamedTuple):
-    """Which device is to be found next."""
+    """The device to find next."""
 
     claim: int = 0
     request: int = 0
     alternative: int = 0
-    #: One alternative of the request has been decided on.
+    #: Whether an alternative of the request is chosen.
     decided: bool = False
-    #: How many devices the request has.
+    #: The number of devices that the request has.
     taken: int = 0
-    #: Where among the candidates to begin: a request tries combinations, not permutations.
+    #: The first candidate to try: a request tries combinations, not permutations.
     start: int = 0
 
 
@@ -48,15 +48,15 @@ class DeviceSearch:
         self._node, self._candidates, self._claims, self._so_far, self._devices_of, rules = task
         self._forgets_alternative = rules.forgets_alternative
         self._bound = FeasibilityBound(task)
-        #: Claim and request of the furthest step: what could not be satisfied, if there is no solution.
+        #: Claim and request of the furthest step: if there is no solution, that is the unsatisfied request.
         self.furthest: RequestPlace = (0, 0)
 
     def run(self, tries: int | None) -> bool:
-        """Whether devices were found for all claims; they are in `so_far` then. `tries` bounds the effort.
+        """Whether devices were found for all claims; then they are in `so_far`. `tries` limits the number of steps.
 
         Raises:
-            AllocationTimeout: no result was found in so many tries.
-            AllocationError: a selector is broken.
+            AllocationTimeout: the search needs more steps.
+            AllocationError: a selector is invalid or fails.
         """
         stack = [self._enter(SearchStep())]
         answer: SearchOutcome | None = None
@@ -94,7 +94,7 @@ class DeviceSearch:
         return (yield from self._exactly(step, request))
 
     def _first_available(self, step: SearchStep, alternatives: Sequence[Request]) -> SearchSteps:
-        """One alternative after the other; too many devices is what becomes of it only if that became of all."""
+        """Try the alternatives in order; the outcome is TOO_MANY only if it is that for all of them."""
         result = SearchOutcome.TOO_MANY
         for index in range(len(alternatives)):
             below = yield step._replace(alternative=index, decided=True)
@@ -120,11 +120,11 @@ class DeviceSearch:
         return (yield from self._any(step, request))
 
     def _next_of_all(self, step: SearchStep, request: Request, fixed: Sequence[PooledDevice]) -> SearchSteps:
-        """All devices are wanted: without the next one there is no solution."""
+        """Take the next device of a request for all devices: without it there is no solution."""
         pool, device = fixed[step.taken]
         if not self._so_far.take(step.claim, request, pool, device):
             return SearchOutcome.FAILED
-        # QUIRK: (allocator_incubating.go, allocateOne) up to 1.35 the index of the alternative is not handed on.
+        # QUIRK: (allocator_incubating.go, allocateOne) up to 1.35 the index of the alternative is not passed on.
         alternative = 0 if self._forgets_alternative else step.alternative
         below = yield step._replace(alternative=alternative, taken=step.taken + 1)
         if below is not SearchOutcome.DONE:
@@ -132,11 +132,11 @@ class DeviceSearch:
         return below
 
     def _any(self, step: SearchStep, request: Request) -> SearchSteps:
-        """Any device will do that comes after the request's previous one."""
+        """Take any device after the request's previous one."""
         node, so_far = self._node, self._so_far
         for place in range(step.start, len(self._candidates)):
             pool, device = self._candidates[place]
-            if pool.problem:  # one with devices: up to 1.34
+            if pool.problem:  # an invalid pool with devices: up to 1.34
                 raise AllocationError(f"pool {pool.name} is invalid: {pool.problem}")
             if (
                 so_far.in_use(step.claim, request, device)

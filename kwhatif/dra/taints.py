@@ -1,4 +1,4 @@
-"""Taints of devices that rules add (`staging/src/k8s.io/dynamic-resource-allocation/resourceslice/tracker`)."""
+"""Device taints of DeviceTaintRules (`staging/src/k8s.io/dynamic-resource-allocation/resourceslice/tracker`)."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
 from kwhatif.kube.model.resource_slice import DeviceTaint, ResourceSlice
 
-#: The first release in which rules have a gate of their own; before, they count where taints do.
+#: The first release with a separate feature gate for rules; before, they use the gate of taints.
 _OWN_GATE = 35
 
 
 def rules_count(gates: Gates, minor: int) -> bool:
-    """Whether the scheduler and the controllers of a release look at rules at all."""
+    """Whether the scheduler and the controllers of a release use DeviceTaintRules."""
     return "DRADeviceTaints" in gates and (minor < _OWN_GATE or "DRADeviceTaintRules" in gates)
 
 
 def gate_of_rules(minor: int) -> str:
-    """The gate that has to be on for them."""
+    """The feature gate that enables DeviceTaintRules."""
     return "DRADeviceTaints" if minor < _OWN_GATE else "DRADeviceTaintRules"
 
 
 def taint_rules(cluster: Cluster, gates: Gates) -> Sequence[DeviceTaintRule]:
-    """The rules that count; the names decide their order, which upstream leaves open."""
+    """The rules that are in use, ordered by name; upstream's order is undefined."""
     return tuple(cluster.all(DeviceTaintRule).values()) if rules_count(gates, cluster.minor) else ()
 
 
 def selects(rule: DeviceTaintRule, driver: str, pool: str, device: str | None = None) -> bool:
-    """Whether the rule is about the device; None: about any of the pool."""
+    """Whether the rule selects the device; None: any device of the pool."""
     selector = rule.spec.device_selector
     if selector is None:
         return False
@@ -41,9 +41,9 @@ def selects(rule: DeviceTaintRule, driver: str, pool: str, device: str | None = 
 
 
 def changes_devices(old: DeviceTaintRule | None, new: DeviceTaintRule | None, cluster: Cluster) -> bool:
-    """Whether a rule that came, changed or went gives devices of the cluster other taints than they had.
+    """Whether adding, changing or deleting a rule changes taints of devices in the cluster.
 
-    Only then does the scheduler hear of it, as of a change of their slice.
+    Only then does the scheduler get an event, as for an update of their slice.
     """
     if not rules_count(cluster.gates, cluster.minor):
         return False
@@ -55,7 +55,7 @@ def changes_devices(old: DeviceTaintRule | None, new: DeviceTaintRule | None, cl
 
 
 def _names(found: ResourceSlice, *rules: DeviceTaintRule | None) -> Iterator[str]:
-    """The devices of a slice that one of the rules may be about."""
+    """The devices of a slice that one of the rules may select."""
     if any(rule is not None and selects(rule, found.spec.driver, found.spec.pool.name) for rule in rules):
         yield from (device.name for device in found.spec.devices)
 

@@ -1,4 +1,4 @@
-"""How many devices of a class a node has, and how many of them are held: for scores.
+"""How many devices of a class a node has, and how many of them are allocated: for scoring.
 
 (`calculateDRAResourceTotals` in `pkg/scheduler/framework/plugins/noderesources/resource_allocation.go`.)
 """
@@ -21,7 +21,7 @@ from kwhatif.kube.model.resource import DeviceClass
 class DeviceUsage:
     """Counts devices of one class, node by node.
 
-    QUIRK: (resource_allocation.go) slices of outdated generations and of broken pools count as well, and selectors do
+    QUIRK: (resource_allocation.go) slices of outdated generations and of invalid pools count as well, and selectors do
     not see that a device is shared.
     """
 
@@ -32,7 +32,7 @@ class DeviceUsage:
         self._selectors = [CelSelector(f"class {device_class.metadata.name}", text) for text in expressions]
 
     def on(self, node: SelectedNode) -> tuple[int, int]:
-        """All devices of the class and those that are held, even as a share; none of either if a selector fails."""
+        """All devices of the class, and those that are allocated, even as a share; (0, 0) if a selector fails."""
         total = held = 0
         try:
             for device in self._visible(node):

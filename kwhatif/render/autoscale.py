@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rich.console import RenderableType
 
-from kwhatif.autoscaler.answer import NearestGroup, NewNodeClaim, NodeVerdict, RefusedPod, ScalingRound
+from kwhatif.autoscaler.answer import NearestGroup, NearestNode, NewNodeClaim, NodeVerdict, RefusedPod, ScalingRound
 from kwhatif.render.detail import Detail
 from kwhatif.render.markdown_text import QUALITIES as MARKDOWN_QUALITIES
 from kwhatif.render.markdown_text import cell, prose, rows_of
@@ -116,8 +116,11 @@ def refusal(row: RefusedPod) -> str:
 def _nearest(nearest: NearestGroup | None) -> str:
     if nearest is None:
         return "-"
-    evidence = "; ".join(map(sentence, nearest.evidence)) or "; ".join(nearest.reasons)
-    return f"{nearest.group}: {evidence}"
+    return f"{nearest.group}: {_lacking(nearest)}"
+
+
+def _lacking(nearest: NearestGroup | NearestNode) -> str:
+    return "; ".join(map(sentence, nearest.evidence)) or "; ".join(nearest.reasons)
 
 
 # --- what is removed -----------------------------------------------------------------------------------------------
@@ -162,11 +165,45 @@ def why_kept(row: NodeVerdict) -> str:
     said = _REASONS.get(row.reason or "", "")
     if row.reason == "NotUnderutilized" and row.utilization is not None and row.threshold is not None:
         said = f"{row.utilization:.0%} of its {row.resource} is requested, and it may be {row.threshold:.0%} at most"
+    if row.reason == "NotACandidate":
+        said = _not_looked_at(row)
+    if row.unplaced is not None:
+        said = f"pod {row.unplaced} fits on no other node{_closest(row)}"
+    if row.budgets:
+        said = f"disruption budget {some(row.budgets)} allows no disruption"
     pod = f", pod {row.pod}" if row.pod else ""
     return f"{row.reason}{pod}{f': {said}' if said else ''}"
 
 
-_REASONS: Mapping[str, str] = {}
+def _not_looked_at(row: NodeVerdict) -> str:
+    if row.group is None:
+        return "it belongs to no node group"
+    if row.threshold is not None:
+        return "enough nodes go before it"
+    return f"group {row.group} is at its minimum"
+
+
+def _closest(row: NodeVerdict) -> str:
+    if row.nearest is None:
+        return ""
+    return f", nearest is {row.nearest.node}: {_lacking(row.nearest)}"
+
+
+#: What upstream's words mean; those that say it themselves are left out.
+_REASONS: Mapping[str, str] = {
+    "CurrentlyBeingDeleted": "it is on its way out already",
+    "ScaleDownDisabledAnnotation": "cluster-autoscaler.kubernetes.io/scale-down-disabled is true",
+    "ScaleDownUnreadyDisabled": "it is not ready, and scale-down-unready-enabled is false",
+    "UnexpectedError": "it does not say how much cpu and memory it has",
+    "NoPlaceToMovePods": "not all of its pods fit on the other nodes",
+    "BlockedByPod: ControllerNotFound": "the pod's controller is not there any more",
+    "BlockedByPod: MinReplicasReached": "the pod's controller wants fewer pods than min-replica-count",
+    "BlockedByPod: NotReplicated": "no controller would make the pod again",
+    "BlockedByPod: LocalStorageRequested": "the pod has a volume on the node's disk",
+    "BlockedByPod: NotSafeToEvictAnnotation": "cluster-autoscaler.kubernetes.io/safe-to-evict is false",
+    "BlockedByPod: UnmovableKubeSystemPod": "the pod is of kube-system, and has no disruption budget",
+    "BlockedByPod: NotEnoughPdb": "a disruption budget of the pod allows no disruption",
+}
 
 
 def _removed(row: ConsolidateRow, doubt: str) -> tuple[Quality, str]:

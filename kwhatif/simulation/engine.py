@@ -7,11 +7,13 @@ Why so: in reality controllers and the scheduler take milliseconds, kubelets sec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 
+from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Controller, earliest
 from kwhatif.controllers.node_lifecycle import returned
+from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.node import Node
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.reference import is_reference
@@ -49,6 +51,7 @@ class Engine:
         chance: Chance | None = None,
         asleep: Collection[str] = (),
         *,
+        usage: QuotaUsage | None = None,
         scored: bool = False,
     ) -> None:
         """Set up.
@@ -61,11 +64,12 @@ class Engine:
             parameters: how long things take.
             chance: who takes one of several equally good choices; by default, the convention.
             asleep: keys of pending pods that are not tried before they change themselves.
+            usage: what is used of quotas; None: what they say themselves.
             scored: whether somebody wants to know the scores of nodes that nobody has to choose between.
         """
         self.parameters = parameters
         self.clock = clock
-        self.world = World(state, clock, chance or Chance())
+        self.world = World(state, clock, chance or Chance(), usage)
         self.scheduler = Scheduler(self.world, profiles, asleep, scored=scored)
         self.kubelets = Kubelets(self.world, parameters)
         self.reactions = Reactions(self.world, controllers)
@@ -107,9 +111,12 @@ class Engine:
 
     # --- for those who run it ------------------------------------------------------------------------
 
-    def begin(self) -> None:
-        """Everybody looks at what there is, until nothing happens any more."""
-        self.reactions.start()
+    def begin(self, edited: Iterable[tuple[KubernetesObject | None, KubernetesObject]] = ()) -> None:
+        """Everybody looks at what there is, until nothing happens any more.
+
+        `edited`: what is not as the controllers left it, before and after.
+        """
+        self.reactions.start(edited)
         self._moment()
         self.scheduler.begin()
         self._not_waited_for = LATE

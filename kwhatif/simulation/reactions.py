@@ -79,11 +79,12 @@ class Reactions:
         world.watchers.append(other._observe)
         return other
 
-    def start(self) -> None:
+    def start(self, edited: Iterable[tuple[KubernetesObject | None, KubernetesObject]] = ()) -> None:
         """Every controller looks at everything once, as after a restart.
 
         Left out are pods that simply run: their controllers look at them anyway. Budgets, which have been counted
-        before (`disruption.recounted`). And who owns what: a controller that runs has adopted what it selects.
+        before (`disruption.recounted`). And who owns what: a controller that runs has adopted what it selects; but what
+        was edited (before, after) it has yet to see.
         """
         cluster = self._world.state.cluster
         for kind in list(cluster.counts()):
@@ -95,6 +96,8 @@ class Reactions:
         for number, controller in enumerate(self._controllers):
             if isinstance(controller, ControllerRefs):
                 self._due[number].clear()
+        for before, after in edited:
+            self._observe(before, after, None)
 
     def look_at(self, obj: KubernetesObject | None, event: int | None) -> None:
         """Every controller that it concerns looks at the object, as if it were new."""
@@ -141,6 +144,12 @@ class Reactions:
         for number, key in sorted({*self._in_vain(), *idle}):
             self._due[number].setdefault(key, None)
         self.react()
+
+    def retry_refused(self) -> None:
+        """Whatever a quota has refused is due now."""
+        for (number, key), refusal in self.refusals.items():
+            if "exceeded quota" in refusal.message:
+                self._due[number].setdefault(key, None)
 
     def _in_vain(self) -> set[tuple[int, str]]:
         """Whose creation was refused, and nothing has changed since."""

@@ -1,4 +1,4 @@
-"""`Change`: what happened to a cluster. A closed union, frozen and picklable: a list of changes is a history."""
+"""`Change`: a closed union of the changes to a cluster. They are frozen and picklable; a list of them is a history."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kwhatif.kube.model.pod import Pod
 
 
 class Upsert(msgspec.Struct, frozen=True):
-    """The object is there now, in place of one of its kind and key.
+    """Create the object, or replace the one with its kind and key.
 
-    A pod that names the node that it is on keeps its place there; on any other node it comes last.
+    A pod that stays on its node keeps its place there; on any other node it is added last.
     """
 
     #: A Kubernetes object of `kwhatif.kube.model`.
@@ -21,7 +21,7 @@ class Upsert(msgspec.Struct, frozen=True):
 
 
 class Delete(msgspec.Struct, frozen=True):
-    """The object is not there, as if it had never been; one that is absent anyway is not an error."""
+    """Remove the object, as if it had never existed; it is not an error if it is absent."""
 
     kind: type
     #: `namespace/name`, or the name of an object without a namespace.
@@ -29,42 +29,42 @@ class Delete(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, obj: Any) -> Delete:
-        """The object is not there."""
+        """The deletion of this object."""
         return cls(type(obj), key_of(obj))
 
 
 class Bind(msgspec.Struct, frozen=True):
-    """A pod goes to a node, as when the scheduler has assumed it: it is neither pending nor nominated any more."""
+    """Assign a pod to a node, as when the scheduler has assumed it: it is no longer pending or nominated."""
 
-    #: `namespace/name` of a pod that is pending; or a new pod, which has not been there before.
+    #: `namespace/name` of a pending pod, or a new pod, which the state does not have yet.
     pod: str | Pod
     node: str
-    #: Other objects as Reserve and PreBind leave them, such as a claim that has got its volume.
+    #: Other objects as Reserve and PreBind leave them, such as a claim that is now bound to a volume.
     reserved: tuple[Any, ...] = ()
 
 
 class Evict(msgspec.Struct, frozen=True):
-    """A pod left its node, and is gone, as the scheduler's cache sees it (`RemovePod`).
+    """Remove a pod from its node and from the state, as the scheduler's cache does (`RemovePod`).
 
-    QUIRK: (types.go, NodeInfo) the last pod of the node takes its place, and a host port of its own is free, even if
-    another pod there has it, too. What its budgets allow is the disruption controller's business: an `Upsert` of these.
+    QUIRK: (types.go, NodeInfo) the last pod of the node takes its place, and its host ports become free, even if
+    another pod there has the same port. The disruption controller updates the budgets with an `Upsert`.
     """
 
     #: `namespace/name`.
     pod: str
-    #: Why, as in the pod's condition DisruptionTarget; the state does not look at it.
+    #: As in the pod's condition DisruptionTarget; the state ignores it.
     reason: str = ""
 
 
 class Nominate(msgspec.Struct, frozen=True):
-    """The scheduler notes a pending pod as nominated to a node, in place of an earlier nomination.
+    """Nominate a pending pod to a node, replacing an earlier nomination.
 
-    That is the nominator's memory (`backend/queue/nominator.go`); the pod's status is an `Upsert` of the pod.
+    This changes the nominator's memory (`backend/queue/nominator.go`); to change the pod's status, `Upsert` the pod.
     """
 
     #: `namespace/name`.
     pod: str
-    #: None: to no node.
+    #: None: drop the nomination.
     node: str | None
 
 

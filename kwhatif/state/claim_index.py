@@ -10,7 +10,7 @@ from kwhatif.state.pod_info import PodInfo
 
 
 class ClaimIndex:
-    """Of pods on nodes that exist; counted when somebody asks, and kept up from then on."""
+    """Counts pods on existing nodes; built at the first request and updated from then on."""
 
     def __init__(self) -> None:
         #: `namespace/claim` -> how many pods use it.
@@ -23,7 +23,7 @@ class ClaimIndex:
         return other
 
     def users_of(self, claim: str, nodes: Iterable[NodeInfo]) -> int:
-        """How many pods on these nodes, which are all of the state, use the claim, `namespace/name`."""
+        """How many pods use the claim, `namespace/name`; `nodes` are all nodes of the state."""
         if self.used is None:
             self.used = Overlay()
             for node in nodes:
@@ -31,7 +31,7 @@ class ClaimIndex:
         return self.used.get(claim, 0)
 
     def count(self, pods: Iterable[PodInfo], amount: int) -> None:
-        """So many more users of what the pods use, if anybody has asked for users yet."""
+        """Add `amount` users to each claim that the pods use, if the index has been built."""
         if self.used is None:
             return
         for pod in pods:

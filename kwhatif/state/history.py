@@ -1,8 +1,8 @@
-"""`History`: what was done to a state, so that whoever kept something of it can catch up.
+"""`History`: the changes of a state, so that caches of an older state can catch up.
 
 Upstream's cache keeps its nodes in the order of their generations, so that a snapshot copies only what is newer than
 itself (`UpdateSnapshot` in `pkg/scheduler/backend/cache/cache.go`). Here the steps themselves are kept, and forks share
-those that came before the fork.
+the steps before the fork.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import NamedTuple
 from kwhatif.kube.model.node import Node
 from kwhatif.state.pod_info import PodInfo
 
-#: The most steps that are kept, as each holds on to what it was about; who has fallen behind further starts anew.
+#: The most steps that are kept, because each keeps its objects in memory; a cache that is older must be rebuilt.
 _KEPT = 4096
 
 
 class Move(NamedTuple):
-    """A pod came to a node (`amount` 1) or left it (-1)."""
+    """A pod was added to a node (`amount` 1) or removed from it (-1)."""
 
     pod: PodInfo
     node: str
@@ -29,24 +29,24 @@ Reference = tuple[type, str]
 
 
 class Touched:
-    """What changes were about."""
+    """What some changes affected."""
 
     __slots__ = ("changed_nodes", "moves", "nodes", "objects", "reordered")
 
     def __init__(self) -> None:
-        #: Names of the nodes that came, went or changed, or whose pods or nominated pods did.
+        #: Names of the nodes that were added, removed or changed, or whose pods or nominated pods were.
         self.nodes: set[str] = set()
-        #: Objects that came, went or changed.
+        #: Objects that were added, removed or changed.
         self.objects: list[Reference] = []
-        #: Of pods on nodes that are there, in their order.
+        #: Moves of pods on existing nodes, in order.
         self.moves: list[Move] = []
-        #: Nodes that are there before and after, as they were and as they are.
+        #: Updated nodes: before and after.
         self.changed_nodes: list[tuple[Node, Node]] = []
-        #: Whether a node came, went or changed its zone: then the order of the nodes may be another.
+        #: Whether a node was added, removed or changed its zone, so that the order of the nodes may differ.
         self.reordered = False
 
     def add(self, later: Touched) -> None:
-        """What was done after it."""
+        """Append what later changes affected."""
         self.nodes |= later.nodes
         self.objects += later.objects
         self.moves += later.moves
@@ -55,7 +55,7 @@ class Touched:
 
 
 class Step(NamedTuple):
-    """One `State.apply`, and all before it."""
+    """One `State.apply`, linked to all steps before it."""
 
     #: The state's generation before the step.
     generation: int
@@ -65,14 +65,14 @@ class Step(NamedTuple):
 
 
 def record(generation: int, touched: Touched, before: Step | None) -> Step:
-    """Add a step to a history; when that gets too long, the older ones are forgotten."""
+    """Add a step to a history; when it gets too long, the oldest steps are dropped."""
     if before is None or before.length >= _KEPT:
         return Step(generation, touched, None, 1)
     return Step(generation, touched, before, before.length + 1)
 
 
 def since(generation: int, step: Step | None) -> Touched | None:
-    """What was done since that generation, up to the step; None: that is not known."""
+    """What changed since that generation, up to the step; None: not known any more."""
     steps: list[Touched] = []
     while step is not None and step.generation >= generation:
         steps.append(step.touched)

@@ -19,7 +19,7 @@ ImageStates = Overlay[str, ImageState]
 
 
 def images_on(node: Node) -> frozenset[str]:
-    """Names of the images that the node has, as they stand; one that it lists twice still makes it one node."""
+    """Names of the images of the node, as listed; an image that it lists twice counts once."""
     images = node.status.images
     return frozenset([name for image in images for name in image.names]) if images else _NONE
 
@@ -28,7 +28,7 @@ _NONE: frozenset[str] = frozenset()
 
 
 def add_images(states: ImageStates, node: Node) -> None:
-    """The node has come. The size of an image is what the first node said that brought its name in."""
+    """Count the images of a new node. The size of an image is the one reported by the first node that has it."""
     counted = set()
     for image in node.status.images:
         for name in image.names:
@@ -39,7 +39,7 @@ def add_images(states: ImageStates, node: Node) -> None:
 
 
 def remove_images(states: ImageStates, node: Node) -> None:
-    """The node is gone. The size stays, as upstream's does, until no node has the image any more."""
+    """Uncount the images of a removed node. As upstream, the size is kept until no node has the image."""
     for name in images_on(node):
         size, number = states[name]
         if number > 1:

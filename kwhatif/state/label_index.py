@@ -1,4 +1,4 @@
-"""`LabelIndex`: which pods are where, by namespace and labels; replicas are counted together."""
+"""`LabelIndex`: how many pods each node has, by namespace and labels; replicas are counted together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kwhatif.state.pod_info import PodInfo
 
 
 class PodGroup:
-    """Pods of one namespace that have the same labels; how many are on each node, by node name."""
+    """Pods of one namespace with the same labels: how many are on each node, by node name."""
 
     __slots__ = ("labels", "owner", "pods", "terminating")
 
@@ -21,7 +21,7 @@ class PodGroup:
         #: The mark of the only index that may change it.
         self.owner = owner
         self.pods: dict[str, int] = {}
-        #: Those of `pods` that are being deleted.
+        #: How many of `pods` are being deleted.
         self.terminating: dict[str, int] = {}
 
     def copy(self, owner: object) -> PodGroup:
@@ -33,17 +33,17 @@ class PodGroup:
 
 
 class _Namespace:
-    """The pods of one namespace: a list, until somebody asks for their groups. No group ever goes."""
+    """The pods of one namespace: a list until their groups are needed. Groups are never removed."""
 
     __slots__ = ("_by_key", "_groups", "owner", "ungrouped")
 
     def __init__(self, owner: object) -> None:
-        #: The mark of the only index that may change it. Forks share it, so that all have the groups that one has made.
+        #: The mark of the only index that may change it. Forks share it, so that the groups are made only once.
         self.owner = owner
-        #: Pods that are in no group yet, pending ones among them.
+        #: Pods that are in no group yet, including pending ones.
         self.ungrouped: list[PodInfo] = []
         self._groups: dict[object, PodGroup] = {}
-        #: By label key: how many groups there were, and by value of the label the keys of those that have it.
+        #: By label key: how many groups were indexed, and by label value the keys of the groups that have it.
         self._by_key: dict[str, tuple[int, dict[str | None, list[object]]]] = {}
 
     def copy(self, owner: object) -> _Namespace:
@@ -74,7 +74,7 @@ class _Namespace:
         return map(groups.__getitem__, known[1].get(value, ()))
 
     def count(self, pod: PodInfo, amount: int) -> None:
-        """So many more pods like this one on its node."""
+        """Add `amount` pods like this one on its node."""
         # Equal labels in another order would make a second group, which costs time but changes no count.
         key = tuple(pod.labels.items())
         group = self._groups.get(key)
@@ -89,24 +89,24 @@ class _Namespace:
 
 
 class LabelIndex:
-    """Pods are sorted by namespace, and those of a namespace grouped, when somebody asks; then that is kept up."""
+    """Groups the pods of a namespace when they are first needed, and keeps the groups up to date from then on."""
 
     def __init__(self, pods: Mapping[str, PodInfo]) -> None:
-        #: The live pods of the state, as long as nobody has asked.
+        #: The live pods of the state, until the index is built.
         self.pods = pods
-        #: The mark of what only this index has; after a fork, nothing.
+        #: The mark of what only this index owns; after a fork that is nothing.
         self._mark = object()
         self._namespaces: Overlay[str, _Namespace] | None = None
 
     def fork(self, pods: Mapping[str, PodInfo]) -> LabelIndex:
-        """An independent index of the same pods, which are here now."""
+        """An independent index of the same pods, in this mapping."""
         other = LabelIndex(pods)
         self._mark = object()
         other._namespaces = None if self._namespaces is None else self._namespaces.fork()
         return other
 
     def namespaces(self) -> Iterable[str]:
-        """The namespaces that have pods, or had some; sorted."""
+        """The namespaces that have or had pods, sorted."""
         return sorted(self._sorted())
 
     def groups(self, namespace: str) -> Iterable[PodGroup]:
@@ -126,14 +126,14 @@ class LabelIndex:
     def _sorted(self) -> Overlay[str, _Namespace]:
         if self._namespaces is None:
             found: dict[str, _Namespace] = {}
-            # A cluster lists its pods by namespace, so there is hardly more than one run of each.
+            # A cluster lists its pods by namespace, so each namespace usually has a single run.
             for name, pods in groupby(self.pods.values(), attrgetter("namespace")):
                 found.setdefault(name, _Namespace(self._mark)).ungrouped += pods
             self._namespaces = Overlay(found)
         return self._namespaces
 
     def change(self, pod: PodInfo, amount: int) -> None:
-        """The pod was assigned to its node (`amount` 1), or taken off it (-1)."""
+        """Count the pod on its node (`amount` 1), or uncount it (-1)."""
         namespaces = self._namespaces
         if namespaces is None:
             return
@@ -145,7 +145,7 @@ class LabelIndex:
 
 
 def count(counts: dict[str, int], node_name: str, amount: int) -> None:
-    """So many more pods on the node; one without any is not in the counts."""
+    """Add `amount` pods on the node; a node without pods is removed from the counts."""
     number = counts.get(node_name, 0) + amount
     if number:
         counts[node_name] = number

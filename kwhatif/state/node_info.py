@@ -14,9 +14,9 @@ from kwhatif.state.pod_info import PodInfo
 
 
 class NodeInfo:
-    """A node with its pods and what they sum up to.
+    """A node with its pods and the sums of their requests.
 
-    Mutable; only `State.apply` changes one that belongs to a state, simulations work on a `clone`.
+    Mutable, but only `State.apply` may change one that belongs to a state; simulations work on a `clone`.
     """
 
     __slots__ = (
@@ -51,16 +51,16 @@ class NodeInfo:
         self.taints: tuple[Taint, ...] = node.spec.taints
         self.unschedulable = node.spec.unschedulable
         self.declared_features = frozenset(node.status.declared_features)
-        #: Nodes of one shape agree on everything of their own but name, near-unique labels and amounts (`shapes`).
+        #: Nodes of one shape differ only in name, near-unique labels and amounts (`shapes`).
         self.shape = shape
         status = node.status
         listed = status.capacity if status.allocatable is None else status.allocatable
         allocatable = resource_nanos(listed)
         #: Milli-CPU, bytes and scalars that pods may use.
         self.allocatable: Resources = to_resources(allocatable)
-        #: `allocatable.pods`; a node that does not state it takes none.
+        #: `allocatable.pods`; a node without it can run no pods.
         self.allowed_pods = value(allocatable.get(PODS, 0))
-        #: Names of the images that it has, where a state counts them; the state knows their sizes.
+        #: Names of its images, if a state counts them; the state has their sizes.
         self.images: AbstractSet[str] = frozenset()
         self.pods: list[PodInfo] = []
         #: Sums over `pods` (`Requested`): milli-CPU, bytes, bytes, and scalars by name.
@@ -71,16 +71,16 @@ class NodeInfo:
         #: Sums with defaults for containers that request nothing (`NonZeroRequested`).
         self.nonzero_cpu = 0
         self.nonzero_memory = 0
-        #: Found when somebody asks, as most pods have none, and most preemptors do not care.
+        #: Computed on demand: most pods have no host ports, and most preemptors do not need them.
         self._used_ports: set[HostPort] | None = None
-        #: The node that this is a copy of, and the pods that were left out: they have a say in which ports are free.
+        #: The node that this is a copy of, and the pods that were left out: both decide which ports are free.
         self._cut_from: tuple[NodeInfo, Sequence[PodInfo]] | None = None
-        #: Another number whenever the node or its pods have changed; a clone has none before a state owns it.
+        #: Changes whenever the node or its pods change; 0 for a clone until a state owns it.
         self.generation = 0
-        #: Whose it is: nobody else may change it, and nobody at all once it is shared.
+        #: The only owner that may change it; once it is shared, it must not be changed at all.
         self.owner: object = None
-        #: What was found out about it as it is: forgotten as soon as a pod comes or goes. Keys say what else that
-        #: depends on, by its generation; a node may belong to several states.
+        #: Cached results about the node, cleared when its pods change. Keys contain the generation of whatever else
+        #: a result depends on, because a node may belong to several states.
         self.memos: dict[Hashable, Any] | None = None
 
     def add_pod(self, pod: PodInfo) -> None:
@@ -95,10 +95,10 @@ class NodeInfo:
         self._count(pods, 1)
 
     def remove_pod(self, pod: PodInfo) -> None:
-        """Remove the pod of the same UID; the last pod takes its place, as upstream's slices do.
+        """Remove the pod with the same UID; the last pod takes its place, as in upstream's slices.
 
         Raises:
-            KeyError: when no such pod is on the node.
+            KeyError: the pod is not on the node.
         """
         if pod.ports:
             self.used_ports()
@@ -106,12 +106,12 @@ class NodeInfo:
         present, pods[place] = pods[place], pods[-1]
         pods.pop()
         if present.ports:
-            # QUIRK: (types.go, HostPortInfo) a port that two pods hold is free as soon as one of them goes.
+            # QUIRK: (types.go, HostPortInfo) a port that two pods use is free as soon as one of them is removed.
             self.used_ports().difference_update(present.ports)
         self._count((present,), -1)
 
     def _place_of(self, pod: PodInfo) -> int:
-        """Where the pod is in `pods`, or the one of its UID."""
+        """The index in `pods` of the pod, or of the one with its UID."""
         pods = self.pods
         if pods and pods[-1] is pod:
             return len(pods) - 1
@@ -124,9 +124,9 @@ class NodeInfo:
         return place
 
     def exchange(self, pod: PodInfo, other: PodInfo) -> bool:
-        """Put the other one, which requests and asks for the same, in the pod's place; False: that has to be counted.
+        """Replace the pod by another one with equal requests, without counting again; False: not possible.
 
-        Not where host ports are known: see `remove_pod`.
+        It is not possible if host ports have been computed: see `remove_pod`.
         """
         if pod.pod.spec is not other.pod.spec or pod.resources != other.resources or self._used_ports is not None:
             return False
@@ -136,7 +136,7 @@ class NodeInfo:
     def _count(self, pods: Sequence[PodInfo], sign: int) -> None:
         self.memos = None
         cpu = memory = ephemeral = nonzero_cpu = nonzero_memory = 0
-        for pod in pods:  # a hundred thousand of them when a cluster is loaded
+        for pod in pods:  # 100,000 of them when a cluster is loaded
             requested, least_cpu, least_memory = pod.resources
             cpu += requested[0]
             memory += requested[1]
@@ -155,7 +155,7 @@ class NodeInfo:
     def with_affinity(self) -> list[PodInfo]:
         """The pods with inter-pod affinity or anti-affinity (`PodsWithAffinity`), in the order of `pods`.
 
-        Upstream keeps a list of its own, whose order differs once a pod was removed; nothing depends on that.
+        Upstream keeps a separate list, whose order differs once a pod was removed; nothing depends on that.
         """
         return [pod for pod in self.pods if pod.has_affinity]
 
@@ -165,7 +165,7 @@ class NodeInfo:
         return [pod for pod in self.pods if pod.has_required_anti_affinity]
 
     def used_ports(self) -> set[HostPort]:
-        """Host ports in use; a set, so equal ports of two pods are one entry, as upstream."""
+        """Host ports in use. A set, so equal ports of two pods are one entry, as upstream."""
         if self._used_ports is None:
             before, new = set(), self.pods
             if self._cut_from is not None:
@@ -178,7 +178,7 @@ class NodeInfo:
         return self._used_ports
 
     def clone(self) -> NodeInfo:
-        """A copy whose pods and sums can change; the node's own facts are shared."""
+        """A copy whose pods and sums can change; the data of the node itself is shared."""
         return self._bare()._take_pods(self)
 
     def with_node(self, node: Node, shape: int = 0) -> NodeInfo:
@@ -186,7 +186,7 @@ class NodeInfo:
         return NodeInfo(node, shape)._take_pods(self)
 
     def _take_pods(self, other: NodeInfo) -> NodeInfo:
-        """Have the pods of the other, and what they sum up to."""
+        """Copy the pods and sums of the other."""
         self.pods = other.pods.copy()
         self.cpu, self.memory, self.ephemeral = other.cpu, other.memory, other.ephemeral
         self.nonzero_cpu, self.nonzero_memory = other.nonzero_cpu, other.nonzero_memory
@@ -196,13 +196,13 @@ class NodeInfo:
         return self
 
     def with_pods(self, pods: Sequence[PodInfo]) -> NodeInfo:
-        """The node with these pods, as if no other had ever been there."""
+        """A copy of the node with only these pods, as if it had never had others."""
         other = self._bare()
         other.add_pods(pods)
         return other
 
     def clone_without(self, pods: Sequence[PodInfo]) -> NodeInfo:
-        """A copy from which these pods of the node were removed; the others keep their order."""
+        """A copy without these pods; the others keep their order."""
         other = self._bare()
         if len(pods) < len(self.pods):
             gone = set(pods)
@@ -211,7 +211,7 @@ class NodeInfo:
         return other
 
     def _bare(self) -> NodeInfo:
-        """The node without pods."""
+        """A copy without any pods."""
         other = NodeInfo.__new__(NodeInfo)
         other.node, other.name, other.labels = self.node, self.name, self.labels
         other.taints, other.unschedulable = self.taints, self.unschedulable
@@ -225,7 +225,7 @@ class NodeInfo:
         return other
 
     def __getstate__(self) -> dict[str, object]:
-        """What was found out stays behind; so does the node that this one was cut from, as the ports are known."""
+        """Leave out cached results, and the node that this is a copy of, because the ports are computed."""
         if self._cut_from is not None:
             self.used_ports()
         return {name: getattr(self, name) for name in self.__slots__} | {"memos": None, "_cut_from": None}

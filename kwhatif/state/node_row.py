@@ -1,4 +1,4 @@
-"""`NodeRow`: nodes of a state in its order, with what one plugin after another asks of all of them."""
+"""`NodeRow`: nodes of a state in its order, with columns that many plugins need for all of them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kwhatif.state.state import State
 
 
 class NodeRow(tuple[NodeInfo, ...]):  # noqa: SLOT001 - a tuple cannot have them
-    """Some or all nodes of a state. They are all over the memory: what lists say by place is not read there."""
+    """Some or all nodes of a state. `NodeInfo`s are scattered in memory: reading the lists here is faster."""
 
-    #: Where the nodes are in the state's `nodes`; ascending.
+    #: The indexes of the nodes in the state's `nodes`, ascending.
     places: Sequence[int]
     _state_names: Sequence[str]
     _state_shapes: Sequence[int]
@@ -31,7 +31,7 @@ class NodeRow(tuple[NodeInfo, ...]):  # noqa: SLOT001 - a tuple cannot have them
         return row
 
     def place_of(self, name: str) -> int | None:
-        """Where in this row the node of that name is; None: it is not in it."""
+        """The index of the node with that name in this row; None if it is not in it."""
         place = self._places_by_name.get(name)
         if place is None:
             return None
@@ -40,13 +40,13 @@ class NodeRow(tuple[NodeInfo, ...]):  # noqa: SLOT001 - a tuple cannot have them
 
     @cached_property
     def names(self) -> Sequence[str]:
-        """Their names."""
+        """The names of the nodes."""
         names = self._state_names
         return names if len(self) == len(names) else list(map(names.__getitem__, self.places))
 
     @cached_property
     def shapes(self) -> Sequence[int]:
-        """Their shapes, one a node."""
+        """The shapes of the nodes, one per node."""
         shapes = self._state_shapes
         return shapes if len(self) == len(shapes) else list(map(shapes.__getitem__, self.places))
 
@@ -57,5 +57,5 @@ class NodeRow(tuple[NodeInfo, ...]):  # noqa: SLOT001 - a tuple cannot have them
 
     @cached_property
     def samples(self) -> Mapping[int, NodeInfo]:
-        """A node of each shape, the last one."""
+        """The last node of each shape."""
         return dict(zip(self.shapes, self, strict=True))

@@ -25,7 +25,7 @@ def zone_of(node: Node) -> Zone:
 
 
 class NodeTree:
-    """Names of nodes by zone. Zones stand in the order of their first node, nodes in the order in which they came."""
+    """Names of nodes by zone. Zones are in the order of their first node, nodes in the order of their addition."""
 
     def __init__(self, nodes: Iterable[Node] = ()) -> None:
         self._zones: dict[Zone, dict[str, None]] = {}
@@ -33,15 +33,15 @@ class NodeTree:
             self.add(node)
 
     def __len__(self) -> int:
-        """How many nodes it has; one that is in two zones counts twice."""
+        """The number of nodes; one that is in two zones counts twice."""
         return sum(map(len, self._zones.values()))
 
     def add(self, node: Node) -> None:
-        """The node comes last in its zone, and a new zone after all others; one that is there keeps its place."""
+        """Add the node last in its zone, and a new zone after all others; an existing node keeps its place."""
         self._zones.setdefault(zone_of(node), {})[node.metadata.name] = None
 
     def remove(self, node: Node) -> bool:
-        """The node leaves its zone, and a zone without nodes is forgotten; whether it was there."""
+        """Remove the node, and its zone if that becomes empty; returns whether the node was there."""
         zone = zone_of(node)
         names = self._zones.get(zone, {})
         if node.metadata.name not in names:
@@ -52,7 +52,7 @@ class NodeTree:
         return True
 
     def update(self, before: Node, after: Node) -> bool:
-        """Another zone is the same as leaving and coming; whether it is another."""
+        """Move the node if its zone has changed: remove it and add it; returns whether it has moved."""
         if zone_of(before) == zone_of(after):
             return False
         self.remove(before)

@@ -1,4 +1,4 @@
-"""`Nodes`: the nodes of a state in the scheduler's order, by name, place and shape; each is copied when written to."""
+"""`Nodes`: the nodes of a state in the scheduler's order, by name, index and shape; each is copied on write."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ class Nodes:
     """Forks share the list, the tree and each `NodeInfo` until one of them changes it."""
 
     def __init__(self, nodes: Mapping[str, Node]) -> None:
-        #: The owner of the `NodeInfo`s that only this one has; after a fork, of none.
+        #: The owner of the `NodeInfo`s that are not shared; after a fork all are shared.
         self._mark = object()
         self._tree = NodeTree(nodes.values())
         self.shapes = Shapes(near_unique_keys(nodes.values()))
         self.images: ImageStates = Overlay()
         for node in nodes.values():
             add_images(self.images, node)
-        #: The names of `infos`; shared by forks, so never changed.
+        #: The names of `infos`; shared by forks, so never changed in place.
         self._names: Sequence[str] = self._tree.names()
         #: In the scheduler's order: round robin over zones.
         self.infos: list[NodeInfo] = [self._info(nodes[name]) for name in self._names]
-        #: Where the nodes are in `infos`, by name.
+        #: The index of each node in `infos`, by name.
         self.places: dict[str, int] = {name: place for place, name in enumerate(self._names)}
         self._by_name: dict[str, NodeInfo] | None = None
         self._of_shape: Mapping[int, NodeInfo] | None = None
         self._names_and_shapes: tuple[Sequence[str], Sequence[int]] | None = None
-        #: Whether `infos` with `_by_name`, and the tree with the places, are this one's alone.
+        #: Whether `infos` with `_by_name`, and the tree with the places, are not shared with a fork.
         self._owns_infos = self._owns_tree = True
 
     def _info(self, node: Node) -> NodeInfo:
@@ -73,7 +73,7 @@ class Nodes:
 
     @property
     def of_shape(self) -> Mapping[int, NodeInfo]:
-        """A node of each shape, the first one; its pods may be out of date."""
+        """The first node of each shape; its pods may be out of date."""
         if self._of_shape is None:
             self._of_shape = {node.shape: node for node in reversed(self.infos)}
         return self._of_shape
@@ -88,7 +88,7 @@ class Nodes:
     # --- pods of a node ------------------------------------------------------------------------------
 
     def own(self, name: str) -> NodeInfo:
-        """The node, ready to be changed: of another generation from now on."""
+        """The node, copied if shared and with a new generation: ready to be changed."""
         node = self.infos[self.places[name]]
         if node.owner is not self._mark:
             node = node.clone()
@@ -99,7 +99,7 @@ class Nodes:
         return node
 
     def replace(self, node: NodeInfo) -> None:
-        """Take this `NodeInfo`, which nobody else has, for the node of its name."""
+        """Replace the node with the same name by this `NodeInfo`, which must not be shared."""
         node.owner = self._mark
         node.generation = next_generation()
         if not self._owns_infos:
@@ -111,7 +111,7 @@ class Nodes:
     # --- the nodes themselves ------------------------------------------------------------------------
 
     def add(self, node: Node, pods: Sequence[PodInfo], touched: Touched) -> NodeInfo:
-        """A node that was not there, with these pods: last, until `reorder`."""
+        """Add a new node with these pods: it is last until `reorder`."""
         self._own_tree()
         info = self._info(node)
         info.add_pods(pods)
@@ -123,7 +123,7 @@ class Nodes:
         return info
 
     def update(self, before: Node, node: Node, touched: Touched) -> None:
-        """The node is another now; it keeps its pods."""
+        """Replace the node; it keeps its pods."""
         self._own_tree()
         there = self.infos[self.places[node.metadata.name]]
         self.replace(self._info(node).with_pods(there.pods))
@@ -134,7 +134,7 @@ class Nodes:
         touched.reordered |= self._tree.update(before, node)
 
     def remove(self, node: Node, touched: Touched) -> NodeInfo:
-        """The node is gone, but for `infos`, until `reorder`."""
+        """Remove the node; it stays in `infos` until `reorder`."""
         self._own_tree()
         self._tree.remove(node)
         remove_images(self.images, node)
@@ -142,9 +142,9 @@ class Nodes:
         return self.infos[self.places.pop(node.metadata.name)]
 
     def reorder(self) -> None:
-        """Bring the nodes into the tree's order; those that are gone are not in it.
+        """Put the nodes into the tree's order, which no longer has the removed ones.
 
-        Most stand where they stood: a new node comes near the end, and none before one that goes is elsewhere.
+        Most keep their index: a new node is near the end, and nodes before a removed one do not move.
         """
         before, names = self._names, self._tree.names()
         kept = _common(before, names)
@@ -161,12 +161,12 @@ class Nodes:
             self.places = self.places.copy()
 
     def __getstate__(self) -> dict[str, object]:
-        """What can be found again is not taken along."""
+        """Leave out what can be computed again."""
         return self.__dict__ | {"_by_name": None, "_of_shape": None, "_names_and_shapes": None}
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many of the first names are the same: to compare slices costs less than to compare names."""
+    """The length of the common prefix; comparing slices is faster than comparing single names."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,4 +1,4 @@
-"""`Nominations`: which pending pods are nominated to which node (`pkg/scheduler/backend/queue/nominator.go`)."""
+"""`Nominations`: the pending pods nominated to each node (`pkg/scheduler/backend/queue/nominator.go`)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ class Nominations:
     """Forks share both mappings until one of them changes them."""
 
     def __init__(self) -> None:
-        #: By the node's name, in the order of nomination; no node without any.
+        #: By node name, in the order of nomination; nodes without nominated pods are absent.
         self.by_node: dict[str, tuple[PodInfo, ...]] = {}
-        #: The node by the pod's key.
+        #: Key of the pod -> name of the node.
         self.node_of: dict[str, str] = {}
         self._is_shared = False
 
@@ -23,13 +23,13 @@ class Nominations:
         return other
 
     def add(self, pod: PodInfo, node_name: str) -> None:
-        """Nominate the pod, which is nominated to no node."""
+        """Nominate the pod, which must not be nominated yet."""
         self._own()
         self.by_node[node_name] = (*self.by_node.get(node_name, ()), pod)
         self.node_of[pod.key] = node_name
 
     def drop(self, key: str) -> list[str]:
-        """Forget the pod; returns the nodes that it was nominated to: one at most."""
+        """Drop the pod's nomination; returns the nodes that it was nominated to (at most one)."""
         name = self.node_of.get(key)
         if name is None:
             return []

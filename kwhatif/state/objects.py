@@ -1,4 +1,4 @@
-"""`StateObjects`: the objects of a state, which change only as the state does."""
+"""`StateObjects`: the objects of a state, which change only with the state."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ class _Changeable(Protocol):
 
 
 class StateObjects(Cluster):
-    """The objects of a state, for code that works on any cluster: what it changes here is applied to the state."""
+    """The objects of a state, for code that works on any cluster: every change is applied to the state."""
 
     def __init__(self, state: _Changeable, objects: Cluster) -> None:
         objects._fork_into(self)
         if not isinstance(objects, StateObjects):
             self._of_origin, self._origin = {}, next_generation()
-        #: The state has the objects, and goes when the last one who has it lets go of it.
+        #: Weak, because the state holds these objects: it can be freed with its last user.
         self._state = weakref.ref(state)
 
     def add(self, obj: KubernetesObject) -> None:
-        """Apply to the state that the object is there."""
+        """Upsert the object in the state."""
         self._applied(Upsert(obj))
 
     def add_all(self, kind: type, objects: Mapping[str, KubernetesObject]) -> None:
-        """Apply to the state that the objects are there."""
+        """Upsert the objects in the state."""
         del kind
         self._applied(*map(Upsert, objects.values()))
 
     def remove(self, obj: KubernetesObject) -> None:
-        """Apply to the state that the object is not there."""
+        """Delete the object from the state."""
         self._applied(Delete.of(obj))
 
     def sort(self) -> None:
-        """Refuse: a state's objects are in their order already."""
+        """Refuse: the objects of a state are in order already."""
         raise TypeError("the objects of a state cannot be sorted")
 
     def _applied(self, *changes: Change) -> None:
         state = self._state()
-        assert state is not None, "somebody has the state whose objects these are"
+        assert state is not None, "the state of these objects must still exist"
         state.apply(*changes)
 
     def _has_changed(self, kind: type, before: KubernetesObject | None, after: KubernetesObject | None) -> None:
@@ -57,5 +57,5 @@ class StateObjects(Cluster):
             self._generations[kind, changed.metadata.namespace] = self._generations[kind]
 
     def __getstate__(self) -> dict[str, object]:
-        """The state links itself again."""
+        """Leave out the link to the state, which sets it again."""
         return {name: value for name, value in super().__getstate__().items() if name != "_state"}

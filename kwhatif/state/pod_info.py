@@ -13,13 +13,13 @@ from kwhatif.kube.matching.ports import HostPort, host_ports
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.pod import Pod
 
-#: So many findings are kept of a pod: which volumes it has, here and in a fork or two where they are others.
+#: The most memos of a pod: a value for this state, and for a fork or two where it differs.
 _MEMOS = 4
 T = TypeVar("T")
 
 
 class PodInfo:
-    """A pod and its derived facts. Immutable; compared by identity, found by `uid`."""
+    """A pod and its derived data. Immutable; compared by identity, found by `uid`."""
 
     # No __slots__: `cached_property` needs the instance dictionary, and most pods never fill it.
 
@@ -33,13 +33,13 @@ class PodInfo:
         self.priority = pod.spec.priority or 0
         self.affinity = pod.spec.affinity
         self.resources: PodResources = pod_resources(pod, resizes)
-        # Found when they are asked for, and kept; not by `cached_property`, which takes a lock up to Python 3.11:
-        # preemption asks for ports and terms of a hundred thousand pods.
+        # Computed on demand and kept; not by `cached_property`, which takes a lock up to Python 3.11:
+        # preemption needs the ports and terms of 100,000 pods.
         self._ports: tuple[HostPort, ...] | None = None
         self._affinity_terms: AffinityTerms | None = None
-        #: The budgets that count the pod, with the generation that this holds for: kept by `preemption.budgets`.
+        #: The budgets that select the pod, with the generation that this is valid for: set by `preemption.budgets`.
         self.budgets: tuple[int, tuple[str, ...]] | None = None
-        #: What else was found out about the pod, by the generation of what that depends on.
+        #: Other cached results about the pod, by the generation of what they depend on.
         self.memos: dict[int, Any] | None = None
         self._derived: dict[Callable[[Pod], Any], Any] | None = None
         start_time = pod.status.start_time
@@ -53,7 +53,7 @@ class PodInfo:
 
     @property
     def uid(self) -> str:
-        """The pod's UID; a hand-written pod without one is known by its key."""
+        """The pod's UID; for a hand-written pod without one, its key."""
         return self.pod.metadata.uid or self.key
 
     @property
@@ -85,7 +85,7 @@ class PodInfo:
         return self._affinity_terms
 
     def derived(self, build: Callable[[Pod], T]) -> T:
-        """What `build` makes of the pod, made when it is first asked for: for rules that are asked again and again."""
+        """The result of `build` for the pod, computed once: for rules that are evaluated often."""
         known = self._derived
         if known is None:
             known = self._derived = {}
@@ -111,13 +111,13 @@ class PodInfo:
         )
 
     def remember(self, generation: int, found: object) -> None:
-        """Keep what was found out in `memos`, and forget what is likely to be out of date."""
+        """Store a result in `memos`, and drop those that are likely to be out of date."""
         if self.memos is None or len(self.memos) >= _MEMOS:
             self.memos = {}
         self.memos[generation] = found
 
     def __getstate__(self) -> dict[str, object]:
-        """What was found out stays behind."""
+        """Leave out cached results."""
         return self.__dict__ | {"budgets": None, "memos": None}
 
     def __repr__(self) -> str:

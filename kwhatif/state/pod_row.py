@@ -1,4 +1,4 @@
-"""`PodRow`: pods in a certain order, with the running sums of what they request."""
+"""`PodRow`: pods in a certain order, with running sums of their requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _AMOUNTS: dict[str, Callable[[Resources], int]] = {
 
 
 class PodRow:
-    """Pods in a certain order. Sums are found when they are asked for, and kept."""
+    """Pods in a certain order. Sums are computed on demand and kept."""
 
     __slots__ = ("_sums", "pods")
 
@@ -26,7 +26,7 @@ class PodRow:
         self._sums: dict[str, list[int]] = {}
 
     def sums(self, resource: str) -> list[int]:
-        """What the first 0, 1, 2… of the pods request together of the resource: milli-CPU, bytes, or units."""
+        """The total requests of the first 0, 1, 2… pods for the resource: milli-CPU, bytes, or units."""
         found = self._sums.get(resource)
         if found is None:
             amount_of = _AMOUNTS.get(resource) or (lambda requested: requested.scalar(resource))

@@ -1,4 +1,4 @@
-"""`Pods`: where each live pod of a state is, and the indexes of those on nodes."""
+"""`Pods`: the place of each live pod of a state, and the indexes of pods on nodes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Pods:
         self.nominations = Nominations()
         self.live: Overlay[str, PodInfo] = Overlay()
         self.pending: Overlay[str, PodInfo] = Overlay()
-        #: By the name of a node that does not exist.
+        #: Pods assigned to nodes that do not exist, by node name.
         self.strays: Overlay[str, tuple[PodInfo, ...]] = Overlay()
-        #: Forks share it until their nodes or pods change.
+        #: Whether the index is not shared; forks share it until their nodes or pods change.
         self._owns_index = True
         self._load(cluster)
         self.index = PodIndex(self.live)
@@ -59,7 +59,7 @@ class Pods:
         self.live, self.pending = Overlay(pods), Overlay(pending)
 
     def fork(self, nodes: Nodes) -> Pods:
-        """An independent copy, of which these are the nodes."""
+        """An independent copy with these nodes."""
         if self._owns_index:
             self.index.look_in(self.live.fork())
             self._owns_index = False
@@ -76,14 +76,14 @@ class Pods:
         return self.index.claims.users_of(claim, self.nodes.infos)
 
     def _own_index(self) -> None:
-        """Nodes or their pods are about to change: forks that have not changed go on with what was built."""
+        """Fork the index before nodes or their pods change: forks without changes keep the shared one."""
         if not self._owns_index:
             self.index, self._owns_index = self.index.fork(self.live), True
 
     # --- changes -------------------------------------------------------------------------------------
 
     def upsert(self, after: PodInfo, touched: Touched) -> bool:
-        """The pod is like this now; returns whether it stays where it was."""
+        """Add or update the pod; returns whether it stays where it was."""
         self._own_index()
         pod = after.pod
         before = self.live.get(after.key)
@@ -97,14 +97,14 @@ class Pods:
         return False
 
     def delete(self, key: str, touched: Touched) -> None:
-        """The pod is not there, as if it had never been; one that is over is no longer live anyway."""
+        """Remove the pod, as if it had never existed; a finished pod is not live anyway."""
         pod = self.live.get(key)
         if pod is not None:
             self._own_index()
             self._withdraw(pod, touched)
 
     def evict(self, key: str, touched: Touched) -> None:
-        """The pod leaves its node as `RemovePod` has it (`Evict`)."""
+        """Remove the pod from its node as `RemovePod` does (`Evict`)."""
         pod = self.live[key]
         node_name = pod.pod.spec.node_name
         if node_name not in self.nodes.places:
@@ -114,7 +114,7 @@ class Pods:
         self._unlist(pod, node_name, touched)
 
     def nominate(self, key: str, node_name: str | None, touched: Touched) -> None:
-        """The pending pod is nominated to this node alone; None: to no node."""
+        """Nominate the pending pod to this node only; None: to no node."""
         pod = self.pending.get(key)
         if pod is None:
             raise KeyError(f"no pending pod {key}")
@@ -123,7 +123,7 @@ class Pods:
             self._nominate(pod, node_name, touched)
 
     def upsert_node(self, before: Node | None, node: Node, touched: Touched) -> None:
-        """The node is like this now; pods that were assigned to it before it came are on it."""
+        """Add or update the node; pods that were assigned to it before it existed are put on it."""
         self._own_index()
         name = node.metadata.name
         touched.nodes.add(name)
@@ -134,7 +134,7 @@ class Pods:
         self.index.claims.count(info.pods, 1)
 
     def delete_node(self, node: Node, touched: Touched) -> None:
-        """The node is gone; its pods stay assigned to it until they are deleted."""
+        """Remove the node; its pods stay assigned to it until they are deleted."""
         self._own_index()
         touched.nodes.add(node.metadata.name)
         info = self.nodes.remove(node, touched)
@@ -158,7 +158,7 @@ class Pods:
         touched.nodes.add(node_name)
 
     def _update(self, before: PodInfo, after: PodInfo, touched: Touched) -> None:
-        """The pod is where it was, and may be different otherwise."""
+        """Replace a pod that stays where it is."""
         node_name = after.pod.spec.node_name
         self.live.put(after.key, after)
         if not node_name:
@@ -171,7 +171,7 @@ class Pods:
         self._note(Move(after, node_name, 1), touched)
 
     def _renominate(self, before: PodInfo, after: PodInfo, touched: Touched) -> None:
-        """What the status says or said counts; else what the nominator remembers (`UpdateNominatedPod`)."""
+        """Nominate by the status, new or old; otherwise keep the nominator's entry (`UpdateNominatedPod`)."""
         was, now = before.pod.status.nominated_node_name, after.pod.status.nominated_node_name
         dropped = self.nominations.drop(after.key)
         touched.nodes.update(dropped)
@@ -180,10 +180,9 @@ class Pods:
             self._nominate(after, node_name, touched)
 
     def _withdraw(self, pod: PodInfo, touched: Touched) -> None:
-        """The pod is not there, as if it had never been.
+        """Remove the pod, as if it had never existed.
 
-        Not by `NodeInfo.remove_pod`: that would free ports which another pod holds as well, and change the order of
-        the others.
+        `NodeInfo.remove_pod` would also free ports that another pod uses, and change the order of the other pods.
         """
         node_name = pod.pod.spec.node_name
         if not node_name:
@@ -195,7 +194,7 @@ class Pods:
         self._unlist(pod, node_name, touched)
 
     def _place(self, pod: PodInfo, node_name: str, touched: Touched) -> None:
-        """The pod comes to the node, or to what would be one."""
+        """Put the pod on the node, which may not exist."""
         if node_name in self.nodes.places:
             self.nodes.own(node_name).add_pod(pod)
         else:
@@ -207,7 +206,7 @@ class Pods:
         self._note(Move(pod, node_name, -1), touched)
 
     def _note(self, move: Move, touched: Touched) -> None:
-        """A pod has come to its node, or to what would be one, or left it."""
+        """Record that a pod was added to a node, which may not exist, or removed from it."""
         pod, node_name, amount = move
         touched.nodes.add(node_name)
         self.index.change(pod, amount)
@@ -216,7 +215,7 @@ class Pods:
             touched.moves.append(move)
 
     def _replace_on(self, node_name: str, change: Callable[[Sequence[PodInfo]], list[PodInfo]]) -> None:
-        """Give the node, or what would be one, other pods."""
+        """Replace the pods of the node, which may not exist."""
         if node_name in self.nodes.places:
             node = self.nodes.infos[self.nodes.places[node_name]]
             self.nodes.replace(node.with_pods(change(node.pods)))

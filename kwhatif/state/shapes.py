@@ -1,7 +1,7 @@
-"""Shapes: classes of nodes that no rule about the node itself can tell apart.
+"""Shapes: classes of nodes that all rules about the node itself treat the same.
 
 A cluster of 5,000 nodes has a few dozen shapes. A filter that reads only what a shape fixes (labels other than the
-near-unique ones, taints, `unschedulable`, declared features) is asked once per shape, not once per node.
+near-unique ones, taints, `unschedulable`, declared features) runs once per shape, not once per node.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.node import Node
 
-#: A label with more distinct values than this share of the nodes is near-unique: it would give every node a shape.
+#: A label with more distinct values than this share of the nodes is near-unique: each node would get its own shape.
 _NEAR_UNIQUE_SHARE = 0.5
-#: Below this many nodes no other label than this one is called near-unique: sharing shapes would not pay. Of this one
-#: it is known, and thousands of nodes may come (`--add-nodes-like`).
+#: With fewer nodes than this, only the hostname label counts as near-unique, because sharing shapes would not pay off.
+#: The hostname always counts, because thousands of nodes may be added (`--add-nodes-like`).
 _MIN_NODES = 8
 _UNIQUE = frozenset({"kubernetes.io/hostname"})
 
 
 def near_unique_keys(nodes: Iterable[Node]) -> frozenset[str]:
-    """Label keys that (almost) tell every node apart, such as `kubernetes.io/hostname`."""
+    """Label keys with (almost) a different value on every node, such as `kubernetes.io/hostname`."""
     values: dict[str, set[str]] = {}
     count = 0
     for node in nodes:
@@ -34,11 +34,11 @@ def near_unique_keys(nodes: Iterable[Node]) -> frozenset[str]:
 
 
 class Shapes:
-    """Numbers for shapes, handed out as they are first seen. A state and its forks share them."""
+    """Numbers of shapes, assigned when a shape is first seen. A state and its forks share them."""
 
     def __init__(self, unfixed: frozenset[str]) -> None:
-        #: Labels that a shape does not fix: a rule that reads one of them must be asked per node. Nodes that come later
-        #: change nothing about that: which labels these are decides about speed alone.
+        #: Labels that are not part of a shape: a rule that reads one of them must run per node. Nodes that are added
+        #: later do not change this set: it affects only speed.
         self.unfixed = unfixed
         self._numbers: dict[object, int] = {}
 
@@ -51,15 +51,15 @@ class Shapes:
 
 
 class NodesByLabel:
-    """Names of nodes by the value of a label. Made once for a cluster, and kept up (`Cluster.derived`)."""
+    """Names of nodes by the value of a label. Built once for a cluster, and updated (`Cluster.derived`)."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._nodes = [(node.metadata.name, node.metadata.labels) for node in cluster.all(Node).values()]
-        #: By key, what was asked for so far.
+        #: The labels requested so far, by key.
         self._by_key: dict[str, Mapping[str | None, Sequence[str]]] = {}
 
     def of(self, key: str) -> Mapping[str | None, Sequence[str]]:
-        """By value the nodes that have it; None: those without the label."""
+        """The nodes by the value of the label; None: those without the label."""
         found = self._by_key.get(key)
         if found is None:
             names: dict[str | None, list[str]] = {}
@@ -69,7 +69,7 @@ class NodesByLabel:
         return found
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> NodesByLabel | None:
-        """Itself if the node has the labels that it had."""
+        """Itself if the node's labels are unchanged."""
         same = before is not None and after is not None and before.metadata.labels == after.metadata.labels
         return self if same else None
 

@@ -1,4 +1,4 @@
-"""`State`: a cluster at one moment, as the scheduler sees it; one way to change it, and cheap forks.
+"""`State`: a cluster at one moment, as the scheduler sees it, with one way to change it, and cheap forks.
 
 Nodes with their pods follow `pkg/scheduler/backend/cache/{cache,snapshot}.go`; nominations the queue's nominator.
 """
@@ -28,20 +28,20 @@ from kwhatif.state.shapes import Shapes
 class State:
     """Nodes in the scheduler's order, the pods on them, the pods nominated to them, and all other objects.
 
-    A cycle reads it and never changes it. `apply` is the only way to change it, on a `fork` if the state as it is will
-    be needed again. What a fork does not change it shares with the state that it was forked from: nodes, indexes, and
-    what was found out about them.
+    A scheduling cycle only reads it. `apply` is the only way to change it; apply to a `fork` if you need the old state
+    again. A fork shares everything that it does not change with its origin: nodes, indexes, and cached results about
+    them.
     """
 
     def __init__(self, cluster: Cluster) -> None:
         """Set up.
 
         Args:
-            cluster: all objects, nodes and pods in the order in which the scheduler learns of them. It stays as it is.
+            cluster: all objects; nodes and pods in the order in which the scheduler sees them. It is not changed.
         """
-        #: All objects, pods and nodes included.
+        #: All objects, including pods and nodes.
         self.cluster: Cluster = StateObjects(self, cluster)
-        #: Another number after every change.
+        #: Changes with every `apply`.
         self.generation = next_generation()
         self._history: Step | None = None
         self._nodes = Nodes(cluster.all(Node))
@@ -53,7 +53,7 @@ class State:
 
     @property
     def nodes(self) -> Sequence[NodeInfo]:
-        """In the scheduler's order: round robin over zones."""
+        """The nodes in the scheduler's order: round robin over zones."""
         return self._nodes.infos
 
     @property
@@ -63,26 +63,26 @@ class State:
 
     @property
     def of_shape(self) -> Mapping[int, NodeInfo]:
-        """A node of each shape, as good as any other; its pods may be out of date."""
+        """Any node of each shape; its pods may be out of date."""
         return self._nodes.of_shape
 
     @property
     def names_and_shapes(self) -> tuple[Sequence[str], Sequence[int]]:
-        """Of `nodes`, in their order: to walk these costs less than to look at nodes all over the memory."""
+        """The names and shapes of `nodes`, in order: faster to read than the `NodeInfo`s, scattered in memory."""
         return self._nodes.names_and_shapes
 
     @property
     def places(self) -> Mapping[str, int]:
-        """Where the nodes are in `nodes`, by name."""
+        """The index of each node in `nodes`, by name."""
         return self._nodes.places
 
     def node(self, name: str) -> NodeInfo | None:
-        """The node of that name; for more than a few, `by_name` is faster."""
+        """The node with that name; for more than a few names, `by_name` is faster."""
         return self._nodes.get(name)
 
     @property
     def pods(self) -> Mapping[str, PodInfo]:
-        """Live pods by key, wherever they are (also on nodes that are not in the cluster)."""
+        """All live pods by key, including those on nodes that are not in the cluster."""
         return self._pods.live
 
     @property
@@ -92,16 +92,16 @@ class State:
 
     @property
     def nominated(self) -> Mapping[str, Sequence[PodInfo]]:
-        """Pending pods nominated to a node, by its name, in the order of nomination; no node without any."""
+        """Pending pods by the node that they are nominated to, in the order of nomination."""
         return self._pods.nominations.by_node
 
     def nomination_of(self, pod: str) -> str | None:
-        """The name of the node that the pod of this key is nominated to."""
+        """The name of the node that the pod with this key is nominated to."""
         return self._pods.nominations.node_of.get(pod)
 
     @property
     def strays(self) -> Mapping[str, Sequence[PodInfo]]:
-        """Pods assigned to nodes that do not exist, by the node's name: when it comes, they are on it."""
+        """Pods assigned to nodes that do not exist, by node name: if the node is added, they are on it."""
         return self._pods.strays
 
     @property
@@ -126,7 +126,7 @@ class State:
     # --- forks ---------------------------------------------------------------------------------------
 
     def fork(self) -> State:
-        """An independent state with the same content. It costs next to nothing, whatever the size of the cluster."""
+        """An independent state with the same content. It is cheap, whatever the size of the cluster."""
         other = State.__new__(State)
         other.generation, other._history = self.generation, self._history
         other.cluster = StateObjects(other, self.cluster)
@@ -135,7 +135,7 @@ class State:
         return other
 
     def prepare(self) -> None:
-        """Build what is otherwise built when asked for, and what forks have asked for: later ones have it."""
+        """Build now what is otherwise built on demand, and what forks have needed, so that later forks share it."""
         self.users_of("")
         self.index.build()
         self.cluster.derive_all()
@@ -143,10 +143,10 @@ class State:
     # --- changes -------------------------------------------------------------------------------------
 
     def apply(self, *changes: Change) -> Touched:
-        """Make the changes, one after another; those before one that fails have been made.
+        """Make the changes in order; if one fails, those before it have been made.
 
         Raises:
-            KeyError: a pod that is to be bound, evicted or nominated is not there, or not where it would have to be.
+            KeyError: a pod to be bound, evicted or nominated does not exist, or is not in the required place.
         """
         touched = Touched()
         self._history = record(self.generation, touched, self._history)
@@ -160,7 +160,7 @@ class State:
         return touched
 
     def since(self, generation: int) -> Touched | None:
-        """What was done since this state, or one that it was forked from, was of that generation; None: unknown."""
+        """What changed since this state, or its origin, had that generation; None: not known any more."""
         return Touched() if generation == self.generation else since(generation, self._history)
 
     def _upsert(self, change: Upsert, touched: Touched) -> None:
@@ -176,7 +176,7 @@ class State:
     def _delete(self, change: Delete, touched: Touched) -> None:
         gone = self.cluster._pop(change.kind, change.key)
         if change.kind is Node:
-            self.cluster.gone_nodes |= {change.key}  # also one that the input lacks, but that pods are on
+            self.cluster.gone_nodes |= {change.key}  # also a node that is not in the input, but has pods
         if gone is None:
             return
         touched.objects.append((change.kind, change.key))

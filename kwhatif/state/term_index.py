@@ -1,4 +1,4 @@
-"""`TermIndex`: which affinity terms speak of the pods of a namespace, and how many pods have them where."""
+"""`TermIndex`: the affinity terms that may match pods of a namespace, and how many pods have them, by node."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from kwhatif.state.pod_info import PodInfo
 
 
 class _Term(NamedTuple):
-    """How many pods have the same terms, by node name."""
+    """Equal affinity terms, and how many pods have them, by node name."""
 
     owner: object
     pods: dict[str, int]
 
 
 class _About(NamedTuple):
-    """The terms that may speak of the pods of a namespace, and the labels that they ask for."""
+    """The terms that may match the pods of a namespace, and the labels that they use."""
 
     terms: tuple[AffinityTerms, ...] = ()
     keys: frozenset[str] = frozenset()
 
 
 _NOTHING = _About()
-#: Where terms stand that choose namespaces by labels: they may speak of any. No namespace has this name.
+#: The entry of terms with a namespace selector, which may match any namespace. No namespace has this name.
 _ANY = "*"
 
 
 class TermIndex:
-    """Terms are counted when somebody asks about a namespace of which they may speak, and kept up from then on."""
+    """Terms are counted when a namespace that they may match is first requested, and updated from then on."""
 
     def __init__(self, pods: Mapping[str, PodInfo]) -> None:
-        #: The live pods of the state, as long as nobody has asked.
+        #: The live pods of the state, until the index is built.
         self.pods = pods
-        #: The mark of what only this index has; after a fork, nothing.
+        #: The mark of what only this index owns; after a fork that is nothing.
         self._mark = object()
-        #: None: nobody has asked yet.
+        #: None: not built yet.
         self._by_terms: Overlay[AffinityTerms, _Term] | None = None
-        #: By namespace; what may speak of any namespace is there once, as `_ANY`.
+        #: By namespace; terms that may match any namespace are listed once, as `_ANY`.
         self._about: Overlay[str, _About] = Overlay()
-        #: The pods whose terms speak of their own namespace alone, where nobody has asked about that yet.
+        #: The pods whose terms match only their own namespace, for namespaces that were not requested yet.
         self._uncounted: Overlay[str, list[PodInfo]] = Overlay()
 
     def fork(self, pods: Mapping[str, PodInfo]) -> TermIndex:
-        """An independent index of the same pods, which are here now."""
+        """An independent index of the same pods, in this mapping."""
         other = TermIndex(pods)
         self._mark = object()
         if self._by_terms is not None:
@@ -57,14 +57,14 @@ class TermIndex:
         return other
 
     def about(self, namespace: str) -> Iterator[tuple[AffinityTerms, Mapping[str, int]]]:
-        """Affinity terms that may speak of the namespace's pods, and how many pods have them, by node name."""
+        """Affinity terms that may match the namespace's pods, and how many pods have them, by node name."""
         by_terms = self._terms(namespace)
         for known in self._known_about(namespace):
             for terms in known.terms:
                 yield terms, by_terms[terms].pods
 
     def label_keys(self, namespace: str) -> AbstractSet[str]:
-        """The labels that any such term asks for, or has asked for since the index was made."""
+        """The labels that such terms use, or have used since the index was built."""
         self._terms(namespace)
         own, of_any = self._known_about(namespace)
         return own.keys | of_any.keys
@@ -73,11 +73,11 @@ class TermIndex:
         return self._about.get(namespace, _NOTHING), self._about.get(_ANY, _NOTHING)
 
     def all(self) -> Mapping[AffinityTerms, Mapping[str, int]]:
-        """The terms about namespaces that were asked about, and all that speak of other namespaces than their own."""
+        """The terms for namespaces that were requested, and all terms for other namespaces than their pod's own."""
         return {terms: found.pods for terms, found in self._terms("").items()}
 
     def _terms(self, namespace: str) -> Overlay[AffinityTerms, _Term]:
-        """All terms that may speak of the namespace's pods, and perhaps others."""
+        """All terms that may match the namespace's pods, and perhaps others."""
         by_terms = self._by_terms
         if by_terms is None:
             by_terms = self._by_terms = Overlay()
@@ -87,7 +87,7 @@ class TermIndex:
         return by_terms
 
     def _count_those_about_others(self, by_terms: Overlay[AffinityTerms, _Term]) -> dict[str, list[PodInfo]]:
-        """Count the terms that speak of other namespaces; returns the other pods with terms, by namespace."""
+        """Count the terms that match other namespaces; returns the other pods with terms, by namespace."""
         others: dict[str, list[PodInfo]] = {}
         for pod in [pod for pod in self.pods.values() if pod.affinity is not None]:
             if not pod.has_affinity or not pod.pod.spec.node_name:
@@ -99,7 +99,7 @@ class TermIndex:
         return others
 
     def change(self, pod: PodInfo, amount: int) -> None:
-        """The pod was assigned to its node (`amount` 1), or taken off it (-1)."""
+        """Count the pod's terms on its node (`amount` 1), or uncount them (-1)."""
         if self._by_terms is not None and pod.has_affinity:
             self._count(self._terms(pod.namespace), pod, amount)
 
@@ -114,7 +114,7 @@ class TermIndex:
         count(found.pods, pod.pod.spec.node_name, amount)
 
     def _note(self, terms: AffinityTerms) -> None:
-        """These terms have not been seen before."""
+        """Index terms that were not seen before."""
         namespaces = terms.namespaces
         for namespace in (_ANY,) if namespaces is None else namespaces:
             known = self._about.get(namespace, _NOTHING)
@@ -122,5 +122,5 @@ class TermIndex:
 
 
 def _speaks_of_others(pod: PodInfo) -> bool:
-    """Whether any of its terms names namespaces, or chooses them: else it speaks of the pod's own."""
+    """Whether any of its terms names or selects namespaces; otherwise they match only the pod's own."""
     return any(term.namespaces or term.namespace_selector is not None for term in pod_affinity_terms(pod.pod.spec))

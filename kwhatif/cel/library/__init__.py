@@ -1,4 +1,4 @@
-"""The functions that Kubernetes adds to CEL and the engine cannot evaluate by itself."""
+"""Functions that Kubernetes adds to CEL, and that the engine cannot evaluate itself."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def _insert_entries(entries: dict[Any, Any], more: dict[Any, Any]) -> dict[Any, 
     return entries
 
 
-#: Every implementation in Python; `environment.yaml` declares what of it expressions may call.
+#: All implementations in Python; `environment.yaml` declares those that expressions may call.
 FUNCTIONS: tuple[Function, ...] = (
     Function("@noSuchOverload", (), "bool", _fail),
     Function("@noSuchOverload", ("string",), "dyn", _fail),
-    # Of the two-variable comprehensions, the engine has the macros, but not the functions that they expand to.
+    # The engine has the macros of two-variable comprehensions, but not the functions that they expand to.
     Function("cel.@mapInsert", ("map", "dyn", "dyn"), "dyn", _insert_entry),
     Function("cel.@mapInsert", ("map", "map"), "dyn", _insert_entries),
     *conversions.FUNCTIONS,

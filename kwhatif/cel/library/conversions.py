@@ -1,6 +1,6 @@
-"""Conversions of strings as Go reads them (`ConvertToType` in cel-go's `common/types/string.go`).
+"""Conversions of strings, parsed as in Go (`ConvertToType` in cel-go's `common/types/string.go`).
 
-The engine reads some texts that Go does not, such as `" 1"` as a number, and the other way round.
+The engine accepts some strings that Go does not, such as `" 1"` as a number, and the other way round.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kwhatif.cel.library.function import Function
 from kwhatif.kube.matching.labels import parse_int64
 from kwhatif.kube.model.int64 import MAX_INT64, MAX_UINT64, fits
 
-#: No uint64 has more than 20 digits; Python does not even read thousands of them.
+#: No uint64 has more than 20 digits, and Python refuses to parse thousands of them.
 _UINT = re.compile(r"(?=[0-9])0*+([0-9]{0,20})")
 _TRUE = ("1", "t", "T", "TRUE", "true", "True")
 _FALSE = ("0", "f", "F", "FALSE", "false", "False")
@@ -66,7 +66,7 @@ def to_bool(text: str) -> bool:
 
 
 def duration_text(text: str) -> str:
-    """What the engine reads as `duration(text)`."""
+    """The text that the engine parses as `duration(text)`."""
     plain = text.replace("µ", "u").replace("μ", "u")
     nanos = [float(span["number"]) * _UNITS[span["unit"]] for span in _SPAN.finditer(plain)]
     if not _SPANS.fullmatch(plain) or max(nanos, default=0) > MAX_INT64 or not fits(sum(map(int, nanos))):
@@ -75,12 +75,12 @@ def duration_text(text: str) -> str:
 
 
 def timestamp_text(text: str) -> str:
-    """What the engine reads as `timestamp(text)`."""
+    """The text that the engine parses as `timestamp(text)`."""
     match = _TIMESTAMP.fullmatch(text)
     try:
         if match is None:
             raise ValueError(text)  # noqa: TRY301 - one message for everything that cannot be read
-        # The year 0 is for the engine to refuse, in other words.
+        # The engine rejects the year 0, with another message.
         datetime.fromisoformat(re.sub(r"\A0000", "0004", match["time"]))
     except ValueError:
         raise _failure("google.protobuf.Timestamp") from None

@@ -28,7 +28,7 @@ Check = Callable[[str], Sequence[str]]
 
 def _as_prefix(check: Check) -> Check:
     def check_prefix(text: str) -> Sequence[str]:
-        # A name generated from a prefix goes on after the dash.
+        # A name that is generated from a prefix continues after the dash.
         return check(text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text)
 
     return check_prefix
@@ -90,7 +90,7 @@ FORMATS: dict[str, Check] = {
 
 
 def validate(name: str, text: str) -> list[str]:
-    """What is wrong with `text`; `rewrite.py` makes it an optional list."""
+    """The errors of `text`; `rewrite.py` converts them to an optional list."""
     return list(FORMATS[name](text))
 
 

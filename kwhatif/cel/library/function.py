@@ -1,4 +1,4 @@
-"""How a function of a library is described."""
+"""`Function`: one function of a library."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 class Function(NamedTuple):
     """One implementation, found at run time by name, style of call, and the kinds of its arguments.
 
-    A `ValueError` that it raises is the error of the expression, in upstream's words.
+    A `ValueError` that it raises becomes the error of the expression, with upstream's message.
     """
 
     name: str
@@ -21,7 +21,7 @@ class Function(NamedTuple):
 
 
 def accepts(parse: Callable[..., Any]) -> Callable[..., bool]:
-    """Whether a reader takes its arguments: `isURL` of `url`."""
+    """A function that returns whether `parse` accepts its arguments: `isURL` for `url`."""
 
     def accepted(*args: Any) -> bool:
         try:

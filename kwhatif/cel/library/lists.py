@@ -12,7 +12,7 @@ from kwhatif.kube.model.int64 import MAX_UINT64, fits
 
 def _check_comparable(values: list[Any]) -> None:
     kinds = {type(value) for value in values}
-    # Numbers compare across types; a Python bool is a number too, a CEL bool is not.
+    # Numbers compare across types. A Python bool is a number too, but a CEL bool is not.
     if kinds == {int, float}:
         return
     if len(kinds) > 1 or kinds & {list, dict, type(None)}:
@@ -77,7 +77,7 @@ def last_index_of(values: list[Any], wanted: Any) -> int:
     return next((index for index in reversed(range(len(values))) if _equal(values[index], wanted)), -1)
 
 
-#: Element types whose values need the static type to find their way back into the engine, and their functions.
+#: Element types whose values can be converted back only with the static type, and their functions.
 TYPED = ("uint", "duration", "timestamp")
 FUNCTIONS = (
     Function("isSorted", ("list",), "bool", is_sorted, member=True),

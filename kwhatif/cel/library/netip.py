@@ -1,4 +1,4 @@
-"""Why a text is neither an address nor a prefix, as Go says it (`net/netip/netip.go`)."""
+"""Why a text is not an address or prefix, with Go's messages (`net/netip/netip.go`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from kwhatif.kube.model.int64 import fits
 
 _FIELD = re.compile(r"[0-9a-fA-F]*")
-#: At most as many digits as an int64 has.
+#: No more digits than an int64 has.
 _BITS = re.compile(r"0|[1-9][0-9]{0,18}")
 
 
@@ -23,7 +23,7 @@ def quote(text: str) -> str:
 
 
 def address_refusal(text: str) -> str:
-    """Why `ParseAddr` refuses the text; "" if it does not."""
+    """Why `ParseAddr` rejects the text; "" if it accepts it."""
     first = next((character for character in text if character in _CHECKS), "")
     try:
         _CHECKS.get(first, _check_nothing)(text)
@@ -33,7 +33,7 @@ def address_refusal(text: str) -> str:
 
 
 def prefix_refusal(text: str) -> str:
-    """Why `ParsePrefix` refuses the text; "" if it does not."""
+    """Why `ParsePrefix` rejects the text; "" if it accepts it."""
     address, slash, bits = text.rpartition("/")
     if not slash:
         problem = "no '/'"
@@ -92,7 +92,7 @@ def _check_ipv6(text: str) -> None:
 
 
 def _check_field(rest: str, size: int, *, has_gap: bool) -> tuple[str, int, bool, bool]:
-    """What is left after a field, the bytes so far, whether more must follow, and whether a gap does."""
+    """The text after the field, the bytes so far, whether more must follow, and whether a gap follows."""
     found = _FIELD.match(rest)
     assert found is not None
     field = found.group()
@@ -130,5 +130,5 @@ def _check_nothing(_: str) -> None:
     raise _Refusal("unable to parse IP")
 
 
-#: The character that decides what the text is to be -> its check.
+#: The first character that decides the kind of address -> its check.
 _CHECKS = {".": _check_ipv4, ":": _check_ipv6, "%": _check_zone}

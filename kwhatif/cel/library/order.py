@@ -1,6 +1,6 @@
-"""Comparisons of two values of which only the run shows whether they are quantities or versions.
+"""Comparisons of two values that are known to be quantities or versions only at run time.
 
-Where the type checker knows, `rewrite.py` lets the engine compare.
+If the type checker knows the types, `rewrite.py` lets the engine compare.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`kubernetes.regex` (`k8s.io/apiserver/pkg/cel/library/regex.go`).
 
 Go's regular expressions and the engine's are both RE2. So `rewrite.py` turns `find` into a function of the engine that
-returns the first match, or the group if the pattern has one. `findAll`, and `find` with a computed pattern, it turns
-into another that replaces each match, an empty one as well: by the match between marks, where the text is then split.
+returns the first match, or the group if the pattern has one. It turns `findAll`, and `find` with a computed pattern,
+into another function that puts marks around each match, even an empty one; then the text is split at the marks.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ import re
 
 from kwhatif.cel.library.function import Function
 
-#: No text of an expression has this character of Unicode's private planes.
+#: A character of Unicode's private planes, which no text of an expression contains.
 MARK = "\U0010fffd"
-# A "]" that comes first is a literal. A class without an end is for the engine to refuse.
+# A "]" at the start is a literal. The engine rejects a class without an end.
 _CLASS = r"\[\^?+\]?+(?:\[:\^?\w++:\]|\\.|[^\]\\])*+(?:\]|\\?\Z)"
 _GROUP = r"\((?!\?)|\(\?P?<\w+>"
 _GROUPS = re.compile(rf"(?P<keep>\\Q.*?(?:\\E|\Z)|\\.|{_CLASS})|{_GROUP}", re.DOTALL)
 
 
 def without_groups(pattern: str) -> str:
-    """The pattern with nothing captured, so that its match is all there is to extract."""
+    """The pattern without capturing groups, so that only its match can be extracted."""
     return _GROUPS.sub(lambda match: match["keep"] or "(?:", pattern)
 
 
 def marked(parts: list[str], limit: int) -> list[str]:
-    """What stands between marks, up to a number of them; all if that is negative."""
+    """The texts between marks, at most `limit` of them; all if it is negative."""
     found = parts[1::2]
     return found if limit < 0 else found[:limit]
 
 
 def first_marked(parts: list[str]) -> str:
-    """What stands between the first two marks."""
+    """The text between the first two marks."""
     return parts[1] if len(parts) > 1 else ""
 
 

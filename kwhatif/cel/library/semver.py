@@ -13,7 +13,7 @@ def parse(text: str, normalize: bool = False) -> Semver:  # noqa: FBT001, FBT002
 
 
 _SEMVER = "kubernetes.Semver"
-# QUIRK: (semverlib.go) the parts are uint64, and become int64 unchecked.
+# QUIRK: (semverlib.go) the parts are uint64, and are converted to int64 without a check.
 FUNCTIONS = (
     Function("semver", ("string",), _SEMVER, parse),
     Function("semver", ("string", "bool"), _SEMVER, parse),

@@ -1,4 +1,4 @@
-"""Functions of strings that fail, or not, otherwise than the engine's (cel-go's `ext/strings.go`, v0.26)."""
+"""String functions that fail in other cases than the engine's (cel-go's `ext/strings.go`, v0.26)."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ def _index(number: int, last: int) -> int:
 
 
 def index_of(text: str, wanted: str, start: int) -> int:
-    """`string.indexOf(wanted, start)`: -1 where the start is beyond the end."""
-    # QUIRK: an empty string is found wherever the search starts, even outside of the text.
+    """`string.indexOf(wanted, start)`: -1 if the start is beyond the end."""
+    # QUIRK: an empty string is found at the start of the search, even outside of the text.
     return start if not wanted else text.find(wanted, _index(start, max(start, 0)))
 
 
 def last_index_of(text: str, wanted: str, start: int) -> int:
-    """`string.lastIndexOf(wanted, start)`: -1 where the start is beyond the end."""
+    """`string.lastIndexOf(wanted, start)`: -1 if the start is beyond the end."""
     if not wanted:
-        return start  # QUIRK: an empty string is found wherever the search starts, even outside of the text.
+        return start  # QUIRK: an empty string is found at the start of the search, even outside of the text.
     if _index(start, max(start, 0)) >= len(text):
         return -1
     return text.rfind(wanted, 0, start + len(wanted))
 
 
 def char_at(text: str, index: int) -> str:
-    """`string.charAt(index)`; nothing just behind the end."""
+    """`string.charAt(index)`: the empty string right after the end."""
     _index(index, len(text))
     return text[index : index + 1]
 
@@ -44,7 +44,7 @@ def middle(text: str, start: int, end: int) -> str:
     return text[_index(start, len(text)) : _index(end, len(text))]
 
 
-#: Overload of the engine -> what stands for it.
+#: Overload of the engine -> its replacement.
 RENAMED = {
     "string_index_of_string_int": "@string.indexOf",
     "string_last_index_of_string_int": "@string.lastIndexOf",

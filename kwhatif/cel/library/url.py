@@ -1,4 +1,4 @@
-"""`kubernetes.urls` (`k8s.io/apiserver/pkg/cel/library/urls.go`), on a reading of URLs like that of Go's net/url."""
+"""`kubernetes.urls` (`k8s.io/apiserver/pkg/cel/library/urls.go`), with URLs parsed as by Go's net/url."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ENCODED_PATH = re.compile(r"[-_.~!$&'()*+,;=:@/\[\]%0-9A-Za-z]*")
 
 
 class Url(NamedTuple):
-    """The parts of a URL that expressions can ask for."""
+    """The parts of a URL that expressions can read."""
 
     scheme: str
     host: str
@@ -32,12 +32,12 @@ def read(text: str) -> Url:
     """The parts of an absolute URI or absolute path.
 
     Raises:
-        ValueError: in Go's words, when `text` is neither.
+        ValueError: `text` is neither; with Go's message.
     """
     if _CONTROL.search(text):
         raise _failure(text, "net/url: invalid control character in URL")
     _read(text, text, is_request=True)
-    # QUIRK: like upstream, judged with the fragment as part of the path, but read without it.
+    # QUIRK: as upstream, the fragment is part of the path in the check, but not in the result.
     return _read(text, text.partition("#")[0], is_request=False)
 
 
@@ -90,7 +90,7 @@ def _read_authority(text: str, authority: str) -> str:
 
 
 def parse(text: str) -> str:
-    """`url(text)`; a URL stands for itself, its parts are cached."""
+    """`url(text)`; the value of a URL is its text, and its parts are cached."""
     try:
         read(text)
     except ValueError as error:

@@ -1,1 +1,1 @@
-"""Things compiled once and asked often: selectors, tolerations, host ports, resource requests."""
+"""Rules compiled once and evaluated often: selectors, tolerations, host ports, resource requests."""

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class AffinityTerm:
-    """Which pods a term speaks of, and within which topology domain."""
+    """Which pods a term matches, and within which topology domain."""
 
     __slots__ = ("namespace_selector", "namespaces", "selector", "selector_text", "topology_key")
 
@@ -31,11 +31,11 @@ class AffinityTerm:
         said_nothing = not term.namespaces and term.namespace_selector is None
         self.namespaces = frozenset((owner_namespace,) if said_nothing else term.namespaces)
         self.topology_key = term.topology_key
-        #: The label selector, for people.
+        #: The label selector as text, for reports.
         self.selector_text = selector_text(term.label_selector)
 
     def matches(self, namespace: str, labels: Labels, namespace_labels: Labels) -> bool:
-        """Whether the term speaks of a pod of that namespace and labels."""
+        """Whether the term matches a pod with that namespace and these labels."""
         if namespace in self.namespaces or self.namespace_selector.matches(namespace_labels):
             return self.selector.matches(labels)
         return False
@@ -45,18 +45,18 @@ WeightedTerms = tuple[tuple[int, AffinityTerm], ...]
 
 
 class AffinityTerms(msgspec.Struct, frozen=True, eq=False):
-    """All terms of a pod, by kind; replicas share one object, so it may be the key of a memo."""
+    """All terms of a pod, by kind; replicas share one object, so it can be used as a cache key."""
 
     required: tuple[AffinityTerm, ...] = ()
     required_anti: tuple[AffinityTerm, ...] = ()
     preferred: WeightedTerms = ()
     preferred_anti: WeightedTerms = ()
-    #: Which kinds do not parse, and why; such a kind has no terms.
+    #: Which kinds do not parse, and why; a kind that does not parse has no terms here.
     problem: str = ""
 
     @property
     def namespaces(self) -> frozenset[str] | None:
-        """The namespaces whose pods they may speak of; None where they choose them by labels."""
+        """The namespaces whose pods they may match; None if they select namespaces by labels."""
         terms = self._all
         if not all(term.namespace_selector.nothing for term in terms):
             return None
@@ -64,7 +64,7 @@ class AffinityTerms(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def label_keys(self) -> frozenset[str]:
-        """The labels of pods that they ask for."""
+        """The pod labels that the selectors use."""
         return frozenset().union(*(term.selector.keys for term in self._all))
 
     @property
@@ -90,12 +90,12 @@ def affinity_terms(pod: Pod) -> AffinityTerms:
 
 @lru_cache(maxsize=16384)
 def _compile(namespace: str, parts: bytes) -> AffinityTerms:
-    """Compile once per content: the bytes are what replicas have in common, their objects are not."""
+    """Compile once per content: replicas have equal bytes, but not the same objects."""
     affinity, anti = _decode(parts)
     problems: list[str] = []
 
     def valid(kind: str, terms: Iterator[T]) -> tuple[T, ...]:
-        """All terms of a kind; none where one is not valid."""
+        """All terms of a kind; no terms if one is not valid."""
         try:
             return tuple(terms)
         except SelectorError as error:

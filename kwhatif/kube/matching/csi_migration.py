@@ -1,4 +1,4 @@
-"""In-tree volumes as their CSI drivers know them (`staging/src/k8s.io/csi-translation-lib`)."""
+"""Translation of in-tree volumes to CSI (`staging/src/k8s.io/csi-translation-lib`)."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ Disk = AWSElasticBlockStore | AzureDisk | AzureFile | CinderVolume | GCEPersiste
 
 
 class InTreePlugin(NamedTuple):
-    """A volume plugin that moved out of the tree."""
+    """An in-tree volume plugin that was replaced by a CSI driver."""
 
     name: str
     driver: str
-    #: The label by which the driver knows zones; None: translation leaves node affinity alone.
+    #: The driver's topology label for zones; None: translation does not change node affinity.
     topology_key: str | None = None
-    #: The scheduler itself translates only these (`isCSIMigrationOn`); the others it leaves as they are.
+    #: Whether the scheduler translates volumes of this plugin (`isCSIMigrationOn`).
     migrated: bool = True
 
 
@@ -67,7 +67,7 @@ class UntranslatableError(ValueError):
 
 
 def in_tree_disk(source: Volume | PersistentVolumeSpec) -> Disk | None:
-    """The disk of a plugin that moved out of the tree, inline or in a volume's spec."""
+    """The disk of an in-tree plugin, inline or in a volume's spec."""
     return (
         source.aws_elastic_block_store
         or source.gce_persistent_disk
@@ -80,20 +80,20 @@ def in_tree_disk(source: Volume | PersistentVolumeSpec) -> Disk | None:
 
 
 def plugin_of(disk: Disk) -> InTreePlugin:
-    """The plugin that the disk belonged to."""
+    """The in-tree plugin of the disk."""
     return _PLUGINS[type(disk)]
 
 
 def plugin_named(provisioner: str) -> InTreePlugin | None:
-    """The in-tree plugin of that name, if it is one."""
+    """The in-tree plugin with that name, if there is one."""
     return _BY_NAME.get(provisioner)
 
 
 def csi_handle(disk: Disk, zones: str = "") -> str:
-    """How the CSI driver calls the disk of a migrated plugin; `zones` is the zone label of its volume.
+    """The CSI volume handle of a disk of a migrated plugin; `zones` is the zone label of its volume.
 
     Raises:
-        UntranslatableError: when the driver could not know such a disk.
+        UntranslatableError: the disk has no CSI counterpart.
     """
     match disk:
         case AWSElasticBlockStore():
@@ -113,7 +113,7 @@ def volume_handle(volume: PersistentVolume, disk: Disk) -> str:
     """`csi_handle` of the disk in a PersistentVolume.
 
     Raises:
-        UntranslatableError: when the driver could not know such a disk.
+        UntranslatableError: the disk has no CSI counterpart.
     """
     labels = volume.metadata.labels
     return csi_handle(disk, labels.get(_BETA_ZONE) or labels.get(_ZONE, ""))
@@ -158,7 +158,7 @@ def translated_affinity(volume: PersistentVolume, disk: Disk) -> VolumeNodeAffin
     """The volume's node affinity in the CSI driver's topology keys (`TranslateInTreePVToCSI`).
 
     Raises:
-        UntranslatableError: when the driver could not know such a disk.
+        UntranslatableError: the disk has no CSI counterpart.
     """
     volume_handle(volume, disk)
     key = plugin_of(disk).topology_key
@@ -182,7 +182,7 @@ Terms = tuple[NodeSelectorTerm, ...]
 
 
 def _topology_keys(volume: PersistentVolume, terms: Terms) -> tuple[str, str]:
-    """The zone and region keys the volume speaks in: node affinity before labels, current keys before beta ones."""
+    """The zone and region keys that the volume uses: node affinity before labels, current keys before beta ones."""
     used = {expression.key for term in terms for expression in term.match_expressions}
     for keys in (used, volume.metadata.labels.keys()):
         if _ZONE in keys:
@@ -210,7 +210,7 @@ def _rename(terms: Terms, key: str, new_key: str) -> Terms:
 
 
 def _add_zones(terms: Terms, key: str, zones_label: str) -> Terms:
-    """Every term must also hold one of the zones of the label, if it names any."""
+    """Add the zones of the label, if it has any, as a requirement to every term."""
     zones = sorted({zone.strip() for zone in zones_label.split(_ZONE_DELIMITER)} - {""})
     if not zones:
         return terms

@@ -1,4 +1,4 @@
-"""The selector of a pod's own kind, from services and controllers (`framework/plugins/helper/spread.go`)."""
+"""The default selector of a pod, from its services and controller (`framework/plugins/helper/spread.go`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kwhatif.kube.model.workload import ReplicaSet, ReplicationController, Servi
 
 
 def default_selector(pod: Pod, cluster: Cluster) -> Selector:
-    """What the services that select the pod and the set that controls it ask together; empty when nothing does."""
+    """The combined selectors of the pod's services and its controlling set; empty if it has neither."""
     meta = pod.metadata
     equals: dict[str, str] = {}
     for service in cluster.all(Service).values():
@@ -37,7 +37,7 @@ def default_selector(pod: Pod, cluster: Cluster) -> Selector:
 
 
 def _and_set(selector: Selector, owner: ReplicaSet | StatefulSet | None) -> Selector:
-    """The selector with the owner's requirements; of one that is missing or not valid there are none."""
+    """The selector with the requirements of the owner; a missing or invalid one adds none."""
     if owner is None:
         return selector
     try:

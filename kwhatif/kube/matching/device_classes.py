@@ -1,4 +1,4 @@
-"""Which DeviceClass stands behind an extended resource.
+"""The DeviceClass of an extended resource.
 
 (`staging/src/k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache/extendedresourcecache.go`.)
 """
@@ -12,16 +12,16 @@ from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.resource import DeviceClass
 
-#: Every class can be asked for by this prefix and its name, without saying so.
+#: Every class can be requested implicitly, by this prefix and its name.
 IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
 
 
-#: The classes of a cluster by the resource names that lead to them.
+#: The classes of a cluster by extended resource name.
 ClassesOf = Callable[[Cluster], Mapping[str, DeviceClass]]
 
 
 def classes_under(gates: Gates) -> ClassesOf:
-    """Without the gate `DRAExtendedResource` no resource name leads to a class."""
+    """The lookup under these gates: without `DRAExtendedResource` no resource name has a class."""
     return device_classes_by_resource if "DRAExtendedResource" in gates else _no_classes
 
 
@@ -30,20 +30,20 @@ def _no_classes(_cluster: Cluster) -> Mapping[str, DeviceClass]:
 
 
 def device_classes_by_resource(cluster: Cluster) -> Mapping[str, DeviceClass]:
-    """The classes of the cluster by the resource names that lead to them."""
+    """The classes of the cluster by extended resource name."""
     return cluster.derived(_by_resource, DeviceClass)
 
 
 def _by_resource(cluster: Cluster) -> Mapping[str, DeviceClass]:
-    """In the order in which the scheduler's informer brings the classes in, which is that of their names."""
+    """Built in the order in which the scheduler's informer delivers the classes: by name."""
     found: dict[str, DeviceClass] = {}
     for device_class in cluster.all(DeviceClass).values():
         explicit = device_class.spec.extended_resource_name
         if explicit is not None:
             other = found.get(explicit)
             if other is not None and _created(device_class) <= _created(other):
-                # QUIRK: (updateResourceName2class) a class that comes too late for its explicit name is dropped
-                # altogether: its implicit name leads nowhere either.
+                # QUIRK: (updateResourceName2class) a class whose explicit name is already taken is dropped
+                # altogether, with its implicit name.
                 continue
             found[explicit] = device_class
         found[IMPLICIT_PREFIX + device_class.metadata.name] = device_class

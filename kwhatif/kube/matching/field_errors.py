@@ -56,7 +56,7 @@ def label_name(path: str, name: str) -> Iterator[Issue]:
 
 
 def duration(path: str, text: str) -> Iterator[Issue]:
-    """A text that is not a Go duration is not even decoded; `time.ParseDuration` says why."""
+    """A text that is not a Go duration, which fails at decoding with the message of `time.ParseDuration`."""
     try:
         parse_duration(text)
     except ValueError:

@@ -1,7 +1,7 @@
-"""What a label key and a label value may look like (`apimachinery/pkg/api/validate/content/kube.go`, `dns.go`).
+"""Syntax of label keys and values (`apimachinery/pkg/api/validate/content/kube.go`, `dns.go`).
 
-The API server refuses nearly all that is wrong here, but not in preferred node affinity; there it is the scheduler
-that fails. The messages are theirs, word for word, since they end up in its events.
+The API server rejects nearly all errors, except in preferred node affinity, where the scheduler fails. The messages
+are upstream's, word for word, because they end up in the scheduler's events.
 """
 
 from __future__ import annotations
@@ -48,20 +48,20 @@ _WRONG_SUBDOMAIN = (
 
 
 def _errors(text: str, limit: int, unit: str, syntax: re.Pattern[str], wrong: str) -> list[str]:
-    """What is wrong with a text of at most so many bytes, which messages may call characters; `wrong` is its syntax."""
+    """The errors of a text. `limit` is in bytes, which messages may call characters; `wrong` describes the syntax."""
     too_long = [f"must be no more than {limit} {unit}"] if len(text.encode()) > limit else []
     return too_long if syntax.fullmatch(text) else [*too_long, wrong]
 
 
 @lru_cache(maxsize=65536)
 def label_value_errors(value: str) -> tuple[str, ...]:
-    """What is wrong with a label value; nothing, for a valid one."""
+    """The errors of a label value; none if it is valid."""
     return tuple(_errors(value, _MAX_NAME, "bytes", _value_syntax, _WRONG_VALUE))
 
 
 @lru_cache(maxsize=65536)
 def label_key_errors(key: str) -> tuple[str, ...]:
-    """What is wrong with a label key, `name` or `prefix/name`; nothing, for a valid one."""
+    """The errors of a label key, `name` or `prefix/name`; none if it is valid."""
     prefix, slash, name = key.rpartition("/")
     wrong = f"must {_CHARACTERS} {_KEY_EXAMPLES}"
     if "/" in prefix:
@@ -84,18 +84,18 @@ def _prefix_errors(prefix: str) -> list[str]:
 
 @lru_cache(maxsize=65536)
 def dns_subdomain_errors(name: str) -> tuple[str, ...]:
-    """What is wrong with the name of most objects (`IsDNS1123Subdomain`); nothing, for a valid one."""
+    """The errors of the name of most objects (`IsDNS1123Subdomain`); none if it is valid."""
     return tuple(_errors(name, _MAX_SUBDOMAIN, "characters", _subdomain_syntax, _WRONG_SUBDOMAIN))
 
 
 @lru_cache(maxsize=65536)
 def dns_label_errors(name: str) -> tuple[str, ...]:
-    """What is wrong with the name of a container, volume or namespace (`IsDNS1123Label`); nothing, for a valid one."""
+    """The errors of the name of a container, volume or namespace (`IsDNS1123Label`); none if it is valid."""
     wrong = "must not contain dots" if "." in name and _subdomain_syntax.fullmatch(name) else _WRONG_LABEL
     return tuple(_errors(name, _MAX_NAME, "characters", _dns_label_syntax, wrong))
 
 
 @lru_cache(maxsize=65536)
 def dns_1035_label_errors(name: str) -> tuple[str, ...]:
-    """What is wrong with the name of a service (`IsDNS1035Label`); nothing, for a valid one."""
+    """The errors of the name of a service (`IsDNS1035Label`); none if it is valid."""
     return tuple(_errors(name, _MAX_NAME, "characters", _dns_1035_label_syntax, _WRONG_1035_LABEL))

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from kwhatif.kube.matching.label_syntax import label_key_errors, label_value_errors
 from kwhatif.kube.model.meta import LabelSelector, Requirement
+
+_SEPARATOR = re.compile(r"[(),]")
+_IN = re.compile(r"(?P<key>\S+)\s+(?P<operator>in|notin)\s+\((?P<values>[^()]*)\)")
 
 Labels = Mapping[str, str]
 Test = Callable[[Labels], bool]
@@ -17,14 +21,14 @@ class SelectorError(ValueError):
     """The selector is not valid; the message is the API machinery's."""
 
     def __init__(self, problems: Sequence[str]) -> None:
-        #: Every single thing that is wrong.
+        #: All problems.
         self.problems = tuple(dict.fromkeys(problems))
         together = ", ".join(self.problems)
         super().__init__(together if len(self.problems) == 1 else f"[{together}]")
 
 
 class Selector:
-    """A conjunction of requirements on labels; with none it is empty and matches everything."""
+    """A conjunction of requirements on labels; without requirements it is empty and matches everything."""
 
     __slots__ = ("_equals", "_tests", "empty", "keys", "nothing")
 
@@ -36,13 +40,13 @@ class Selector:
         nothing: bool = False,
     ) -> None:
         self._equals = tuple(equals)
-        #: By the label that each one reads.
+        #: Each with the key of the label that it reads.
         self._tests = tuple(tests)
-        #: Matches no labels at all: made from a selector that is missing.
+        #: Whether it matches no labels at all, because it was made from a missing selector.
         self.nothing = nothing
-        #: Has no requirements (upstream's `Selector.Empty()`; `labels.Nothing()` is not empty).
+        #: Whether it has no requirements (upstream's `Selector.Empty()`; `labels.Nothing()` is not empty).
         self.empty = not (equals or tests or nothing)
-        #: The label keys that the answer can depend on.
+        #: The label keys that the result can depend on.
         self.keys = frozenset(key for key, _ in self._equals) | frozenset(key for key, _ in tests)
 
     def matches(self, labels: Labels) -> bool:
@@ -57,11 +61,11 @@ class Selector:
 
     @property
     def pair(self) -> tuple[str, str] | None:
-        """A label that everything has which it matches; None where it asks for no single one."""
+        """A label that everything it matches must have; None if it requires no single one."""
         return self._equals[0] if self._equals else None
 
     def and_equals(self, pairs: Sequence[tuple[str, str]]) -> Selector:
-        """This selector with more `key = value` requirements; nothing stays nothing."""
+        """This selector with more `key = value` requirements; one that matches nothing stays so."""
         return self.and_selector(Selector(pairs)) if pairs else self
 
     def and_selector(self, other: Selector) -> Selector:
@@ -77,7 +81,7 @@ _INT64 = re.compile(r"([+-]?)(?=[0-9])0*+([0-9]{0,19})")
 
 
 def parse_int64(text: str) -> int | None:
-    """Go's `strconv.ParseInt(text, 10, 64)`: a sign and digits only, None where it fails."""
+    """Go's `strconv.ParseInt(text, 10, 64)`: a sign and digits only; None if it fails."""
     match = _INT64.fullmatch(text)
     if match is None:
         return None
@@ -94,7 +98,7 @@ def _compare(key: str, bound: int, sign: int) -> Test:
 
 
 def quoted(values: str | Sequence[str]) -> str:
-    """A value as it stands in the API machinery's messages; no values at all are a nil slice there."""
+    """A value as the API machinery's messages print it; an empty list is a nil slice there."""
     return json.dumps(
         values or None if isinstance(values, tuple) else values, ensure_ascii=False, separators=(",", ":")
     )
@@ -136,7 +140,7 @@ def _problems(requirement: Requirement, path: str) -> list[str]:
 
 
 def compile_requirement(requirement: Requirement, path: str = "") -> Test:
-    """The test that a requirement makes of labels (`NewRequirement`); `path` stands before the fields in messages.
+    """Compile a requirement into a test of labels (`NewRequirement`); `path` prefixes the fields in messages.
 
     Raises:
         SelectorError: the key, the operator or a value is not valid, or the operator does not allow the values.
@@ -186,8 +190,48 @@ def selector_of_map(labels: Labels) -> Selector:
     return Selector(tuple(labels.items()))
 
 
+@lru_cache(64)
+def parse_selector(text: str) -> Selector:
+    """The selector that kubectl writes as `zone=b,disk!=ssd,!gpu,tier in (a,b)`; "" selects everything.
+
+    Raises:
+        SelectorError: it is not one.
+    """
+    return (
+        compile_selector(LabelSelector(match_expressions=tuple(map(_requirement, _split(text)))))
+        if text
+        else EVERYTHING
+    )
+
+
+def _split(text: str) -> Iterator[str]:
+    """The requirements: parts between commas that are not in brackets."""
+    start, is_open = 0, False
+    for found in _SEPARATOR.finditer(text):
+        if found[0] != ",":
+            is_open = found[0] == "("
+        elif not is_open:
+            yield text[start : found.start()]
+            start = found.end()
+    yield text[start:]
+
+
+def _requirement(text: str) -> Requirement:
+    text = text.strip()
+    if found := _IN.fullmatch(text):
+        values = tuple(value.strip() for value in found["values"].split(","))
+        return Requirement(key=found["key"], operator="In" if found["operator"] == "in" else "NotIn", values=values)
+    for sign, operator in (("!=", "NotIn"), ("==", "In"), ("=", "In")):
+        key, found_sign, value = text.partition(sign)
+        if found_sign:
+            return Requirement(key=key.strip(), operator=operator, values=(value.strip(),))
+    if text.startswith("!"):
+        return Requirement(key=text[1:].strip(), operator="DoesNotExist")
+    return Requirement(key=text, operator="Exists")
+
+
 def describe(requirement: Requirement) -> str:
-    """A requirement as `kubectl` writes selectors: `disk in (nvme,ssd)`, `!gpu`, `cores>8`."""
+    """A requirement in kubectl's notation: `disk in (nvme,ssd)`, `!gpu`, `cores>8`."""
     key, values = requirement.key, ",".join(sorted(requirement.values))
     match requirement.operator:
         case "In":
@@ -204,7 +248,7 @@ def describe(requirement: Requirement) -> str:
 
 
 def selector_text(selector: LabelSelector | None) -> str:
-    """The selector in the notation of kubectl, sorted by key; `<none>` matches nothing, `<all>` everything."""
+    """The selector in kubectl's notation, sorted by key; `<none>` matches nothing, `<all>` everything."""
     if selector is None:
         return "<none>"
     parts = [(key, f"{key}={value}") for key, value in selector.match_labels.items()]

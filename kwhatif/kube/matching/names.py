@@ -1,4 +1,4 @@
-"""Names as people write them: patterns that match them, and what somebody who mistyped one may have meant."""
+"""Names that users type: patterns that match them, and suggestions for mistyped ones."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-#: So many are shown at most.
+#: The most suggestions that are shown.
 _MOST = 3
-#: A name that is so many times as long as another is not much like it (`difflib`), which takes long to find out.
+#: A name that is this many times as long as another is never similar; `difflib` would take long to find out.
 _TIMES_LONGER = 3
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """The known names that are spelled much like this one, the nearest first.
+    """The known names that are spelled like this one, the most similar first.
 
-    A name without its domain, as tables show the names of nodes, is nearest to the whole name, and so is the key of a
-    label without its prefix. Upper and lower case count as the same. The order of the names does not matter.
+    A name without its domain, as tables show node names, is most similar to the full name, and so is a label key
+    without its prefix. Case is ignored. The order of the names does not matter.
     """
     by_lower: dict[str, str] = {}
     for each in sorted(known):
@@ -29,17 +29,17 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
 
 
 def did_you_mean(near: Sequence[str], otherwise: str = "") -> str:
-    """The hint for a name that there is not, from those that are near to it; `otherwise` where none is."""
+    """The hint for an unknown name, from the similar ones; `otherwise` if there are none."""
     return f"did you mean {' or '.join(near)}?" if near else otherwise
 
 
 def is_like(name: str, pattern: str) -> bool:
     """Whether the whole name matches a pattern with `*`, `?` and `[...]`, as in a shell.
 
-    Upper and lower case differ; `*` also matches `/`.
+    Case matters; `*` also matches `/`.
 
-    A `[` that nothing closes stands for itself. It is written as `[[]` here: fnmatch looks for the end of each such `[`
-    in all of the rest, which takes minutes for a hundred thousand of them.
+    A `[` without a `]` stands for itself. It is replaced by `[[]`, because fnmatch searches the rest of the pattern for
+    the end of each such `[`, which takes minutes for 100,000 of them.
     """
     head, closed, tail = pattern.rpartition("]")
     return fnmatchcase(name, head + closed + tail.replace("[", "[[]") if "[" in tail else pattern)

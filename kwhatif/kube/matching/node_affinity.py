@@ -1,4 +1,4 @@
-"""What a pod says about nodes, compiled (`component-helpers/scheduling/corev1/nodeaffinity`)."""
+"""A pod's node selector and node affinity, compiled (`component-helpers/scheduling/corev1/nodeaffinity`)."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class RequiredNodeAffinity:
     def __init__(self, spec: PodSpec) -> None:
         self._selector = tuple((spec.node_selector or {}).items())
         required = node_affinity_of(spec).required
-        #: None: no required affinity at all; an empty tuple matches nothing.
+        #: None: no required affinity; an empty tuple matches nothing.
         self.terms = None if required is None else compile_terms(required.node_selector_terms)
         terms = self.terms or ()
         #: Whether some term does not parse.
         self.is_broken = required is not None and len(terms) < len(required.node_selector_terms)
-        #: The label keys that the answer can depend on.
+        #: The label keys that the result can depend on.
         self.keys = frozenset(key for key, _ in self._selector).union(*(term.keys for term in terms))
         self.reads_name = any(term.reads_name for term in terms)
 
     def matches(self, node: SelectedNode) -> bool:
-        """Whether the pod may run on the node, as far as its own selector says."""
+        """Whether the node matches the pod's selector and required affinity."""
         labels = node.labels
         for key, value in self._selector:
             if labels.get(key) != value:
@@ -43,7 +43,7 @@ class RequiredNodeAffinity:
         return self.terms is None or any_matches(self.terms, node)
 
     def fails_on(self, node: SelectedNode) -> bool:
-        """Whether `matches` is false, and upstream's also reports that a term does not parse."""
+        """Whether `matches` is false, and upstream reports a term that does not parse."""
         return self.is_broken and all(node.labels.get(key) == value for key, value in self._selector)
 
     def mismatch(self, node: SelectedNode) -> Mismatch:
@@ -52,7 +52,7 @@ class RequiredNodeAffinity:
 
 
 class PreferredTerms:
-    """Weighted terms (`PreferredSchedulingTerms`): a weight of 0 or an empty preference counts nothing."""
+    """Weighted terms (`PreferredSchedulingTerms`); a weight of 0 or an empty preference does not count."""
 
     __slots__ = ("_terms", "keys", "reads_name")
 
@@ -60,7 +60,7 @@ class PreferredTerms:
         """Compile.
 
         Raises:
-            TermError: when a term does not parse; upstream's PreScore fails on it.
+            TermError: a term does not parse; upstream's PreScore fails on it.
         """
         compiled: list[tuple[int, Term]] = []
         problems: list[str] = []
@@ -80,6 +80,6 @@ class PreferredTerms:
         self.reads_name = any(term.reads_name for _, term in self._terms)
 
     def score(self, node: SelectedNode) -> int:
-        """Sum of the weights of all matching terms."""
+        """The sum of the weights of all matching terms."""
         name, labels = node.name, node.labels
         return sum([weight for weight, term in self._terms if term.matches(name, labels)])

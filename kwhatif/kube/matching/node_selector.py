@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class SelectedNode(Protocol):
-    """What a node selector reads of a node."""
+    """The part of a node that a node selector reads."""
 
     @property
     def name(self) -> str:
@@ -34,7 +34,7 @@ class _Named(NamedTuple):
 
 
 def named(node: Node) -> SelectedNode:
-    """A node object as selectors read it."""
+    """Wrap a node object for selectors."""
     return _Named(node.metadata.name, node.metadata.labels)
 
 
@@ -43,7 +43,7 @@ class TermError(SelectorError):
 
 
 class Mismatch(NamedTuple):
-    """Why a node is not selected: the requirements that it fails, and what it says to the keys they read."""
+    """Why a node is not selected: the requirements that it fails, and its values of the keys that they read."""
 
     terms: tuple[str, ...]
     labels: dict[str, str | None]
@@ -65,7 +65,7 @@ def _field(requirement: Requirement, path: str) -> NameTest:
     _require_operator(requirement, ("In", "NotIn"), path)
     if len(requirement.values) != 1:
         raise SelectorError([f"{path}values: Invalid value: {quoted(requirement.values)}: must have one element"])
-    # Nodes have no other field than their name: any other is the empty string, as upstream's field set says.
+    # The name is the only field of nodes: any other is the empty string, as in upstream's field set.
     is_name = requirement.key == NAME_FIELD
     wanted = requirement.values[0]
     if requirement.operator == "In":
@@ -74,12 +74,12 @@ def _field(requirement: Requirement, path: str) -> NameTest:
 
 
 class Term:
-    """One compiled term: every expression and every field must hold; without either it matches nothing."""
+    """One compiled term: all expressions and fields must match; a term without any matches nothing."""
 
     __slots__ = ("_expressions", "_fields", "keys", "reads_name")
 
     def __init__(self, expressions: Sequence[Requirement], fields: Sequence[Requirement], path: str = "") -> None:
-        """Compile; `path` stands before the fields in messages.
+        """Compile; `path` prefixes the fields in messages.
 
         Raises:
             TermError: an expression or a field is not valid.
@@ -89,12 +89,12 @@ class Term:
         self._fields = _compile_all(fields, _field, f"{path}matchFields", problems)
         if problems:
             raise TermError(problems)
-        #: The label keys that the answer can depend on.
+        #: The label keys that the result can depend on.
         self.keys = frozenset(requirement.key for requirement in expressions)
         self.reads_name = bool(fields)
 
     def matches(self, name: str, labels: Mapping[str, str]) -> bool:
-        """Whether the term selects a node of that name and labels."""
+        """Whether the term selects a node with that name and these labels."""
         for _, holds in self._expressions:
             if not holds(labels):
                 return False
@@ -104,14 +104,14 @@ class Term:
         return bool(self._expressions or self._fields)
 
     def matches_labels(self, labels: Mapping[str, str]) -> bool:
-        """Whether the expressions hold; fields are taken to: volumes are judged without the node's name."""
+        """Whether the expressions match; fields count as matching, because volumes are checked without node names."""
         for _, holds in self._expressions:
             if not holds(labels):
                 return False
         return bool(self._expressions or self._fields)
 
     def failing(self, name: str, labels: Mapping[str, str]) -> list[Requirement]:
-        """The requirements that such a node does not meet."""
+        """The requirements that a node with that name and these labels does not meet."""
         expressions = [requirement for requirement, holds in self._expressions if not holds(labels)]
         return expressions + [requirement for requirement, holds in self._fields if not holds(name)]
 
@@ -132,7 +132,7 @@ def _compile_all(
 
 
 def compile_terms(terms: Sequence[NodeSelectorTerm]) -> tuple[Term, ...]:
-    """The terms that parse; one that does not matches nothing, so it is left out (upstream swallows the error)."""
+    """The terms that parse; one that does not parse matches nothing and is left out (upstream ignores the error)."""
     compiled = []
     for term in terms:
         try:
@@ -143,9 +143,9 @@ def compile_terms(terms: Sequence[NodeSelectorTerm]) -> tuple[Term, ...]:
 
 
 def named_nodes(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
-    """The nodes that the terms name by `metadata.name In`; None when a term leaves the name open.
+    """The nodes that the terms name by `metadata.name In`; None if a term names no node.
 
-    It reads the terms as they stand, also those that do not parse and so select nothing.
+    It also reads terms that do not parse and so select nothing.
     """
     names: set[str] = set()
     for term in terms:
@@ -163,7 +163,7 @@ def any_matches(terms: Iterable[Term], node: SelectedNode) -> bool:
 
 
 def mismatch(pairs: Sequence[tuple[str, str]], terms: Iterable[Term] | None, node: SelectedNode) -> Mismatch:
-    """What keeps the node from being selected by all `key = value` pairs and, unless None, by one of the terms."""
+    """Why the node is not selected by all `key = value` pairs and, unless `terms` is None, by one of the terms."""
     name, labels = node.name, node.labels
     wrong_pairs = [(key, value) for key, value in pairs if labels.get(key) != value]
     failed = [f"{key}={value}" for key, value in wrong_pairs]

@@ -1,4 +1,4 @@
-"""What a pod on a node counts as (`PodInfo.CalculateResource` in `pkg/scheduler/framework/types.go`)."""
+"""The resources that a pod uses on its node (`PodInfo.CalculateResource` in `pkg/scheduler/framework/types.go`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kwhatif.kube.model.quantity import milli_value, value
 
 
 class PodResources(NamedTuple):
-    """What a pod on a node counts as: `NodeInfo.Requested` and `NodeInfo.NonZeroRequested`."""
+    """What a pod adds to `NodeInfo.Requested` and `NodeInfo.NonZeroRequested`."""
 
     requested: Resources
     nonzero_cpu: int
@@ -42,7 +42,7 @@ _by_shape: dict[object, PodResources] = {}
 
 
 def _shape(spec: PodSpec) -> object:
-    """What the requests depend on, for most pods."""
+    """The fields that determine the requests of most pods."""
     containers = spec.containers
     every = (*containers, *spec.init_containers)
     return len(containers), tuple((c.restart_policy, *c.resources.requests.items()) for c in every)
@@ -54,7 +54,7 @@ def _grants_what_is_asked(status: ContainerStatus, requests: ResourceList | None
 
 
 def _resized(pod: Pod) -> bool:
-    """Whether a container status grants something else than the spec asks."""
+    """Whether a container status has other resources than the spec."""
     spec, status = pod.spec, pod.status
     requests = {c.name: c.resources.requests for c in (*spec.containers, *spec.init_containers)}
     every = (*status.container_statuses, *status.init_container_statuses)
@@ -62,7 +62,7 @@ def _resized(pod: Pod) -> bool:
 
 
 def pod_resources(pod: Pod, resizes: ResizeRules = BASE_RESIZES) -> PodResources:
-    """What the pod counts as on its node (`PodInfo.CalculateResource`); replicas share one result."""
+    """The resources that the pod uses on its node (`PodInfo.CalculateResource`); replicas share one result."""
     spec, status = pod.spec, pod.status
     if spec.resources is not None or spec.overhead:
         return _compute(pod, resizes)
@@ -70,7 +70,7 @@ def pod_resources(pod: Pod, resizes: ResizeRules = BASE_RESIZES) -> PodResources
         return _compute(pod, resizes)
     containers, statuses = spec.containers, status.container_statuses
     shape: object
-    if len(containers) == 1 and len(statuses) <= 1 and not spec.init_containers:  # as most are
+    if len(containers) == 1 and len(statuses) <= 1 and not spec.init_containers:  # the most common case
         requests = containers[0].resources.requests
         if statuses and not _grants_what_is_asked(statuses[0], requests):
             return _compute(pod, resizes)

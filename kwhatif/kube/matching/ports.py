@@ -37,7 +37,7 @@ def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
 
 
 def conflicts(wanted: HostPort, used: Iterable[HostPort]) -> bool:
-    """Whether the port is taken: the same protocol and number, and addresses that overlap."""
+    """Whether the port is in use: same protocol and number, and overlapping addresses."""
     return any(
         other.port == wanted.port
         and other.protocol == wanted.protocol

@@ -1,4 +1,4 @@
-"""Classes of service of pods (`pkg/apis/core/v1/helper/qos`)."""
+"""Quality of service classes of pods (`pkg/apis/core/v1/helper/qos`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _COMPUTE = (CPU, MEMORY)
 
 
 def qos_class(pod: Pod) -> str:
-    """What the pod's status says (`GetPodQOS`), else what its containers request.
+    """The class in the pod's status (`GetPodQOS`), or else by the requests of its containers.
 
     QUIRK: (descheduler, GetPodQOS) requests and limits of the pod as a whole do not count.
     """
@@ -21,7 +21,7 @@ def qos_class(pod: Pod) -> str:
 
 
 def computed_qos_class(spec: PodSpec) -> str:
-    """The class by requests and limits, those of the pod as a whole first (`ComputePodQOS`)."""
+    """The class by requests and limits; those of the pod as a whole come first (`ComputePodQOS`)."""
     return _class_of(_of_containers(spec) if spec.resources is None else (spec.resources,))
 
 

@@ -1,4 +1,4 @@
-"""From which nodes a volume, a storage pool or a provisioner can be used: predicates on node labels, compiled."""
+"""The nodes from which a volume, storage pool or provisioner can be used: compiled predicates on node labels."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ T = TypeVar("T")
 
 
 class Reach(NamedTuple):
-    """The nodes whose labels pass `matches`."""
+    """The nodes whose labels satisfy `matches`."""
 
     matches: Callable[[Labels], bool]
-    #: The label keys that the answer can depend on.
+    #: The label keys that the result can depend on.
     keys: frozenset[str] = frozenset()
-    #: A label that a node must have, and the values it may have: enough to rule out most nodes without asking.
+    #: A label that a node must have, and its possible values: this rules out most nodes without calling `matches`.
     pin: tuple[str, tuple[str, ...]] | None = None
 
 
@@ -37,7 +37,7 @@ def _pin(requirements: Iterable[Requirement]) -> tuple[str, tuple[str, ...]] | N
 
 
 def affinity_reach(affinity: VolumeNodeAffinity | None) -> Reach:
-    """Where a volume's node affinity lets it be used (`CheckNodeAffinity` in `component-helpers/storage/volume`)."""
+    """The nodes that a volume's node affinity allows (`CheckNodeAffinity` in `component-helpers/storage/volume`)."""
     if affinity is None or affinity.required is None:
         return EVERYWHERE
     return _terms_reach(affinity.required.node_selector_terms)
@@ -48,7 +48,7 @@ def _terms_reach(listed: Sequence[NodeSelectorTerm]) -> Reach:
     for term in listed:
         try:
             terms.append((Term(term.match_expressions, term.match_fields), term))
-        except TermError:  # such a term matches no node
+        except TermError:  # the term matches no node
             continue
     if not terms:
         return NOWHERE
@@ -59,10 +59,10 @@ def _terms_reach(listed: Sequence[NodeSelectorTerm]) -> Reach:
 
 
 def selector_reach(selector: LabelSelector | None) -> Reach:
-    """Where a storage pool is accessible (`nodeHasAccess` in the volume binder); a missing selector means nowhere."""
+    """The nodes with access to a storage pool (`nodeHasAccess` in the volume binder); none without a selector."""
     try:
         compiled = compile_selector(selector)
-    except SelectorError:  # upstream logs it, and finds no access
+    except SelectorError:  # upstream logs it and grants no access
         return NOWHERE
     if selector is None:
         return NOWHERE
@@ -72,9 +72,9 @@ def selector_reach(selector: LabelSelector | None) -> Reach:
 
 
 def topologies_reach(terms: Sequence[TopologySelectorTerm]) -> Reach:
-    """Where a storage class provisions (`MatchTopologySelectorTerms` in `pkg/apis/core/v1/helper`).
+    """The nodes that a storage class provisions for (`MatchTopologySelectorTerms` in `pkg/apis/core/v1/helper`).
 
-    Without terms it does so everywhere; a term without expressions, or an expression without values, matches nothing.
+    Without terms these are all nodes; a term without expressions, or an expression without values, matches nothing.
     """
     if not terms:
         return EVERYWHERE
@@ -91,9 +91,9 @@ def topologies_reach(terms: Sequence[TopologySelectorTerm]) -> Reach:
 
 
 class Reachable(Generic[T]):
-    """Things in order of preference, looked up by a node's labels without asking each of them.
+    """Things in order of preference, looked up by a node's labels without testing each of them.
 
-    A cluster with local disks has a volume per disk, each for one node: they are found by the label that pins them.
+    A cluster with local disks has a volume per disk, each for one node: the label that pins it finds it quickly.
     """
 
     def __init__(self, things: Iterable[tuple[Reach, T]]) -> None:
@@ -110,7 +110,7 @@ class Reachable(Generic[T]):
             by_value = self._pinned.setdefault(key, {})
             for value in dict.fromkeys(values):
                 by_value.setdefault(value, []).append(entry)
-        #: The label keys that an answer can depend on.
+        #: The label keys that a result can depend on.
         self.keys = frozenset(keys)
 
     def of(self, labels: Labels) -> Iterator[T]:
@@ -118,7 +118,7 @@ class Reachable(Generic[T]):
         found = [entries for key, by_value in self._pinned.items() if (entries := by_value.get(labels.get(key)))]
         if self._others:
             found.append(self._others)
-        # Ranks are unique, so comparing two entries never gets beyond them.
+        # Ranks are unique, so the rest of two entries is never compared.
         for _, matches, thing in found[0] if len(found) == 1 else merge(*found):
             if matches(labels):
                 yield thing

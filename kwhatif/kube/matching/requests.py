@@ -1,4 +1,4 @@
-"""What a pod requests (`staging/src/k8s.io/component-helpers/resource/helpers.go`, `pkg/scheduler/framework/types.go`).
+"""Requests of a pod (`staging/src/k8s.io/component-helpers/resource/helpers.go`, `pkg/scheduler/framework/types.go`).
 
 Quantities are summed exactly, in nano-units, and converted once per pod: cpu to milli-CPU, everything else to whole
 units.
@@ -32,7 +32,7 @@ EPHEMERAL_STORAGE = "ephemeral-storage"
 PODS = "pods"
 HUGEPAGES_PREFIX = "hugepages-"
 
-#: What scoring assumes of a container that says nothing (`pkg/scheduler/util/pod_resources.go`): 100m and 200Mi.
+#: What scoring assumes for a container without requests (`pkg/scheduler/util/pod_resources.go`): 100m and 200Mi.
 MISSING_REQUESTS = {CPU: 100 * 1_000_000, MEMORY: 200 * 1024 * 1024 * 1_000_000_000}
 
 Nanos = dict[str, int]
@@ -48,14 +48,14 @@ class Resources(NamedTuple):
     scalars: tuple[tuple[str, int], ...] = ()
 
     def scalar(self, name: str) -> int:
-        """The amount of a scalar; 0 when it is not there."""
+        """The amount of a scalar; 0 if absent."""
         for other, amount in self.scalars:
             if other == name:
                 return amount
         return 0
 
     def of(self, name: str) -> int:
-        """The amount of any resource; 0 when it is not there."""
+        """The amount of any resource; 0 if absent."""
         match name:
             case "cpu":
                 return self.cpu
@@ -67,7 +67,7 @@ class Resources(NamedTuple):
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The names of all resources of which there is some."""
+        """The names of all resources with a non-zero amount."""
         own = ((CPU, self.cpu), (MEMORY, self.memory), (EPHEMERAL_STORAGE, self.ephemeral), *self.scalars)
         return tuple(name for name, amount in own if amount > 0)
 
@@ -82,7 +82,7 @@ def is_extended_resource(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_scalar_resource(name: str) -> bool:
-    """Whether the scheduler counts the resource at all (`IsScalarResourceName`); `gpu` without a domain it drops."""
+    """Whether the scheduler counts the resource (`IsScalarResourceName`); it ignores `gpu` without a domain."""
     return (
         is_extended_resource(name)
         or name.startswith((HUGEPAGES_PREFIX, "attachable-volumes-"))
@@ -91,7 +91,7 @@ def is_scalar_resource(name: str) -> bool:
 
 
 def is_pod_level_resource(name: str) -> bool:
-    """Resources that may be requested for a pod as a whole."""
+    """Whether the resource may be requested for a pod as a whole."""
     return name in (CPU, MEMORY) or name.startswith(HUGEPAGES_PREFIX)
 
 
@@ -103,7 +103,7 @@ def resource_nanos(resources: Mapping[str, QuantityText] | None) -> Nanos:
 
 
 def add_into(total: Nanos, other: Mapping[str, int]) -> None:
-    """`total += other`, per resource; what is alone stays as it is."""
+    """`total += other`, per resource."""
     for name, nanos in other.items():
         total[name] = total[name] + nanos if name in total else nanos
 
@@ -118,7 +118,7 @@ def max_into(total: Nanos, other: Mapping[str, int]) -> None:
 def _granted(
     pod: Pod, spec: Nanos, actuated: Mapping[str, QuantityText], allocated: Mapping[str, QuantityText] | None
 ) -> Nanos:
-    """The effective requests while a resize is under way: the largest of what is asked, actuated and allocated."""
+    """The effective requests during a resize: the maximum of the requested, actuated and allocated resources."""
     total = {} if _is_infeasible(pod) else dict(spec)
     max_into(total, resource_nanos(actuated))
     max_into(total, resource_nanos(allocated))
@@ -131,7 +131,7 @@ def _is_infeasible(pod: Pod) -> bool:
 
 
 def aggregate(spec: PodSpec, amounts: Callable[[Container], Nanos]) -> Nanos:
-    """Containers and sidecars summed, or the peak during initialisation; `amounts` gives a fresh dict per container."""
+    """The sum of containers and sidecars, or the peak of initialisation; `amounts` returns a new dict per container."""
     total: Nanos = {}
     for container in spec.containers:
         add_into(total, amounts(container))
@@ -161,7 +161,7 @@ def limited(spec: PodSpec) -> dict[str, Quantity]:
 
 
 def _container_requests(pod: Pod, missing: Mapping[str, int] | None, resizes: ResizeRules) -> Nanos:
-    """`AggregateContainerRequests`: what the containers request together."""
+    """`AggregateContainerRequests`: the combined requests of the containers."""
     if resizes.containers and resizes.sums_first:
         return _largest_sum(pod, missing, resizes)
     statuses = _resizable_statuses(pod) if resizes.containers else {}
@@ -177,9 +177,9 @@ def _container_requests(pod: Pod, missing: Mapping[str, int] | None, resizes: Re
 
 
 def _largest_sum(pod: Pod, missing: Mapping[str, int] | None, resizes: ResizeRules) -> Nanos:
-    """Since 1.37: the containers are summed as they ask, as allocated and as actuated, and the largest sum counts.
+    """Since 1.37: the maximum of three sums over the containers: requested, allocated and actuated.
 
-    Without a container's status its spec stands in, unless the resize is infeasible.
+    For a container without status its spec is used, unless the resize is infeasible.
     """
     spec, status = pod.spec, pod.status
     statuses = {row.name: row for row in (*status.init_container_statuses, *status.container_statuses)}
@@ -205,7 +205,7 @@ def _largest_sum(pod: Pod, missing: Mapping[str, int] | None, resizes: ResizeRul
 
 
 def _resizable_statuses(pod: Pod) -> dict[str, ContainerStatus]:
-    """Statuses by container name; plain init containers cannot be resized, so theirs do not count."""
+    """Statuses by container name, without plain init containers, which cannot be resized."""
     status = pod.status
     statuses = {row.name: row for row in (*status.container_statuses, *status.init_container_statuses)}
     for container in pod.spec.init_containers:
@@ -221,10 +221,10 @@ def pod_requests(
     pod_level: bool = True,
     missing: Mapping[str, int] | None = None,
 ) -> Nanos:
-    """`PodRequests`, in nano-units, overhead included.
+    """`PodRequests`, in nano-units, including overhead.
 
-    `resizes`: what of its status counts, too. `missing` (nano-units) stands in for resources that a container does
-    not name; an explicit zero stays.
+    `resizes` decides what of the pod's status counts. `missing` (nano-units) is used for resources that a container
+    does not request; an explicit zero stays.
     """
     total = _container_requests(pod, missing, resizes)
     resources = pod.spec.resources
@@ -243,7 +243,7 @@ def pod_requests(
 
 
 def to_resources(nanos: Mapping[str, int]) -> Resources:
-    """Scheduler units: milli-CPU, bytes, and whole units of what counts as a scalar; other names are dropped."""
+    """Convert to scheduler units: milli-CPU, bytes, and whole units of scalars; other names are dropped."""
     return Resources(
         milli_value(nanos.get(CPU, 0)),
         value(nanos.get(MEMORY, 0)),

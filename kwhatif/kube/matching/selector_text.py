@@ -26,12 +26,12 @@ class _Token(NamedTuple):
 
     @property
     def as_value(self) -> str:
-        """Its kind where a value is expected: `in` may be one."""
+        """Its kind if a value is expected: there `in` is a value."""
         return _IDENTIFIER if self.kind in _KEYWORDS else self.kind
 
 
 def parse_selector(text: str) -> Selector:
-    """The selector that a text stands for; an empty one matches everything.
+    """Parse a selector; an empty text matches everything.
 
     Raises:
         SelectorError: in the API machinery's words.
@@ -139,7 +139,7 @@ class _Parser:
         return values
 
     def _identifiers(self) -> tuple[str, ...]:
-        """Up to the closing parenthesis; between two commas, and beside the parentheses, is the empty value."""
+        """The values up to the closing parenthesis; an absent one beside a comma or parenthesis is the empty value."""
         found: set[str] = set()
         while True:
             token = self._next()

@@ -1,4 +1,4 @@
-"""Claims, volumes and storage classes, as every rule about volumes sees them (`component-helpers/storage`)."""
+"""Helpers for claims, volumes and storage classes (`component-helpers/storage`)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 
 
 class ClaimName(NamedTuple):
-    """The claim that a pod's volume stands for; the controller makes an ephemeral one, and the pod must own it."""
+    """The claim of a pod's volume; an ephemeral one is created by the controller, and the pod must own it."""
 
     name: str
     ephemeral: bool = False
@@ -40,7 +40,7 @@ def claim_name(pod: Pod, volume: Volume) -> ClaimName | None:
 
 
 def claim_names(pod: Pod) -> Iterator[ClaimName]:
-    """The claims of the pod, ephemeral ones included, in the order of its volumes."""
+    """The claims of the pod, including ephemeral ones, in the order of its volumes."""
     for volume in pod.spec.volumes:
         claim = claim_name(pod, volume)
         if claim is not None:
@@ -48,14 +48,14 @@ def claim_names(pod: Pod) -> Iterator[ClaimName]:
 
 
 def claim_not_found(name: str) -> str:
-    """The API's words for a claim that does not exist."""
+    """The API server's message for a claim that does not exist."""
     return f'persistentvolumeclaim "{name}" not found'
 
 
 def not_owner(pod: Pod, claim: PersistentVolumeClaim) -> str:
-    """Why an ephemeral volume's claim is not the pod's own, "" if it is (`ephemeral.VolumeIsForPod`).
+    """Why the claim of an ephemeral volume does not belong to the pod; "" if it does (`ephemeral.VolumeIsForPod`).
 
-    Ownership goes by UID. A manifest that was never applied has none: then its claim is the one that names it.
+    Ownership is by UID. A manifest that was never applied has none: then the owner's name decides.
     """
     meta = pod.metadata
     owner = controller_of(claim.metadata)
@@ -71,20 +71,20 @@ def not_owner(pod: Pod, claim: PersistentVolumeClaim) -> str:
 
 
 def claim_class(claim: PersistentVolumeClaim) -> str:
-    """The storage class a claim asks for, "" for none (`GetPersistentVolumeClaimClass`)."""
+    """The storage class that a claim requests; "" for none (`GetPersistentVolumeClaimClass`)."""
     annotated = claim.metadata.annotations.get(_BETA_CLASS)
     return (claim.spec.storage_class_name or "") if annotated is None else annotated
 
 
 def has_class(claim: PersistentVolumeClaim) -> bool:
-    """Whether the claim says anything about its class; "" says that it wants none (`PersistentVolumeClaimHasClass`)."""
+    """Whether the claim sets its class; "" also counts, and means none (`PersistentVolumeClaimHasClass`)."""
     return _BETA_CLASS in claim.metadata.annotations or claim.spec.storage_class_name is not None
 
 
 def default_class(cluster: Cluster) -> str | None:
-    """The class that a new claim gets that says nothing about it (`GetDefaultClass` in `pkg/volume/util`).
+    """The class of a new claim that sets none (`GetDefaultClass` in `pkg/volume/util`).
 
-    The newest of the classes that call themselves default; of several as new, the first by name.
+    It is the newest of the default classes; if several are equally new, the first by name.
     """
     return cluster.derived(_default_class, StorageClass)
 
@@ -100,13 +100,13 @@ def _default_class(cluster: Cluster) -> str | None:
 
 
 def volume_class(volume: PersistentVolume) -> str:
-    """The storage class a volume belongs to, "" for none (`GetPersistentVolumeClass`)."""
+    """The storage class of a volume; "" for none (`GetPersistentVolumeClass`)."""
     annotated = volume.metadata.annotations.get(_BETA_CLASS)
     return volume.spec.storage_class_name if annotated is None else annotated
 
 
 def requested_storage(claim: PersistentVolumeClaim) -> int:
-    """The size that a claim asks for, in nano-units."""
+    """The requested size of a claim, in nano-units."""
     return _storage(claim.spec.resources.requests)
 
 
@@ -120,12 +120,12 @@ def _storage(amounts: Mapping[str, QuantityText]) -> int:
 
 
 def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
-    """Whether claim and volume know each other; a user's `volumeName` alone is only a wish (`isPVCFullyBound`)."""
+    """Whether binding is complete; `volumeName` set by a user alone does not bind (`isPVCFullyBound`)."""
     return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.metadata.annotations
 
 
 def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Whether the volume is meant for this claim and no other (`IsVolumeBoundToClaim`)."""
+    """Whether the volume is reserved for this claim (`IsVolumeBoundToClaim`)."""
     ref, meta = volume.spec.claim_ref, claim.metadata
     return (
         ref is not None
@@ -138,14 +138,14 @@ def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 class ClassVolumes(NamedTuple):
     """The volumes of one storage class."""
 
-    #: Names by the claim, (namespace, name), that `spec.claimRef` gives the volume to.
+    #: Names of volumes by the claim in `spec.claimRef`, (namespace, name).
     claimed: dict[tuple[str, str], list[str]]
-    #: Size (nano-units) and name of the others, the smallest first; since then, they may have been given away.
+    #: Size (nano-units) and name of the others, the smallest first; they may have been claimed since.
     unclaimed: list[tuple[int, str]]
 
 
 def volumes_of_class(cluster: Cluster, storage_class: str) -> ClassVolumes:
-    """The volumes of the class; in the order of their names, where upstream's list has none."""
+    """The volumes of the class, ordered by name; upstream's list has no order."""
     return cluster.derived(_VolumesByClass, PersistentVolume).classes.get(storage_class) or ClassVolumes({}, [])
 
 
@@ -165,7 +165,7 @@ class _VolumesByClass:
             volumes.unclaimed.sort()
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _VolumesByClass | None:
-        """Itself if a volume is given away: whoever finds it then meets the volume as it is."""
+        """Itself if a volume is claimed: callers read the current volume anyway."""
         if not isinstance(before, PersistentVolume) or not isinstance(after, PersistentVolume):
             return None
         is_found = (
@@ -177,14 +177,14 @@ class _VolumesByClass:
 
 
 class VolumeReaches:
-    """From which nodes each volume can be used; compiled when first asked, and once, since it never changes."""
+    """The nodes from which each volume can be used; compiled once, on demand, because it never changes."""
 
     def __init__(self, cluster: Cluster) -> None:
         del cluster
         self._by_name: dict[str, Reach] = {}
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> VolumeReaches | None:
-        """Itself as long as the same volumes can be used from the same nodes."""
+        """Itself if the change does not affect from which nodes volumes can be used."""
         if not isinstance(before, PersistentVolume) or not isinstance(after, PersistentVolume):
             return None
         return self if before.spec.node_affinity == after.spec.node_affinity else None

@@ -1,4 +1,4 @@
-"""Who has a say when an object is created: webhooks and admission policies, with what they are asked about."""
+"""Admission webhooks and policies, and the objects that they match."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ValidatingWebhookConfiguration(ApiObject):
 
 
 class MatchResources(Model):
-    """`matchConstraints` of a policy, `matchResources` of a binding; no rules at all: everything."""
+    """`matchConstraints` of a policy, `matchResources` of a binding; without rules it matches everything."""
 
     resource_rules: tuple[MatchRule, ...] = ()
     exclude_resource_rules: tuple[MatchRule, ...] = ()

@@ -1,4 +1,4 @@
-"""Affinity, tolerations and spread constraints of a pod: what it says about nodes, and about other pods."""
+"""Affinity, tolerations and spread constraints of a pod."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class NodeSelectorTerm(Model):
 
 
 class NodeSelector(Model):
-    """Terms, of which one must hold."""
+    """Node selector terms; at least one must match."""
 
     node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
 

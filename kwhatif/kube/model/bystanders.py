@@ -1,4 +1,4 @@
-"""Objects that no scheduling rule reads: they say whether pods are created and how many, or what they really use."""
+"""Objects that no scheduling rule reads: they decide whether and how many pods are created, or measure their usage."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kwhatif.kube.model.container import ResourceList
 from kwhatif.kube.model.meta import AnnotatedMeta, ApiObject, Int32, Int64, Model, ObjectMeta, Requirement
 from kwhatif.kube.model.node import Taint
 
-#: metrics-server measures (`k8s.io/metrics/pkg/apis/metrics/v1beta1`).
+#: What metrics-server serves (`k8s.io/metrics/pkg/apis/metrics/v1beta1`).
 METRICS_API_VERSION = "metrics.k8s.io/v1beta1"
 
 
@@ -40,7 +40,7 @@ class HorizontalPodAutoscaler(ApiObject):
 
     @property
     def target(self) -> str:
-        """What it scales, such as `Deployment shop/web`."""
+        """The object that it scales, such as `Deployment shop/web`."""
         target = self.spec.scale_target_ref
         return f"{target.kind} {self.metadata.namespace}/{target.name}"
 
@@ -75,7 +75,7 @@ class NodePoolTemplateSpec(Model):
 
 
 class NodePoolTemplate(Model):
-    """`spec.template` of a NodePool: what all its nodes have."""
+    """`spec.template` of a NodePool: what all its nodes have in common."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: NodePoolTemplateSpec = NodePoolTemplateSpec()
@@ -116,12 +116,12 @@ class NodePoolSpec(Model):
     disruption: NodePoolDisruption = NodePoolDisruption()
     limits: ResourceList = {}
     weight: Int32 | None = None
-    #: Given where the pool has a fixed number of nodes.
+    #: Set if the pool has a fixed number of nodes.
     replicas: Int64 | None = None
 
 
 class NodePoolStatus(Model):
-    """`status` of a NodePool: what its nodes have together."""
+    """`status` of a NodePool: the total resources of its nodes."""
 
     resources: ResourceList = {}
     conditions: tuple[KarpenterCondition, ...] = ()
@@ -170,10 +170,10 @@ def karpenter_condition(obj: NodePool | NodeClaim, type_: str) -> KarpenterCondi
 
 
 class ConfigMap(ApiObject):
-    """`v1 ConfigMap`, of which only the one that tells of the cluster autoscaler is kept, without its data."""
+    """`v1 ConfigMap`; only the status of the cluster autoscaler is kept, without its data."""
 
 
-#: The key of that ConfigMap.
+#: The key of the cluster autoscaler's ConfigMap.
 AUTOSCALER_STATUS = "kube-system/cluster-autoscaler-status"
 
 
@@ -197,7 +197,7 @@ class PodMetrics(ApiObject):
 
 
 class CustomResource(msgspec.Struct, frozen=True):
-    """An object of a kind that only its own controller knows, as it was written, `metadata.namespace` filled in."""
+    """A custom resource as it was written, with `metadata.namespace` filled in."""
 
     kind: str
     metadata: ObjectMeta

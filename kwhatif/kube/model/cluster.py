@@ -44,17 +44,17 @@ def key_of(obj: KubernetesObject) -> str:
 
 
 class Index(Protocol):
-    """What `Cluster.derived` keeps, if it can tell what becomes of it when one object changes."""
+    """A value kept by `Cluster.derived` that can update itself when one object changes."""
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> Self | None:
-        """The index after the change of an object: itself where that does not matter; None: it has to be made anew.
+        """The index after the change of an object: itself if the change does not matter; None if it must be rebuilt.
 
         Forks share it, so it must not change itself. `before` is None for a new object, `after` for one that is gone.
         """
 
 
 class _Derived(NamedTuple):
-    """What was made of some kinds, and their generations then."""
+    """A value derived from some kinds, and their generations at that time."""
 
     kinds: tuple[type, ...]
     generations: tuple[int, ...]
@@ -62,43 +62,43 @@ class _Derived(NamedTuple):
 
 
 class Cluster:
-    """Typed objects by kind; within a kind by key, in the API server's list order (by namespace, then name).
+    """Typed objects by kind and, within a kind, by key, in the API server's list order (by namespace, then name).
 
     A mutable collection of immutable objects. `fork` gives an independent one that shares the objects.
     """
 
     def __init__(self, objects: Iterable[KubernetesObject] = ()) -> None:
         self._kinds: dict[type, Overlay[str, KubernetesObject]] = {}
-        #: Of every kind, and of every kind in a namespace that has changed since it was read.
+        #: Of every kind, and of every kind and namespace that has changed since it was read.
         self._generations: dict[type | tuple[type, str], int] = {}
-        #: What `derived` remembers, by how it was made.
+        #: The values of `derived`, by the function that builds them.
         self._derived: dict[Callable[[Cluster], Any], _Derived] = {}
-        #: What was made of the objects that all forks started from, up to this generation: made once for all.
+        #: Values derived from the objects that all forks started from, up to this generation; forks share them.
         self._of_origin: dict[Callable[[Cluster], Any], _Derived] = {}
         self._origin = 0
-        #: What was ever asked of `derived`, here or in a fork.
+        #: The functions that `derived` was ever called with, here or in a fork, and the kinds that they read.
         self._asked: dict[Callable[[Cluster], Any], tuple[type, ...]] = {}
         #: Kinds that could not be read; empty for a complete dump. Kind -> why.
         self.unread: dict[str, str] = {}
-        #: The moment that this shows, RFC 3339; "" where the input does not say. Nothing here asks a clock.
+        #: The time of this state of the cluster, RFC 3339; "" if the input does not say. No clock is read here.
         self.taken_at = ""
-        #: Whether all else was asked for, so that a kind without objects has none. Of a plain dump that is not known.
+        #: Whether all other kinds were read, so that a kind without objects has none. A plain dump does not show that.
         self.is_whole = True
-        #: Kinds of which a list was read, be it empty; kinds of which objects were made up, as the input lacks them;
-        #: and nodes that are known to be gone (`model.unknown`).
+        #: Kinds that were listed, even if the list was empty; kinds whose objects were inferred because the input lacks
+        #: them; and nodes that are known to be gone (`model.unknown`).
         self.listed: frozenset[str] = frozenset()
         self.made_up: frozenset[str] = frozenset()
         self.gone_nodes: frozenset[str] = frozenset()
         #: The minor version of Kubernetes, and the feature gates that are on.
         self.minor = BASE
         self.gates: Gates = BASE_GATES
-        #: What of a pod's status counts there while it is resized.
+        #: Which requests count while a pod is resized in place.
         self.resizes: ResizeRules = BASE_RESIZES
-        #: Whether the scheduler remembers nominations of pods that PreEnqueue holds back.
+        #: Whether the scheduler keeps nominations of pods that PreEnqueue rejects.
         self.nominates_gated = False
-        #: Who knows what webhooks add to new pods; None: nobody does.
+        #: What webhooks add to new pods; None: not known.
         self.webhooks: Webhooks | None = None
-        #: What Events say of pods that wait, by key.
+        #: What Events say about pending pods, by key.
         self.scheduling_events: Mapping[str, SchedulingEvents] = {}
         for name, value in SYSTEM_PRIORITY_CLASSES.items():
             self.add(PriorityClass(metadata=ObjectMeta(name=name), value=value))
@@ -106,11 +106,11 @@ class Cluster:
             self.add(obj)
 
     def add(self, obj: KubernetesObject) -> None:
-        """Add the object, in place of one of the same kind and key."""
+        """Add the object, replacing one of the same kind and key."""
         self._put(obj)
 
     def _put(self, obj: KubernetesObject, *, last: bool = False) -> None:
-        """Add the object; `last`: at the end, even where one of its key stands elsewhere."""
+        """Add the object; with `last` at the end, even if one with its key has another place."""
         kind, key = type(obj), key_of(obj)
         objects = self._kinds.get(kind)
         if objects is None:
@@ -120,12 +120,12 @@ class Cluster:
         self._has_changed(kind, before, obj)
 
     def add_all(self, kind: type, objects: Mapping[str, KubernetesObject]) -> None:
-        """Add many objects of one kind, by key, in place of those of the same key."""
+        """Add many objects of one kind by key, replacing those with the same key."""
         self._kinds.setdefault(kind, Overlay()).update(objects)
         self._generations[kind] = next_generation()
 
     def remove(self, obj: KubernetesObject) -> None:
-        """Remove the object of that kind and key; an absent one is not an error."""
+        """Remove the object of that kind and key; it is not an error if it is absent."""
         self._pop(type(obj), key_of(obj))
 
     def _pop(self, kind: type, key: str) -> KubernetesObject | None:
@@ -139,7 +139,7 @@ class Cluster:
         return cast("Mapping[str, T]", self._kinds.get(kind, _NOTHING))
 
     def select(self, kind: type[T], keys: Iterable[str]) -> list[T]:
-        """The objects of that kind and these keys, all of which are there."""
+        """The objects of that kind with these keys, all of which must exist."""
         objects = self._kinds.get(kind)
         return [] if objects is None else cast("list[T]", objects.select(keys))
 
@@ -149,13 +149,13 @@ class Cluster:
         return None if objects is None else cast("T | None", objects.get(key))
 
     def counts(self) -> dict[type[KubernetesObject], int]:
-        """Kind -> number of objects, of every kind that has some."""
+        """Kind -> number of objects, for every kind that has objects."""
         return {kind: len(objects) for kind, objects in self._kinds.items() if objects}
 
     # --- generations ---------------------------------------------------------------------------------
 
     def generation(self, kind: type, namespace: str | None = None) -> int:
-        """What changes whenever an object of the kind does, in that namespace if one is named; 0: none was there."""
+        """A number that changes whenever an object of the kind does (in that namespace, if given); 0: never had any."""
         known = self._generations
         return known.get(kind, 0) if namespace is None else known.get((kind, namespace), 0)
 
@@ -171,9 +171,9 @@ class Cluster:
                 self._derived[build] = _Derived(kinds, since, after_all)
 
     def derived(self, build: Callable[[Cluster], V], *kinds: type) -> V:
-        """What `build` makes of this cluster, remembered as long as the generations of `kinds` stay.
+        """The result of `build` for this cluster, cached as long as the generations of `kinds` do not change.
 
-        For indexes that every cycle needs, such as the volumes of a storage class. An `Index` is kept up.
+        For indexes that every cycle needs, such as the volumes of a storage class. An `Index` is updated instead.
         """
         remembered = self._derived.get(build)
         generations = tuple([self._generations.get(kind, 0) for kind in kinds])
@@ -188,16 +188,16 @@ class Cluster:
         return cast("V", remembered.value)
 
     def derive_all(self) -> None:
-        """Make here what any fork of this collection has asked for: later forks only have to keep it up."""
+        """Derive here what any fork of this collection has asked for, so that later forks share it."""
         for build, kinds in list(self._asked.items()):
             self.derived(build, *kinds)
 
-    # --- the whole -----------------------------------------------------------------------------------
+    # --- the whole collection ------------------------------------------------------------------------
 
     def sort(self) -> None:
         """Put every kind into the API server's list order, so that the order of the input never matters."""
         for kind, objects in self._kinds.items():
-            # No key has more than one slash: with the lowest character instead, a namespace comes before longer ones.
+            # No key has more than one slash: replaced by the lowest character, a namespace sorts before longer names.
             in_order = sorted(objects, key=lambda key: key.replace("/", "\0", 1))
             if in_order != list(objects):
                 objects.reorder(in_order)
@@ -224,7 +224,7 @@ class Cluster:
         other.scheduling_events = self.scheduling_events
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
-        """Labels of a namespace; one without an object has only its name label, as the API server would set it."""
+        """Labels of a namespace; without a Namespace object just the name label, as the API server would set it."""
         namespace = self.get(Namespace, name)
         if namespace is None:
             return {NAMESPACE_LABEL: name}
@@ -232,7 +232,7 @@ class Cluster:
         return labels if NAMESPACE_LABEL in labels else {**labels, NAMESPACE_LABEL: name}
 
     def __getstate__(self) -> dict[str, object]:
-        """What is derived is made anew elsewhere."""
+        """Leave out derived values: another process derives them again."""
         return self.__dict__ | {"_derived": {}, "_of_origin": {}, "_asked": {}}
 
     def __setstate__(self, state: dict[str, object]) -> None:

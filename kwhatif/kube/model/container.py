@@ -49,7 +49,7 @@ class ContainerResizePolicy(Model):
 
 
 class Probe(Model):
-    """A probe of a container: how long it takes at least, in seconds, and whom it asks."""
+    """A probe of a container: its times in seconds, and the host that it calls."""
 
     initial_delay_seconds: Int32 = 0
     period_seconds: Int32 = 10
@@ -76,5 +76,5 @@ class Container(Model):
 
 
 def is_sidecar(container: Container) -> bool:
-    """Of an init container: whether it goes on running beside the others."""
+    """Whether an init container is a sidecar: it keeps running beside the others."""
     return container.restart_policy == "Always"

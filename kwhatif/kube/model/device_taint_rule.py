@@ -8,24 +8,24 @@ from kwhatif.kube.model.resource_slice import DeviceTaint
 
 
 class DeviceTaintSelector(Model):
-    """Which devices a rule is about: those for which all of this holds. What is None says nothing."""
+    """Which devices a rule selects: those that match all fields that are not None."""
 
     driver: str | None = None
     pool: str | None = None
     device: str | None = None
-    #: Up to 1.34; later releases do not know these two any more.
+    #: Up to 1.34; later releases do not have these two fields.
     device_class_name: str | None = None
     selectors: tuple[DeviceSelector, ...] = ()
 
 
 class DeviceTaintRuleSpec(Model):
-    """`spec` of a rule; without a selector it is about no device."""
+    """`spec` of a rule; without a selector it selects no device."""
 
     device_selector: DeviceTaintSelector | None = None
     taint: DeviceTaint = DeviceTaint()
 
 
 class DeviceTaintRule(ApiObject):
-    """`resource.k8s.io/v1 DeviceTaintRule`; its status says what the eviction has come to, no rule reads it."""
+    """`resource.k8s.io/v1 DeviceTaintRule`, without its status (the progress of the eviction), which no rule reads."""
 
     spec: DeviceTaintRuleSpec = DeviceTaintRuleSpec()

@@ -1,4 +1,4 @@
-"""The old in-tree disk kinds, which stand inline in pods and in PersistentVolumes alike."""
+"""The old in-tree disk kinds, which pods and PersistentVolumes have inline."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class VsphereVolume(Model):
 
 
 class InTreeDisks(Model):
-    """The in-tree sources of a volume, of which at most one is set: the same fields in pods and PersistentVolumes."""
+    """The in-tree sources of a volume, at most one of which is set; pods and PersistentVolumes have the same fields."""
 
     gce_persistent_disk: GCEPersistentDisk | None = None
     aws_elastic_block_store: AWSElasticBlockStore | None = None

@@ -1,4 +1,4 @@
-"""`Drawers`: values that are changed in place, by key; a fork copies one when it first wants to change it."""
+"""`Drawers`: mutable values by key; a fork copies a value before it first changes it (copy-on-write)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ V = TypeVar("V")
 
 
 class Drawers(Generic[K, V]):
-    """What forks share is looked at with `get`, and changed only by way of `own`."""
+    """Forks share values: read them with `get`, and change only what `own` returns."""
 
     __slots__ = ("_copy", "_owned", "_values")
 
@@ -18,27 +18,27 @@ class Drawers(Generic[K, V]):
         """Set up.
 
         Args:
-            copy: makes a value that can be changed without changing the other.
-            shared: what is in them; the dictionary is theirs, its values are somebody else's.
+            copy: makes an independent copy of a value.
+            shared: initial content; takes over the dictionary, but its values belong to others.
         """
         self._copy = copy
         self._values: dict[K, V] = {} if shared is None else shared
-        #: Keys whose values nobody else has; None: all.
+        #: Keys whose values are not shared with a fork; None: all.
         self._owned: set[K] | None = None if shared is None else set()
 
     def get(self, key: K) -> V | None:
-        """The value, to be looked at; None where there is none."""
+        """The value, for reading only; None if the key is absent."""
         return self._values.get(key)
 
     def own(self, key: K) -> V | None:
-        """The value, to be changed; None where there is none."""
+        """The value, for changing in place; None if the key is absent."""
         found = self._values.get(key)
         if found is None or self._owned is None or key in self._owned:
             return found
         return self.put(key, self._copy(found))
 
     def put(self, key: K, value: V) -> V:
-        """Set the value, which nobody else has."""
+        """Set the value, which must not be shared."""
         self._values[key] = value
         if self._owned is not None:
             self._owned.add(key)

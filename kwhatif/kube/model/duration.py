@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
-#: Characters; more digits than this mean nothing any more, and cost time.
+#: Characters; more digits would not change the value, and cost time.
 _LONGEST = 200
 _PART = re.compile(r"([0-9]++\.?[0-9]*+|\.[0-9]++)(ns|us|µs|ms|s|m|h)")
 _WHOLE = re.compile(rf"[-+]?(?:0|(?:{_PART.pattern})+)")

@@ -1,4 +1,4 @@
-"""Helm hooks: objects of a chart that Helm creates before or after the rest of it, or only on another occasion.
+"""Helm hooks: objects of a chart that Helm creates before or after the others, or only on other occasions.
 
 `helm template` prints them among the others. Follows Helm 3 and 4 (`pkg/release/util/manifest_sorter.go`,
 `pkg/action/hooks.go`).
@@ -16,7 +16,7 @@ HOOK = "helm.sh/hook"
 _WEIGHT = "helm.sh/hook-weight"
 _DELETE_POLICY = "helm.sh/hook-delete-policy"
 
-#: When, beside the rest of an install or an upgrade.
+#: Before or after the other objects of an install or an upgrade.
 Phase = Literal["before", "after"]
 _PHASES: Mapping[str, Phase] = {
     "pre-install": "before",
@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"[+-]?\d{1,18}")
 
 
 class HelmHook(msgspec.Struct, frozen=True):
-    """What the annotations of an object say of it."""
+    """A hook as the annotations of an object declare it."""
 
     #: In lower case, as they are named.
     events: tuple[str, ...]
@@ -50,7 +50,7 @@ class HelmHook(msgspec.Struct, frozen=True):
 
     @property
     def replaces(self) -> bool:
-        """Whether Helm deletes the object of an earlier run first."""
+        """Whether Helm first deletes the object of an earlier run."""
         return _BEFORE_CREATION in self.delete_policies
 
     @property
@@ -60,12 +60,12 @@ class HelmHook(msgspec.Struct, frozen=True):
 
     @property
     def said(self) -> str:
-        """The events as the annotation names them."""
+        """The events as the annotation lists them."""
         return ", ".join(self.events)
 
 
 def hook_of(annotations: Mapping[str, str]) -> HelmHook | None:
-    """What they say; None: the object is not a hook."""
+    """The hook that the annotations declare; None: the object is not a hook."""
     if HOOK not in annotations:
         return None
     policies = _words(annotations.get(_DELETE_POLICY, ""))

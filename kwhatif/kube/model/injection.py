@@ -1,4 +1,4 @@
-"""What mutating webhooks add to pods: known from the pods that they have changed."""
+"""What mutating webhooks add to pods, inferred from the pods that they have changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kwhatif.kube.model.volume import Volume
 
 
 class InjectedContainers(msgspec.Struct, frozen=True):
-    """Containers that come before, and after, those of a template."""
+    """Containers added before, and after, those of a template."""
 
     first: tuple[Container, ...] = ()
     last: tuple[Container, ...] = ()
@@ -32,7 +32,7 @@ class Injection(msgspec.Struct, frozen=True, kw_only=True):
     volumes: tuple[Volume, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
     node_selector: Mapping[str, str] = {}
-    #: Name of a container -> requests and limits that are others than those of the template.
+    #: Name of a container -> requests and limits that differ from those of the template.
     resources: Mapping[str, ResourceRequirements] = {}
 
     def __bool__(self) -> bool:
@@ -43,14 +43,14 @@ class Injection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KnownInjection(msgspec.Struct, frozen=True, kw_only=True):
-    """An injection, and how it is known."""
+    """An injection, and the pods that it is known from."""
 
-    #: Whose pods get it, such as `Deployment shop/web`.
+    #: The workload whose pods get it, such as `Deployment shop/web`.
     workload: str
     injection: Injection
     #: How many pods have it.
     pods: int
-    #: The workloads whose pods have it, where the workload has none itself.
+    #: The workloads whose pods have it, if the workload has no pods of its own.
     like: tuple[str, ...] = ()
     #: The labels and annotations that they share with it, such as `label istio-injection=enabled of the namespace`.
     marks: tuple[str, ...] = ()
@@ -59,12 +59,12 @@ class KnownInjection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Webhooks(Protocol):
-    """Who knows what a pod gets that is created now."""
+    """Answers what webhooks would add to a pod that is created now."""
 
     def injection(self, pod: Pod, owner: str) -> KnownInjection | None:
         """What is added to a pod.
 
         Args:
-            pod: as its controller, or its user, creates it.
-            owner: the workload at the top that it belongs to, such as `Deployment shop/web`; "" for a bare pod.
+            pod: the pod as its controller or user creates it.
+            owner: the top-level workload that it belongs to, such as `Deployment shop/web`; "" for a bare pod.
         """

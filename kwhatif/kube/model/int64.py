@@ -1,4 +1,4 @@
-"""Go's 64-bit integers: what becomes of sums, products and conversions that leave their range."""
+"""Go's 64-bit integers: the results of sums, products and conversions that overflow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _RANGE = 2**64
 
 
 def wrap(number: int) -> int:
-    """What an int64 keeps of the number: its lowest 64 bits."""
+    """The number wrapped around to an int64: its lowest 64 bits."""
     return (number - MIN_INT64) % _RANGE + MIN_INT64
 
 
@@ -19,5 +19,5 @@ def fits(number: int) -> bool:
 
 
 def from_float(number: float) -> int:
-    """A float64 as int64, truncated; what is out of range becomes the smallest, as on amd64."""
+    """A float64 as int64, truncated; a number out of range becomes the smallest int64, as on amd64."""
     return int(number) if -(2.0**63) <= number < 2.0**63 else MIN_INT64

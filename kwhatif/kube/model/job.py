@@ -1,4 +1,4 @@
-"""Jobs, and what makes them."""
+"""Jobs and CronJobs."""
 
 from __future__ import annotations
 
@@ -57,18 +57,18 @@ class JobSpec(Model):
     suspend: bool = False
     selector: LabelSelector | None = None
     template: PodTemplateSpec | None = None
-    #: None: 6, or no limit where there is one per index.
+    #: None: 6, or no limit if `backoff_limit_per_index` is set.
     backoff_limit: Int32 | None = None
     backoff_limit_per_index: Int32 | None = None
     max_failed_indexes: Int32 | None = None
     active_deadline_seconds: Int64 | None = None
-    #: How long it is kept after its end; None: for good.
+    #: How long the Job is kept after it has finished; None: forever.
     ttl_seconds_after_finished: Int32 | None = None
-    #: "": Failed where there is a policy for failed pods, else TerminatingOrFailed.
+    #: "": Failed if there is a pod failure policy, else TerminatingOrFailed.
     pod_replacement_policy: str = ""
     pod_failure_policy: PodFailurePolicy | None = None
     success_policy: SuccessPolicy | None = None
-    #: Another controller than that of Kubernetes.
+    #: The controller, if it is not Kubernetes' own.
     managed_by: str = ""
 
 
@@ -82,14 +82,14 @@ class JobCondition(Model):
 
 
 class UncountedPods(Model):
-    """`status.uncountedTerminatedPods` of a Job: UIDs of pods whose end is not in its counts yet."""
+    """`status.uncountedTerminatedPods` of a Job: UIDs of finished pods that are not in its counts yet."""
 
     succeeded: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
 
 
 class JobStatus(Model):
-    """`status` of a Job: how its pods ended, and whether that is all."""
+    """`status` of a Job: how its pods ended, and whether it has finished."""
 
     succeeded: Int32 = 0
     failed: Int32 = 0
@@ -132,5 +132,5 @@ class CronJob(ApiObject):
 
 
 def completions_of(spec: JobSpec) -> int | None:
-    """How many are to succeed; None: the first one that does ends it."""
+    """How many pods must succeed; None: the first success completes the Job."""
     return 1 if spec.completions is None and spec.parallelism is None else spec.completions

@@ -1,4 +1,4 @@
-"""The kinds of the API that kwhatif knows: type, group, plural, and whether their objects live in a namespace."""
+"""The API kinds that kwhatif knows: type, group, plural, and whether they are namespaced."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ class Resource(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The kind of its objects."""
+        """The name of the kind."""
         return self.type.__name__
 
     @property
     def api_version(self) -> str:
-        """Group and version, as objects write them."""
+        """Group and version, as in `apiVersion`."""
         return f"{self.group}/v1" if self.group else "v1"
 
     @property
     def path(self) -> str:
-        """Where the API serves the objects of all namespaces."""
+        """The URL path of the objects of all namespaces."""
         return f"/apis/{self.group}/v1/{self.plural}" if self.group else f"/api/v1/{self.plural}"
 
 

@@ -12,12 +12,12 @@ import msgspec
 
 @dataclass_transform(frozen_default=True, field_specifiers=(msgspec.field,))
 class FrozenMeta(msgspec.StructMeta):
-    """Of a frozen struct; by it type checkers know that subclasses of a frozen base are frozen too."""
+    """Metaclass of frozen structs: it lets type checkers know that subclasses are frozen too."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
 class _ModelMeta(msgspec.StructMeta):
-    """Of a frozen struct whose fields are given by keyword."""
+    """Metaclass of frozen structs with keyword-only fields."""
 
 
 class Model(
@@ -27,7 +27,7 @@ class Model(
     kw_only=True,
     rename="camel",
     omit_defaults=True,
-    repr_omit_defaults=True,  # hashes of templates are made of this: a new field does not change them
+    repr_omit_defaults=True,  # template hashes use the repr: a new field must not change them
     gc=False,
 ):
     """Base of all model types.
@@ -53,18 +53,18 @@ class OwnerReference(Model):
 
 
 class LastApplied(Model):
-    """What was applied of an object before, the pod template aside, which has its own (`TemplateText`).
+    """The fields of an object that were applied before, without its pod template, which has its own (`TemplateText`).
 
-    By it, applying a manifest finds out what the manifest no longer has. One of the fields is given.
+    Apply uses it to find the fields that a manifest no longer has. Exactly one of these is set.
     """
 
-    #: JSON that `kubectl apply` notes (`kubectl.kubernetes.io/last-applied-configuration`).
+    #: JSON that `kubectl apply` stores (`kubectl.kubernetes.io/last-applied-configuration`).
     configuration: str = ""
     #: JSON of kubectl's `fieldsV1` in `managedFields` (`--server-side`).
     managed: str = ""
-    #: In a snapshot: the paths of the fields, without keys that anybody may have chosen.
+    #: In a snapshot: the paths of the fields, without keys that users can choose.
     paths: tuple[str, ...] = ()
-    #: Of a manifest, which is yet to be applied: its own JSON.
+    #: For a manifest that has not been applied yet: its own JSON.
     given: str = ""
 
 
@@ -91,7 +91,7 @@ class ApiObject(Model, tag_field="kind", tag=True):
     metadata: ObjectMeta = ObjectMeta()
 
 
-#: Labels that a manifest gives as `{}`: no labels, but a message that shows them shows this very object otherwise.
+#: Labels given as `{}`, recognized by identity: messages show them differently from absent ones.
 GIVEN_EMPTY: dict[str, str] = {}
 
 
@@ -128,13 +128,13 @@ _RFC3339 = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-#: Seconds since the epoch of the first and the last second that a time may be: outside of them RFC 3339 has none.
+#: The first and the last second that RFC 3339 can express, in seconds since the epoch.
 FIRST_SECOND, LAST_SECOND = -62_135_596_800, 253_402_300_799
 
 
 #: In nanoseconds.
 SECOND = 1_000_000_000
-#: How long a time is as the API server writes it, if it ends in Z: these sort as texts.
+#: The length of a time as the API server writes it, ending in Z: such times can be compared as strings.
 PLAIN_TIME = len("2026-01-31T12:00:00Z")
 
 
@@ -142,7 +142,7 @@ def parse_time(text: str) -> int:
     """Nanoseconds since the epoch of an RFC 3339 time.
 
     Raises:
-        ValueError: when the text is not such a time.
+        ValueError: the text is not an RFC 3339 time.
     """
     minute, second = _MINUTES.get(text[11:17]), _SECONDS.get(text[17:])
     if minute is None or second is None:
@@ -150,20 +150,20 @@ def parse_time(text: str) -> int:
     return _day(text[:11]) + minute + second
 
 
-#: Of a hundred thousand times in a cluster hardly any two are the same, but their parts are: "12:34:" and "56Z", as the
-#: API server writes them, in nanoseconds.
+#: Parts of a time in nanoseconds, such as "12:34:" and "56Z". Hardly any two of a cluster's 100,000 times are equal,
+#: but their parts are.
 _MINUTES = {f"{minute // 60:02}:{minute % 60:02}:": minute * 60_000_000_000 for minute in range(24 * 60)}
 _SECONDS = {f"{second:02}Z": second * 1_000_000_000 for second in range(60)}
 
 
 @lru_cache(maxsize=4096)
 def _day(text: str) -> int:
-    """When a day such as "2026-01-31T" begins."""
+    """The start of a day such as "2026-01-31T"."""
     return _parse_any_time(f"{text}00:00:00Z")
 
 
 def format_time(seconds: int) -> str:
-    """The RFC 3339 time of so many seconds since the epoch; before the year 1 the first one, after 9999 the last."""
+    """Format seconds since the epoch as RFC 3339, limited to the years 1 to 9999."""
     known = min(max(seconds, FIRST_SECOND), LAST_SECOND)
     return (_EPOCH + timedelta(seconds=known)).isoformat().replace("+00:00", "Z")
 

@@ -38,6 +38,7 @@ class NodeCondition(Model):
     type: str = ""
     status: str = ""
     last_heartbeat_time: str | None = None
+    last_transition_time: str | None = None
 
 
 class NodeSystemInfo(Model):
@@ -47,7 +48,7 @@ class NodeSystemInfo(Model):
 
 
 class NodeStatus(Model):
-    """`status` of a node; `allocatable` None means: as `capacity`."""
+    """`status` of a node; `allocatable` None means the same as `capacity`."""
 
     capacity: ResourceList = {}
     allocatable: ResourceList | None = None

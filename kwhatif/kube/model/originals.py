@@ -1,6 +1,6 @@
 """`Originals`: the JSON that pods and nodes were read from.
 
-The model holds what scheduling reads; an extender is sent the whole object, with fields that only it may know.
+The model holds only what scheduling reads, but an extender gets the whole object, with fields that only it knows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _Head(msgspec.Struct):
 
 _HEAD = msgspec.json.Decoder(_Head)
 _ENTRIES = msgspec.json.Decoder(list[msgspec.Raw])
-#: Whatever cannot be read as an object with a name is reported by those who read it for good.
+#: Errors that are ignored here: the decoders report them.
 _FAILURES = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
 
@@ -49,13 +49,13 @@ class Originals:
                 self._found["Node", name.name] = raw
 
     def get(self, kind: str, key: str) -> dict[str, Any] | None:
-        """The object, parsed anew so that the caller may change it."""
+        """The object, parsed for each call so that the caller may change it."""
         raw = self._found.get((kind, key))
         return None if raw is None else msgspec.json.decode(raw)
 
 
 class SessionOriginals(NamedTuple):
-    """Originals of the cluster, and of manifests: a candidate may have the name of a pod that is in the cluster."""
+    """Originals of the cluster and of the manifests, kept apart because a new pod may have an existing pod's name."""
 
     stored: Originals
     candidates: Originals

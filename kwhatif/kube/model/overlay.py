@@ -1,8 +1,8 @@
 """`Overlay`: a mapping that is cheap to fork, however large it is.
 
-Forks share a base that nobody changes any more, and each keeps its own differences, with tombstones for what is gone.
-When there are more than about the square root of the base's size, they are merged into a base of its own: so a fork
-costs O(√n), and so does a change in the long run.
+Forks share a base that is never changed again, and each keeps its own differences, with tombstones for removed keys.
+When there are more than about the square root of the base's size, they are merged into a new base. So a fork
+costs O(√n), and so does a change on average.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 D = TypeVar("D")
 
-#: A base of at most this size is copied as a whole: that takes a microsecond.
+#: A base of at most this size is simply copied: that takes a microsecond.
 _SMALL = 64
 
 
@@ -28,18 +28,18 @@ _GONE = _Gone.GONE
 
 
 class Overlay(Mapping[K, V], Generic[K, V]):
-    """In the order in which keys came, as a dictionary; reading costs little more than there."""
+    """Keeps insertion order, as a dictionary does; reading costs little more than with a dictionary."""
 
     __slots__ = ("_added", "_base", "_changed", "_owned")
 
     def __init__(self, base: dict[K, V] | None = None) -> None:
-        """Take this dictionary for a base; it belongs to the overlay from then on."""
+        """Use this dictionary as the base; it belongs to the overlay from now on."""
         self._base: dict[K, V] = {} if base is None else base
-        #: Whether nobody else reads the base: then it is changed in place, and there are no differences.
+        #: Whether the base is not shared: then it is changed in place, and there are no differences.
         self._owned = True
-        #: Keys of the base that have another value, or are gone.
+        #: Keys of the base that have another value, or were removed.
         self._changed: dict[K, V | _Gone] = {}
-        #: Keys that came since; those that were in the base before are gone there.
+        #: Keys that were added later; if the base had one before, it is marked as removed there.
         self._added: dict[K, V] = {}
 
     @overload
@@ -47,7 +47,7 @@ class Overlay(Mapping[K, V], Generic[K, V]):
     @overload
     def get(self, key: K, /, default: V | D) -> V | D: ...
     def get(self, key: K, /, default: V | D | None = None) -> V | D | None:
-        """The value of the key, else the default."""
+        """The value of the key, or the default."""
         if self._added and key in self._added:
             return self._added[key]
         if self._changed:
@@ -84,7 +84,7 @@ class Overlay(Mapping[K, V], Generic[K, V]):
         return iter(self._whole())
 
     def items(self) -> ItemsView[K, V]:
-        """All keys with their values; differences are merged first, as they are all walked anyway."""
+        """All keys with their values; merges the differences first, because all are visited anyway."""
         return self._whole().items()
 
     def values(self) -> ValuesView[V]:
@@ -92,7 +92,7 @@ class Overlay(Mapping[K, V], Generic[K, V]):
         return self._whole().values()
 
     def select(self, keys: Iterable[K]) -> list[V]:
-        """The values of these keys, all of which are there."""
+        """The values of these keys, all of which must exist."""
         added, base = self._added, self._base
         changed = cast("dict[K, V]", self._changed)
         if not changed and not added:
@@ -100,7 +100,7 @@ class Overlay(Mapping[K, V], Generic[K, V]):
         return [added[key] if key in added else changed[key] if key in changed else base[key] for key in keys]
 
     def put(self, key: K, value: V) -> None:
-        """Set the value; a key that is there keeps its place, any other comes last."""
+        """Set the value; an existing key keeps its place, a new one comes last."""
         if self._owned or self._merge_if_many():
             self._base[key] = value
         elif key in self._base and self._changed.get(key) is not _GONE:
@@ -109,7 +109,7 @@ class Overlay(Mapping[K, V], Generic[K, V]):
             self._added[key] = value
 
     def pop(self, key: K) -> V | None:
-        """Remove the key; None where it is not there."""
+        """Remove the key and return its value; None if it is absent."""
         found = self.get(key)
         if found is None:
             return None
@@ -129,7 +129,7 @@ class Overlay(Mapping[K, V], Generic[K, V]):
         self._base.update(values)
 
     def reorder(self, keys: list[K]) -> None:
-        """Bring the keys, all of them, into this order."""
+        """Put the keys into this order; it must list all of them."""
         whole = self._whole()
         self._base, self._owned = {key: whole[key] for key in keys}, True
 
@@ -143,7 +143,7 @@ class Overlay(Mapping[K, V], Generic[K, V]):
         return other
 
     def _merge_if_many(self) -> bool:
-        """Merge the differences where they are many for the size of the base; whether the base is one's own now."""
+        """Merge the differences if there are too many for the base's size; returns whether the base is now owned."""
         size = len(self._base)
         if size > _SMALL and len(self._changed) + len(self._added) < isqrt(size):
             return False

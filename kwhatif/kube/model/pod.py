@@ -28,7 +28,7 @@ class PodSchedulingGate(Model):
 
 
 class PodReadinessGate(Model):
-    """`spec.readinessGates[]`: the pod is ready only once somebody sets this condition to True."""
+    """`spec.readinessGates[]`: the pod is ready only once this condition is set to True."""
 
     condition_type: str = ""
 
@@ -42,13 +42,13 @@ class PodResourceClaim(Model):
 
 
 class PodSchedulingGroup(Model):
-    """`spec.schedulingGroup`, since 1.36: the PodGroup that the pod is of."""
+    """`spec.schedulingGroup`, since 1.36: the PodGroup that the pod belongs to."""
 
     pod_group_name: str = ""
 
 
 class WorkloadReference(Model):
-    """`spec.workloadRef`, in 1.35: the Workload, and the group in it, that the pod is of."""
+    """`spec.workloadRef`, in 1.35: the Workload, and the group in it, that the pod belongs to."""
 
     name: str = ""
     pod_group: str = ""
@@ -85,38 +85,44 @@ class PodSpec(Model):
     security_context: PodSecurityContext = PodSecurityContext()
     volumes: tuple[Volume, ...] = ()
     resource_claims: tuple[PodResourceClaim, ...] = ()
-    #: Groups of pods are not modelled: who is of one is judged alone, and that is said.
+    #: Pod groups are not modelled: a pod in one is scheduled by itself, with a caveat.
     scheduling_group: PodSchedulingGroup | None = None
     workload_ref: WorkloadReference | None = None
     termination_grace_period_seconds: Int64 = 30
 
 
 class PodAnnotations(Model):
-    """The annotations of pods that are rules; all others are dropped as they are read."""
+    """The annotations of pods that rules read; all others are dropped when they are read."""
 
-    #: How long the simulation takes this pod to start, to stop, to run until it ends by itself; and "false" for one
-    #: that never gets ready.
+    #: How long this pod takes in the simulation to start, to stop, and to finish by itself; and "false" for a pod
+    #: that never becomes ready.
     start_seconds: str = field(name="kwhatif.dev/start-seconds", default="")
     stop_seconds: str = field(name="kwhatif.dev/stop-seconds", default="")
     run_seconds: str = field(name="kwhatif.dev/run-seconds", default="")
     ready: str = field(name="kwhatif.dev/ready", default="")
     deletion_cost: str = field(name="controller.kubernetes.io/pod-deletion-cost", default="")
     completion_index: str = field(name="batch.kubernetes.io/job-completion-index", default="")
-    #: How often pods with this number have failed before, where a Job has a limit per number.
+    #: How often pods with this index have failed before, if the Job has a backoff limit per index.
     index_failures: str = field(name="batch.kubernetes.io/job-index-failure-count", default="")
     index_ignored_failures: str = field(name="batch.kubernetes.io/job-index-ignored-failure-count", default="")
-    #: Given, perhaps as "", for a static pod.
+    #: Set for a static pod, possibly to "".
     mirror: str | None = field(name="kubernetes.io/config.mirror", default=None)
     config_source: str | None = field(name="kubernetes.io/config.source", default=None)
-    #: Whether the descheduler may evict the pod whatever it is, or rather would not; they count if they are given.
+    #: The descheduler may always evict the pod, or prefers not to; they count if they are set to any value.
     evict: str | None = field(name="descheduler.alpha.kubernetes.io/evict", default=None)
     prefer_no_eviction: str | None = field(name="descheduler.alpha.kubernetes.io/prefer-no-eviction", default=None)
+    #: What the Cluster Autoscaler may do with the pod, or with volumes of it, when it drains a node; whether it counts
+    #: as a DaemonSet's; and how long it waits with new nodes for it.
+    safe_to_evict: str = field(name="cluster-autoscaler.kubernetes.io/safe-to-evict", default="")
+    safe_volumes: str = field(name="cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes", default="")
+    counts_as_daemon: str = field(name="cluster-autoscaler.kubernetes.io/daemonset-pod", default="")
+    scale_up_delay: str = field(name="cluster-autoscaler.kubernetes.io/pod-scale-up-delay", default="")
     #: Karpenter leaves the pod's node alone: "true", or for so long after the pod started.
     do_not_disrupt: str = field(name="karpenter.sh/do-not-disrupt", default="")
     restarted_at: str = field(name="kubectl.kubernetes.io/restartedAt", default="")
-    #: AppArmor and seccomp profiles, by annotation: their names end with those of containers.
+    #: AppArmor and seccomp profiles, by annotation: the keys end with the container's name.
     profiles: dict[str, str] = field(name="kwhatif.dev/profiles", default={})
-    #: What the pod says to webhooks that put sidecars into pods.
+    #: Annotations for webhooks that inject sidecars.
     consul_inject: str = field(name="consul.hashicorp.com/connect-inject", default="")
     dapr_enabled: str = field(name="dapr.io/enabled", default="")
     istio_inject: str = field(name="sidecar.istio.io/inject", default="")
@@ -127,7 +133,7 @@ class PodAnnotations(Model):
 
     @property
     def injection(self) -> tuple[tuple[str, str], ...]:
-        """Those that speak to webhooks: key and value."""
+        """The annotations for webhooks that inject sidecars: key and value."""
         found = ((key, getattr(self, name)) for name, key in _INJECTION)
         return tuple((key, value) for key, value in found if value)
 
@@ -138,9 +144,9 @@ _INJECTION = tuple(
     if name.endswith(("_inject", "dapr_enabled"))
 )
 NO_ANNOTATIONS = PodAnnotations()
-#: The reason of the condition DisruptionTarget that is left on a pod whose node is gone.
+#: The reason of the condition DisruptionTarget on a pod whose node is gone.
 ORPHANED = "DeletionByPodGC"
-#: The finalizer that the Job controller lifts once it has counted the pod.
+#: The finalizer that the Job controller removes once it has counted the pod.
 JOB_TRACKING = "batch.kubernetes.io/job-tracking"
 
 
@@ -160,23 +166,23 @@ class Pod(ApiObject):
 
 
 class TemplateText(Model):
-    """A pod template as it was read, with what the model does not have: JSON, parsed only where two are compared."""
+    """A pod template as it was read, with fields that the model lacks: JSON, parsed only when two are compared."""
 
     json: str = ""
-    #: What was applied before, by which apply finds out what a manifest no longer has: the template within
+    #: What was applied before; apply uses it to find the fields that a manifest no longer has: the template within
     #: `kubectl.kubernetes.io/last-applied-configuration`, or kubectl's `managedFields` of it; both "": not known.
     applied: str = ""
     managed: str = ""
 
 
 class TemplateDigest(Model):
-    """What a snapshot keeps of a template instead: digests, by which another template can be compared with it."""
+    """What a snapshot keeps instead of a template: digests, which another template can be compared with."""
 
     salt: str = ""
-    #: The digest of each field's path -> that of its value; and of each list whose entries have keys -> those.
+    #: Digest of a field's path -> digest of its value; and digest of the path of a list with merge keys -> these keys.
     fields: dict[str, str] = {}
     orders: dict[str, tuple[str, ...]] = {}
-    #: The paths that were applied before; None: not known.
+    #: Paths of the fields that were applied before; None: not known.
     applied: tuple[str, ...] | None = None
 
 
@@ -187,7 +193,7 @@ class PodTemplateSpec(Model):
     spec: PodSpec = PodSpec()
     text: TemplateText | None = field(name="kwhatif.dev/text", default=None)
     digest: TemplateDigest | None = field(name="kwhatif.dev/digest", default=None)
-    #: Of one that differs from that of the cluster in nothing that the model has: what distinguishes the two.
+    #: Tells apart a template that differs from the cluster's only in fields that the model lacks.
     mark: str = field(name="kwhatif.dev/mark", default="")
 
 
@@ -206,20 +212,20 @@ _NO_NODE_AFFINITY = NodeAffinity()
 
 
 def node_affinity_of(spec: PodSpec) -> NodeAffinity:
-    """The pod's node affinity; one that says nothing where it has none."""
+    """The pod's node affinity; an empty one if it has none."""
     affinity = spec.affinity
     return (affinity and affinity.node_affinity) or _NO_NODE_AFFINITY
 
 
 def pod_affinities(spec: PodSpec) -> list[PodAffinity]:
-    """The pod's inter-pod affinity and anti-affinity, as far as it has them."""
+    """The pod's inter-pod affinity and anti-affinity, if set."""
     affinity = spec.affinity
     parts = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
     return [part for part in parts if part is not None]
 
 
 def pod_affinity_terms(spec: PodSpec) -> list[PodAffinityTerm]:
-    """The terms of all kinds about other pods."""
+    """All inter-pod terms: affinity and anti-affinity, required and preferred."""
     terms: list[PodAffinityTerm] = []
     for part in pod_affinities(spec):
         terms += part.required
@@ -228,20 +234,20 @@ def pod_affinity_terms(spec: PodSpec) -> list[PodAffinityTerm]:
 
 
 def is_terminal(pod: Pod) -> bool:
-    """Succeeded or failed: such a pod is not part of the scheduler's world."""
+    """Whether the pod has succeeded or failed: the scheduler ignores such pods."""
     return pod.status.phase in ("Succeeded", "Failed")
 
 
 def is_orphaned(pod: Pod) -> bool:
-    """Whether the pod garbage collector has marked it, as its node is gone (`pkg/controller/podgc`)."""
+    """Whether the pod garbage collector has marked it, because its node is gone (`pkg/controller/podgc`)."""
     disrupted = pod_condition(pod, "DisruptionTarget")
     return disrupted is not None and disrupted.reason == ORPHANED
 
 
 def is_static(pod: Pod) -> bool:
-    """Whether it is the mirror of a static pod, which its node's kubelet makes, and which goes with the node.
+    """Whether it is the mirror of a static pod, which the kubelet creates and which is gone with the node.
 
-    Kubelets before 1.17 name no owner, and dumps may have lost it: the annotation alone shows it then.
+    Kubelets before 1.17 set no owner, and dumps may have lost it: then only the annotation shows it.
     """
     owner = controller_of(pod.metadata)
     return pod.metadata.annotations.mirror is not None or (owner is not None and owner.kind == "Node")

@@ -1,4 +1,4 @@
-"""The part of a pod's status that rules read, and what Events say of a pod that waits."""
+"""The part of a pod's status that rules read, and what Events say about a pending pod."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class ContainerStateTerminated(Model):
 
 
 class ContainerState(Model):
-    """`state` of a container; that it runs is neither of these."""
+    """`state` of a container; a running one has neither."""
 
     waiting: ContainerStateWaiting | None = None
     terminated: ContainerStateTerminated | None = None
 
 
 class ContainerStatus(Model):
-    """`status.containerStatuses[]`: how it is, and what an in-place resize has actually granted."""
+    """`status.containerStatuses[]`: its state, and the resources that an in-place resize has granted."""
 
     name: str = ""
     restart_count: Int32 = 0
@@ -87,21 +87,21 @@ class PodStatus(Model):
 
 
 class SchedulingEvents(Model):
-    """The attempts to schedule one pending pod, as far as there are Events of them.
+    """The attempts to schedule one pending pod, as far as Events show them.
 
     Times are RFC 3339 in UTC. The API server keeps Events for an hour (`--event-ttl`), so there may have been more.
     """
 
     #: How often the pod was rejected, at least.
     attempts: int = 0
-    #: When that was known to happen last; "" if it is not known.
+    #: The last known rejection; "" if not known.
     last_attempt: str = ""
-    #: No later attempt can be missing: the scheduler keeps the count of a series in memory, and writes it every half an
-    #: hour, or when there was nothing new for six minutes (`client-go/tools/events/event_broadcaster.go`).
+    #: Whether no later attempt can be missing: the scheduler keeps the count of a series in memory, and writes it every
+    #: 30 minutes, or after 6 minutes without a new event (`client-go/tools/events/event_broadcaster.go`).
     is_last: bool = True
-    #: The last attempt ended with an error, or there were no nodes: the pod is tried again without an event.
+    #: Whether the last attempt ended with an error, or without nodes: the pod is tried again without an event.
     errored: bool = False
-    #: Pods that it has evicted, `namespace/name`.
+    #: Pods that it has preempted, `namespace/name`.
     evicted: tuple[str, ...] = ()
-    #: It was given a node after the pods were listed.
+    #: Whether it was scheduled after the pods were listed.
     scheduled: bool = False

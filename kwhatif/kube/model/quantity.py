@@ -4,8 +4,8 @@ Follows `staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go`: anything
 away from zero, and a value with a binary suffix is capped at ±(2^63-1) units. Sums and comparisons are then plain
 integer arithmetic; conversion to units or milli-units happens last, as upstream does it.
 
-What 64 bits cannot hold a hundred times counts as `MOST_UNITS`: upstream's products and sums wrap around there, which
-is not modelled (the report has a caveat from `LARGEST_EXACT` on).
+Amounts larger than a hundredth of what 64 bits can hold count as `MOST_UNITS`: upstream's products and sums overflow
+there, which is not modelled (the report has a caveat from `LARGEST_EXACT` on).
 
 A `Quantity` also remembers how it was written, for the API server's messages (`CanonicalizeBytes`).
 """
@@ -25,9 +25,9 @@ QuantityText = str | int | float
 
 NANO = 1_000_000_000
 MICRO_PER_MILLI = 1_000_000
-#: Whole numbers up to here are exact as floats, too: 8 PiB, or as many milli-CPU or devices.
+#: Whole numbers up to this are exact as floats, too: 8 PiB, or the same number of milli-CPU or devices.
 LARGEST_EXACT = 2**53
-#: 64 PiB, or as many milli-CPU or devices: no larger amount is reckoned with.
+#: The largest amount: 64 PiB, or the same number of milli-CPU or devices.
 MOST_UNITS = 2**56
 
 _SYNTAX = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*[-+]?[0-9]*)")
@@ -46,7 +46,7 @@ def parse_quantity(text: QuantityText) -> int:
     Raises:
         ValueError: in the API server's words, when the text is not a quantity.
     """
-    # Clusters use a few dozen distinct texts a million times over.
+    # A cluster uses a few dozen distinct texts a million times.
     nanos = _parsed.get(text)
     if nanos is None:
         nanos = _parsed[text] = _parse(str(text).strip())
@@ -96,7 +96,7 @@ def _rounded_up(nanos: int, unit: int) -> int:
 
 def ceil_to_milli(nanos: int) -> int:
     """Nano-units rounded to whole milli-units, as API defaulting stores resource lists."""
-    # Not bound as `milli_value` is: upstream rounds within the quantity, whatever its scale.
+    # Not bounded as `milli_value` is: upstream rounds within the quantity, whatever its scale.
     rounded = -(-abs(nanos) // MICRO_PER_MILLI) * MICRO_PER_MILLI
     return rounded if nanos >= 0 else -rounded
 
@@ -118,10 +118,10 @@ _PARTS = re.compile(r"[+-]?0*([0-9]*)(?:\.([0-9]*))?(.*)")
 
 
 class Quantity(int):
-    """Nano-units with a notation, and as long as nothing is added to them, the text that they were written as.
+    """Nano-units with a notation and, as long as nothing is added to them, the text that they were written as.
 
-    `1000m` prints as `1`, `1536Mi` stays, a sum keeps the notation of its first part. Sums and comparisons are those of
-    plain nano-units.
+    `1000m` prints as `1`, `1536Mi` stays as it is, a sum keeps the notation of its first operand. Sums and comparisons
+    are those of plain nano-units.
     """
 
     notation: str
@@ -135,12 +135,12 @@ class Quantity(int):
         return self
 
     def __add__(self, other: int) -> Quantity:
-        """The sum, in this one's notation unless it is zero."""
+        """The sum, in this quantity's notation unless it is zero."""
         notation = other.notation if not self and isinstance(other, Quantity) else self.notation
         return Quantity(int(self) + int(other), notation)
 
     def __radd__(self, other: int) -> Quantity:
-        """The sum with a plain number: it has no notation of its own."""
+        """The sum with a plain number, which has no notation."""
         return Quantity(int(other) + int(self), self.notation)
 
     def __str__(self) -> str:
@@ -168,7 +168,7 @@ def parse_amount(quantity: QuantityText) -> Quantity:
     digits, decimals, suffix = match.groups(default="")
     if suffix.endswith("i"):
         return Quantity(nanos, _BINARY_SI)
-    # A lone "E" is exa; with digits behind it, it is an exponent.
+    # "E" alone means exa; followed by digits it is an exponent.
     notation = _EXPONENTIAL if suffix[:1] in ("e", "E") and len(suffix) > 1 else _PLAIN
     power = int(suffix[1:]) if notation == _EXPONENTIAL else _DECIMAL[suffix]
     return Quantity(nanos, notation, text if _is_kept(digits, decimals, power) else "")

@@ -1,4 +1,4 @@
-"""Objects whose dictionaries cannot be changed either: structs and tuples are frozen as they are."""
+"""Objects with read-only dictionaries; structs and tuples are frozen already."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PLAIN = frozenset((str, int, bool, float, bytes, type(None)))
 
 
 class ReadOnlyDict(dict[Any, Any]):
-    """A dictionary that only its copies can be changed in place of: to the decoders and encoders it is one."""
+    """A dictionary that cannot be changed; decoders and encoders treat it as a plain one."""
 
     def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise TypeError("this is read-only: change a copy of it")
@@ -21,12 +21,12 @@ class ReadOnlyDict(dict[Any, Any]):
     __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What is made of it elsewhere is a dictionary like any other."""
+        """Copies and pickles of it are plain dictionaries."""
         return dict, (dict(self),)
 
 
 def read_only(value: T) -> T:
-    """A copy with read-only dictionaries all the way down; what has none is shared."""
+    """A copy with read-only dictionaries at all levels; values without dictionaries are shared."""
     return _read_only(value)  # type: ignore[no-any-return] # of the same type, or of a subclass
 
 

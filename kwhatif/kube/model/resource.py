@@ -1,4 +1,4 @@
-"""Dynamic resource allocation, what is asked: claims, templates and classes of `resource.k8s.io/v1`."""
+"""Dynamic resource allocation, the requests: claims, templates and classes of `resource.k8s.io/v1`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kwhatif.kube.model.quantity import QuantityText
 EXACT_COUNT = "ExactCount"
 ALL = "All"
 
-#: Capacities by name; a name without a domain belongs to the driver's.
+#: Capacities by name; a name without a domain is in the driver's domain.
 Quantities = dict[str, QuantityText]
 
 
@@ -22,7 +22,7 @@ class CELDeviceSelector(Model):
 
 
 class DeviceSelector(Model):
-    """One selector; `cel` None is a type of selector that is not known."""
+    """One selector; `cel` None means an unknown type of selector."""
 
     cel: CELDeviceSelector | None = None
 
@@ -34,7 +34,7 @@ class CapacityRequirements(Model):
 
 
 class ExactDeviceRequest(Model):
-    """`exactly` of a request; a `count` of 0 is one that is not set."""
+    """`exactly` of a request; a `count` of 0 means that it is not set."""
 
     device_class_name: str = ""
     selectors: tuple[DeviceSelector, ...] = ()
@@ -69,7 +69,7 @@ class DeviceRequest(ExactDeviceRequest):
 
 
 class DeviceConstraint(Model):
-    """What the devices of several requests must have in common, or must not."""
+    """An attribute that the devices of several requests must share, or must not share."""
 
     requests: tuple[str, ...] = ()
     match_attribute: str | None = None
@@ -77,7 +77,7 @@ class DeviceConstraint(Model):
 
 
 class DeviceClaim(Model):
-    """`spec.devices` of a claim; its configuration is for drivers, no scheduling rule reads it."""
+    """`spec.devices` of a claim, without the configuration for drivers, which no scheduling rule reads."""
 
     requests: tuple[DeviceRequest, ...] = ()
     constraints: tuple[DeviceConstraint, ...] = ()
@@ -97,7 +97,7 @@ class DeviceRequestAllocationResult(Model):
     pool: str = ""
     device: str = ""
     admin_access: bool = False
-    #: Those of the request.
+    #: The tolerations of the request.
     tolerations: tuple[Toleration, ...] = ()
     binding_conditions: tuple[str, ...] = ()
     binding_failure_conditions: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ class AllocationResult(Model):
 
 
 class ResourceClaimConsumerReference(Model):
-    """`status.reservedFor[]`: who may use the claim."""
+    """`status.reservedFor[]`: a consumer that may use the claim."""
 
     resource: str = ""
     name: str = ""
@@ -160,7 +160,7 @@ class ResourceClaim(ApiObject):
 
 
 class ResourceClaimTemplateSpec(Model):
-    """`spec` of a template: the claims that are made of it."""
+    """`spec` of a template: the claims that are created from it."""
 
     metadata: AnnotatedMeta = AnnotatedMeta()
     spec: ResourceClaimSpec = ResourceClaimSpec()

@@ -1,4 +1,4 @@
-"""Dynamic resource allocation, what there is: slices of `resource.k8s.io/v1`."""
+"""Dynamic resource allocation, the devices: slices of `resource.k8s.io/v1`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CapacityRequestPolicyRange(Model):
 
 
 class CapacityRequestPolicy(Model):
-    """How requests of a shared capacity are rounded, and which of them are valid."""
+    """How requests for a shared capacity are rounded, and which of them are valid."""
 
     default: QuantityText | None = None
     valid_values: tuple[QuantityText, ...] = ()
@@ -36,7 +36,7 @@ class DeviceCapacity(Model):
 
 
 class DeviceAttribute(Model):
-    """The value of an attribute: exactly one of these; lists are known, but not modelled."""
+    """The value of an attribute: exactly one field is set; lists are read, but not modelled."""
 
     int_value: Int64 | None = field(name="int", default=None)
     bool_value: bool | None = field(name="bool", default=None)
@@ -74,13 +74,13 @@ class DeviceCounterConsumption(Model):
 
 
 class DeviceTaint(Taint):
-    """`taints[]` of a device; where the time is missing, the API server has set it when it stored the object."""
+    """`taints[]` of a device; if the time is not set, the API server sets it when it stores the object."""
 
     time_added: str | None = None
 
 
 class BasicDevice(Model):
-    """What a device is; the fields about nodes count only with `perDeviceNodeSelection`."""
+    """The properties of a device; the fields about nodes count only with `perDeviceNodeSelection`."""
 
     attributes: dict[str, DeviceAttribute] = {}
     capacity: dict[str, DeviceCapacity] = {}
@@ -101,7 +101,7 @@ class Device(BasicDevice):
     """`devices[]` of a slice."""
 
     name: str = ""
-    #: Where v1beta1 has all but the name; `sources` moves it.
+    #: In v1beta1 everything but the name is in here; `sources` moves it.
     basic: BasicDevice | None = None
 
 

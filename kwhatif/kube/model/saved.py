@@ -1,4 +1,4 @@
-"""What a saved snapshot says of itself, as one more object among those of the cluster."""
+"""What a saved snapshot records about itself, as one more object among those of the cluster."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ SAVED_API_VERSION = "kwhatif.dev/v1"
 
 
 class SavedSnapshot(ApiObject):
-    """`kwhatif.dev/v1 SavedSnapshot`: whatever a report depends on besides the objects."""
+    """`kwhatif.dev/v1 SavedSnapshot`: what a report depends on besides the objects."""
 
-    #: When the cluster was as it is here; "": nobody knows.
+    #: When the cluster was read; "": not known.
     taken_at: str = ""
-    #: Whether who read the cluster noted that time; else it is the newest time that a dump holds (`Cluster.taken_at`).
+    #: Whether that time was recorded on reading; else it is the newest time in the dump (`Cluster.taken_at`).
     noted: bool = True
     server_version: str = ""
-    #: Where manifests belong that name no namespace.
+    #: The namespace for manifests that name none.
     namespace: str = ""
     #: Kinds that could not be read -> why (`Cluster.unread`).
     unread: dict[str, str] = {}
-    #: Whether all other kinds were asked for (`Cluster.is_whole`).
+    #: Whether all other kinds were read (`Cluster.is_whole`).
     whole: bool = True
-    #: Kinds of which a list was read, be it empty (`Cluster.listed`).
+    #: Kinds that were listed, even if the list was empty (`Cluster.listed`).
     listed: tuple[str, ...] = ()
-    #: `apiVersion/kind` -> number of objects that are not in the model, of kinds that a caveat asks about.
+    #: `apiVersion/kind` -> number of objects that are not in the model, for kinds that caveats need.
     skipped: dict[str, int] = {}
     #: About how the cluster was read.
     caveats: tuple[dict[str, Any], ...] = ()
@@ -40,7 +40,7 @@ class SavedSnapshot(ApiObject):
     scheduling_events: dict[str, SchedulingEvents] = {}
 
     def recalled(self) -> Iterator[Caveat]:
-        """The caveats; what another version wrote in words, or under a code that is not known, as it stands."""
+        """The caveats; one that another version wrote, without a known code, keeps its text."""
         for caveat in self.caveats:
             try:
                 yield msgspec.convert(caveat, Caveat)

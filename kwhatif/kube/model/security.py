@@ -1,4 +1,4 @@
-"""What of a pod Pod Security looks at: security contexts, and hosts that probes and lifecycle handlers name."""
+"""The fields of a pod that Pod Security checks: security contexts, and hosts of probes and lifecycle handlers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Sysctl(Model):
 
 
 class _Context(Model):
-    """What pods and containers can say."""
+    """The fields that pods and containers share."""
 
     run_as_non_root: bool | None = None
     run_as_user: Int64 | None = None

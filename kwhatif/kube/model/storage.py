@@ -1,4 +1,4 @@
-"""Storage kinds: claims, volumes, classes and what CSI drivers say of themselves."""
+"""Storage kinds: claims, volumes, classes, and objects of CSI drivers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What an input does not show of its cluster: kinds that nobody asked for, and nodes that pods name.
+"""What an input does not show of its cluster: kinds that were not read, and nodes that pods refer to.
 
-Of a live cluster all kinds are read, and what is not there does not exist. Of a dump only what is in it is known.
+From a live cluster all kinds are read, so an absent object does not exist. A dump shows only what is in it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from kwhatif.kube.model.policy import PriorityClass
 
 
 def lacks(kind: type, cluster: Cluster) -> bool:
-    """Whether the input has no object of that kind, and nothing shows that the cluster has none either.
+    """Whether the input has no object of that kind, although the cluster may have some.
 
-    That is so of a dump for which the kind was not asked, and of a kind that could not be read.
+    That is so if the dump was made without the kind, or if the kind could not be read.
     """
     if kind.__name__ in cluster.made_up:
         return True
@@ -25,14 +25,14 @@ def lacks(kind: type, cluster: Cluster) -> bool:
 
 
 def read_classes(cluster: Cluster) -> Iterator[PriorityClass]:
-    """The priority classes that were read: two are in every cluster, also where none was."""
+    """The priority classes that were read; the two built-in ones count only if they have a UID."""
     found = cluster.all(PriorityClass).items()
     return (each for name, each in found if each.metadata.uid or name not in SYSTEM_PRIORITY_CLASSES)
 
 
 def lacks_node(name: str, cluster: Cluster) -> bool:
-    """Whether there may be a node of that name that the input lacks: none is in it, and none is known to be gone.
+    """Whether a node of that name may exist that the input lacks: it is not in the input, and not known to be gone.
 
-    Where all nodes were asked for, one that is not there is gone.
+    If all nodes were read, an absent one is gone.
     """
     return bool(name) and not cluster.is_whole and name not in cluster.gone_nodes and cluster.get(Node, name) is None

@@ -14,7 +14,7 @@ from kwhatif.kube.model.volume import ClaimTemplate
 
 
 class NamespaceAnnotations(Model):
-    """The annotations of namespaces that say something about their pods; all others are dropped as they are read."""
+    """The annotations of namespaces that affect their pods; all others are dropped when they are read."""
 
     linkerd_inject: str = field(name="linkerd.io/inject", default="")
 
@@ -74,9 +74,9 @@ class ReplicationController(ApiObject):
 
 
 class RolloutAnnotations(Model):
-    """What a Deployment's controller notes on its ReplicaSets, as text; all other annotations are dropped."""
+    """What the Deployment controller stores on its ReplicaSets, as text; all other annotations are dropped."""
 
-    #: The Deployment's replicas, and with maxSurge the most pods there may be, when the ReplicaSet was last resized.
+    #: The Deployment's replicas, and the maximum with maxSurge, when the ReplicaSet was last scaled.
     desired_replicas: str = field(name="deployment.kubernetes.io/desired-replicas", default="")
     max_replicas: str = field(name="deployment.kubernetes.io/max-replicas", default="")
     revision: str = field(name="deployment.kubernetes.io/revision", default="")
@@ -154,7 +154,7 @@ class StatefulSetSpec(Model):
 
 
 class StatefulSetStatus(Model):
-    """`status` of a StatefulSet: its revisions, in the labels of its pods, and how many pods are of the current one."""
+    """`status` of a StatefulSet: its revisions, as in its pods' labels, and how many pods have the current one."""
 
     current_revision: str = ""
     update_revision: str = ""
@@ -193,6 +193,6 @@ POD_CONTROLLERS: Mapping[str, type[PodController]] = {kind.__name__: kind for ki
 #: Kinds with a template of pods.
 Workload = CronJob | Deployment | PodController
 WORKLOADS: tuple[type[Workload], ...] = get_args(Workload)
-#: What can be asked about: pods, and kinds of which pods are made; in the order in which messages list them.
+#: Kinds that can be asked about: pods, and kinds that create pods; in the order in which messages list them.
 PodSource = Pod | Scalable | DaemonSet | Job | CronJob
 POD_SOURCES: tuple[type[PodSource], ...] = get_args(PodSource)

@@ -47,7 +47,7 @@ def ask_autoscale(session: Session, question: AutoscalerQuestion) -> Report:
         found, caveats = karpenter.provision(session.state, question.instance_types, question.at)
     else:
         groups = question.groups or observed_groups(session.state)
-        found, caveats = cluster_autoscaler.scale_up(session.state, session.profiles, groups)
+        found, caveats = cluster_autoscaler.scale_up(session.state, session.profiles, groups, question.at)
     said = (*_said(session, question, autoscaler), *caveats, *_adding(found))
     row = AutoscaleRow(autoscaler=autoscaler, at=question.at, rounds=(found,))
     return replace(_report(session, "autoscale", said), autoscaler=row)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from kwhatif.controllers.catalog import all_controllers
+from kwhatif.controllers.controller_refs import CLAIMING
 from kwhatif.controllers.disruption import recounted
 from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.labels import Selector
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import BudgetRecounted
-from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, key_of
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, KubernetesObject, key_of
 from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_story
@@ -101,8 +103,27 @@ def begin(
     caveats = (*session.inferred, *_recounted(budgets, session))
     engine = Engine(state, session.profiles, controllers, clock, parameters, chance)
     engine.world.limits.evicting = EVICTING
-    engine.begin()
+    engine.begin(_edited(session))
     return engine, caveats
+
+
+def _edited(session: Session) -> Iterator[tuple[KubernetesObject | None, KubernetesObject]]:
+    """What edits have changed on which it may depend who owns what: the object before and after.
+
+    What they have created is owned already, but for pods that somebody makes by hand.
+    """
+    if session.unedited is None:
+        return
+    was, now = session.unedited.cluster, session.cluster
+    for kind in (Pod, *CLAIMING):
+        if was.generation(kind) == now.generation(kind):
+            continue
+        before: Mapping[str, KubernetesObject] = was.all(kind)
+        after: Mapping[str, KubernetesObject] = now.all(kind)
+        for key, obj in after.items():
+            old = before.get(key)
+            if old is not obj and (old is not None or kind is Pod):
+                yield old, obj
 
 
 def _recounted(budgets: Iterable[PodDisruptionBudget], session: Session) -> Iterator[BudgetRecounted]:

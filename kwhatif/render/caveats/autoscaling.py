@@ -10,17 +10,21 @@ from kwhatif.kube.model.caveat.autoscaling import (
     CloudCapacityUnknown,
     ExpanderAssumed,
     ExpanderTied,
+    ExpendablePodsCount,
+    FlagsNotModelled,
     GroupBoundsUnknown,
     KarpenterVersionAssumed,
     PricesUnknown,
     ShapesObservedOnly,
 )
-from kwhatif.words.amounts import some
+from kwhatif.words.amounts import plural, some
 
 
-def sentence(caveat: AutoscalingCaveat) -> str:
+def sentence(caveat: AutoscalingCaveat) -> str:  # noqa: C901, PLR0911 - an arm for each kind
     """What is left out, or was assumed."""
     match caveat:
+        case GroupBoundsUnknown(groups=()):
+            return "no node group is known: the labels of nodes show none (--node-groups FILE says them)"
         case GroupBoundsUnknown(groups=groups):
             return (
                 f"the node groups were read off the labels of nodes: the minimum and maximum of {some(groups)} are not"
@@ -34,6 +38,14 @@ def sentence(caveat: AutoscalingCaveat) -> str:
         case ExpanderTied(groups=groups):
             return (
                 f"{some(groups)} are equally good: the autoscaler takes one of them by chance, here the first by name"
+            )
+        case FlagsNotModelled(flags=flags):
+            verb = "is" if len(flags) == 1 else "are"
+            return f"{some(flags)} would change what the autoscaler does, and {verb} not modelled"
+        case ExpendablePodsCount(cutoff=cutoff, pods=pods):
+            return (
+                f"{plural(len(pods), 'pod')} of a priority below {cutoff} ({some(pods)}) keep their room here: the"
+                " autoscaler takes it for free"
             )
         case PricesUnknown(names=names):
             return f"prices are not known{f': of {some(names)}' if names else ''}"

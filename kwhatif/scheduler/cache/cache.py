@@ -1,10 +1,10 @@
-"""`Cache`: what the scheduler knows of nodes and of the pods on them (`pkg/scheduler/backend/cache/cache.go`).
+"""`Cache`: what the scheduler knows about nodes and the pods on them (`pkg/scheduler/backend/cache/cache.go`).
 
 A pod is unknown, assumed (the scheduler has decided, the API server has not confirmed it) or added. Up to Kubernetes
 1.35 an assumed pod could expire after its binding had finished; since 1.36 it stays until it is confirmed or
 forgotten, so there is neither a `FinishBinding` nor a clock.
 
-Pods are known by UID: two pods may have the same name. A hand-written pod without UID is known by its key.
+Pods are identified by UID, because two pods may have the same name; a hand-written pod without UID by its key.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from kwhatif.state.state import State
 
 
 class CacheCorruptedError(Exception):
-    """An event says that a pod is on another node than the cache has it on: here kube-scheduler ends itself."""
+    """An event has a pod on another node than the cache: kube-scheduler exits in this case."""
 
 
 class Cache:
-    """Nodes and pods as events change them.
+    """Nodes and pods, changed by events.
 
-    What the cache refuses to do is a value: the text of upstream's error, None if all is well. The scheduler logs most
-    of them and goes on. Nothing has changed then, unless something else is said.
+    Methods return the text of upstream's error, or None on success. The scheduler logs most errors and goes on. Unless
+    stated otherwise, an error leaves the cache unchanged.
     """
 
     def __init__(self, state: State | None = None) -> None:
-        """Begin with the nodes, and the pods assigned to nodes, of a state; it stays as it is, and nodes are shared."""
-        #: The one that changed last at the end.
+        """Start with the nodes of a state and the pods assigned to them; nodes are shared, the state never changes."""
+        #: The last changed node is at the end.
         self._nodes: dict[str, CachedNode] = {}
         self._images = CachedImages()
         self._pods: dict[str, PodInfo] = {}
@@ -43,7 +43,7 @@ class Cache:
         if state is None:
             self._tree, self._shapes = NodeTree(), Shapes(frozenset())
             return
-        # From now on neither changes a NodeInfo in place that the other may have.
+        # From now on neither side changes a shared NodeInfo in place.
         state.fork()
         nodes = state.cluster.all(Node).values()
         self._tree, self._shapes = NodeTree(nodes), state.shapes
@@ -60,7 +60,7 @@ class Cache:
 
     @property
     def nodes(self) -> Mapping[str, CachedNode]:
-        """All nodes by name, imaginary ones included, the one that changed last at the end."""
+        """All nodes by name, including imaginary ones; the last changed node is at the end."""
         return self._nodes
 
     @property
@@ -70,7 +70,7 @@ class Cache:
 
     @property
     def pods(self) -> Mapping[str, PodInfo]:
-        """The pods that are on nodes, by UID, the assumed ones included (`GetPod`)."""
+        """The pods on nodes by UID, including assumed ones (`GetPod`)."""
         return self._pods
 
     @property
@@ -79,16 +79,16 @@ class Cache:
         return self._assumed
 
     def update_snapshot(self, snapshot: Snapshot) -> str | None:
-        """Bring a snapshot of this cache up to date, at the begin of a cycle; only nodes that have changed are copied.
+        """Update a snapshot of this cache at the start of a cycle; only changed nodes are copied.
 
-        If the snapshot's list and the tree still differ in length then, it is made anew, and that is an error, too.
+        If the snapshot's list and the tree still differ in length then, the list is rebuilt, and that is an error.
         """
         return snapshot.update(self._nodes, self._tree, self._images)
 
     # --- pods ----------------------------------------------------------------------------------------
 
     def assume_pod(self, pod: Pod) -> str | None:
-        """The scheduler has decided: the pod is on the node of its `spec.nodeName`, subject to confirmation."""
+        """Put the pod on the node of its `spec.nodeName`, as the scheduler has decided, until that is confirmed."""
         info = PodInfo(pod)
         if info.uid in self._pods:
             return f"pod {_name(info)} is in the cache, so can't be assumed"
@@ -97,7 +97,7 @@ class Cache:
         return None
 
     def forget_pod(self, pod: Pod) -> str | None:
-        """Binding has failed: the pod is not on its node. One that is unknown is not an error."""
+        """Remove an assumed pod, because binding has failed. It is not an error if the pod is unknown."""
         info = PodInfo(pod)
         there = self._pods.get(info.uid)
         if there is None:
@@ -110,7 +110,7 @@ class Cache:
         return None
 
     def add_pod(self, pod: Pod) -> str | None:
-        """A pod with a node has appeared; this confirms an assumed one, even if it is on another node than assumed."""
+        """Add a pod with a node; this confirms an assumed pod, even on another node than assumed."""
         info = PodInfo(pod)
         there = self._pods.get(info.uid)
         if there is not None and info.uid not in self._assumed:
@@ -121,12 +121,12 @@ class Cache:
         return None
 
     def update_pod(self, before: Pod, after: Pod) -> str | None:
-        """A pod on a node has changed. It comes last on its node from now on, whatever has changed.
+        """Update a pod on a node. It becomes the last pod of its node, whatever has changed.
 
-        It may have another UID: watching began anew, and meanwhile it was replaced by one of its name.
+        It may have another UID, if a pod with the same name replaced it before watching was restarted.
 
         Raises:
-            CacheCorruptedError: it is on another node than before.
+            CacheCorruptedError: the pod is on another node than before.
         """
         old, info = PodInfo(before), PodInfo(after)
         there = self._pods.get(old.uid)
@@ -141,10 +141,10 @@ class Cache:
         return None
 
     def remove_pod(self, pod: Pod) -> str | None:
-        """A pod is gone, or has come to its end.
+        """Remove a pod that was deleted or has finished.
 
         Raises:
-            CacheCorruptedError: it is said to be on another node; none at all may be said.
+            CacheCorruptedError: the pod has another node; it may have none.
         """
         info = PodInfo(pod)
         there = self._pods.get(info.uid)
@@ -173,12 +173,12 @@ class Cache:
     # --- nodes ---------------------------------------------------------------------------------------
 
     def add_node(self, node: Node) -> None:
-        """A node has come. Pods that were assigned to it already, or still, are on it."""
+        """Add a node. Pods that are already, or still, assigned to it are on it."""
         self._tree.add(node)
         self._set_node(node)
 
     def update_node(self, before: Node, after: Node) -> None:
-        """A node has changed."""
+        """Update a node."""
         if after.metadata.name not in self._nodes:
             self._tree.add(after)
         self._tree.update(before, after)
@@ -194,9 +194,9 @@ class Cache:
         self._nodes[name] = cached
 
     def remove_node(self, node: Node) -> str | None:
-        """A node is gone. It is imaginary from now on, until the last of its pods goes.
+        """Remove a node. It becomes imaginary until its last pod is removed.
 
-        A node that the tree does not have where its labels say is an error, but is gone nevertheless.
+        It is an error if the tree does not have the node in the zone of its labels, but it is removed nevertheless.
         """
         name = node.metadata.name
         cached = self._nodes.pop(name, None)
@@ -220,7 +220,7 @@ def _name(pod: PodInfo) -> str:
 
 
 def _zone_key(node: Node) -> str:
-    """See `GetZoneKey`."""
+    """The zone of the node (`GetZoneKey`)."""
     region, zone = zone_of(node)
     return f"{region}:\0:{zone}" if region or zone else ""
 

@@ -1,4 +1,4 @@
-"""What the cache does about a change of the cluster (`pkg/scheduler/eventhandlers.go`)."""
+"""Event handlers of the cache (`pkg/scheduler/eventhandlers.go`)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from kwhatif.scheduler.cache.cache import Cache
 
 
 def handle(cache: Cache, old: KubernetesObject | None, new: KubernetesObject | None) -> str | None:
-    """An object was added (`old` None), updated, or deleted (`new` None): pass it on, if the cache has to know.
+    """Pass on to the cache that an object was added (`old` None), updated, or deleted (`new` None).
 
-    Pods of all schedulers count. One that ended counts as deleted, and a binding as the appearance of a pod.
+    Pods of all schedulers count. A pod that finishes counts as deleted, and a pod that is bound as added.
 
     Returns:
-        What the cache refused, see `Cache`.
+        The error of the cache, see `Cache`.
 
     Raises:
         CacheCorruptedError: a pod is on another node than before.
@@ -46,5 +46,5 @@ def _handle_pod(cache: Cache, old: Pod | None, new: Pod | None) -> str | None:
 
 
 def _assigned(obj: KubernetesObject | None) -> Pod | None:
-    """The pod, if it is live and has a node: a node is never taken away from a pod."""
+    """The pod, if it is live and has a node, which it never loses."""
     return obj if isinstance(obj, Pod) and obj.spec.node_name and not is_terminal(obj) else None

@@ -12,20 +12,20 @@ from kwhatif.state.node_tree import NodeTree
 
 
 class Snapshot:
-    """The nodes that exist, with their pods; `Cache.update_snapshot` brings it up to date.
+    """The existing nodes with their pods; `Cache.update_snapshot` updates it.
 
-    Its NodeInfos are shared with the cache, which never changes one that a snapshot has. Pod groups are not modelled:
-    their feature gate is off by default.
+    Its NodeInfos are shared with the cache, which never changes a shared one. Pod groups are not modelled: their
+    feature gate is off by default.
     """
 
     def __init__(self) -> None:
-        """Nothing yet."""
-        #: The generation of the node that had changed last when the snapshot was updated.
+        """Start empty."""
+        #: The highest generation of a node at the last update.
         self.generation = 0
-        #: By node, its images; how many nodes have an image is as of the last update that copied the node.
+        #: The images by node; their numbers of nodes are from the last update that copied the node.
         self.images: dict[str, Mapping[str, ImageState]] = {}
         self._infos: dict[str, NodeInfo] = {}
-        #: By node, the claims that its pods use.
+        #: The claims that pods use, by node.
         self._claims: dict[str, AbstractSet[str]] = {}
         self._order: list[str] = []
         self._with_affinity: list[str] = []
@@ -36,7 +36,7 @@ class Snapshot:
 
     @property
     def nodes(self) -> Sequence[NodeInfo]:
-        """The nodes in the scheduler's order: that of the tree when a node last came or went.
+        """The nodes in the scheduler's order: that of the tree when a node was last added or removed.
 
         QUIRK: (cache.go, UpdateSnapshot) a node that changes its zone keeps its place until then.
         """
@@ -58,7 +58,7 @@ class Snapshot:
         return self._used_claims
 
     def node(self, name: str) -> NodeInfo | None:
-        """The node of that name."""
+        """The node with that name."""
         return self._infos.get(name)
 
     def _listed(self, names: Iterable[str]) -> Sequence[NodeInfo]:
@@ -67,12 +67,12 @@ class Snapshot:
     # --- updating ------------------------------------------------------------------------------------
 
     def update(self, nodes: dict[str, CachedNode], tree: NodeTree, images: CachedImages) -> str | None:
-        """Copy what has changed, and make the lists anew that this concerns; see `Cache.update_snapshot`.
+        """Copy what has changed, and rebuild the lists that this affects; see `Cache.update_snapshot`.
 
         Args:
-            nodes: all that the cache has, imaginary ones included, the one that changed last at the end.
-            tree: the order of those that exist.
-            images: of those that exist.
+            nodes: all nodes of the cache, including imaginary ones; the last changed node is at the end.
+            tree: the order of the existing nodes.
+            images: the images of the existing nodes.
         """
         everything, lists = self._copy_changed(nodes, images)
         if nodes:
@@ -96,7 +96,7 @@ class Snapshot:
         return error
 
     def _copy_changed(self, nodes: dict[str, CachedNode], images: CachedImages) -> tuple[bool, bool]:
-        """Whether a node is new, and whether another node, or claim, belongs to the lists."""
+        """Returns whether a node is new, and whether the lists of nodes or claims must change."""
         new = lists = False
         for name, cached in reversed(nodes.items()):
             if cached.generation <= self.generation:
@@ -112,7 +112,7 @@ class Snapshot:
         return new, lists
 
     def _drop_deleted(self, nodes: dict[str, CachedNode], number: int) -> None:
-        """Forget so many of the nodes that do not exist any more."""
+        """Drop `number` nodes that no longer exist."""
         gone = [name for name in self._infos if name not in nodes or not nodes[name].real]
         for name in gone[:number]:
             del self._infos[name], self._claims[name]
@@ -131,5 +131,5 @@ def _claims(node: NodeInfo) -> AbstractSet[str]:
 
 
 def _lists(node: NodeInfo) -> tuple[bool, bool]:
-    """Which lists the node is in."""
+    """Whether the node is in each of the two affinity lists."""
     return bool(node.with_affinity), bool(node.with_required_anti_affinity)

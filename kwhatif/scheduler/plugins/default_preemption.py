@@ -23,16 +23,16 @@ from kwhatif.state.state import State
 
 
 class DefaultPreemptionArgs(Model):
-    """How many candidates kube-scheduler tries. kwhatif tries all of them, so these only decide about a caveat."""
+    """How many candidates kube-scheduler tries. kwhatif tries all, so the arguments affect only a caveat."""
 
     min_candidate_nodes_percentage: int = 10
     min_candidate_nodes_absolute: int = 100
 
 
 class DefaultPreemption(EvictsByPolicy):
-    """Evicts pods of lower priority where that makes room.
+    """Evicts pods of lower priority to make room for a pod.
 
-    A plugin with rules of its own is a subclass with another `name` and `policy`.
+    A plugin with other rules is a subclass with another `name` and `policy`.
     """
 
     name: ClassVar[str] = "DefaultPreemption"
@@ -49,7 +49,7 @@ class DefaultPreemption(EvictsByPolicy):
         return max(tried * args.min_candidate_nodes_percentage // 100, args.min_candidate_nodes_absolute)
 
     def pre_enqueue(self, pod: PodInfo, state: State) -> Status:
-        """SUCCESS: whose preemption is under way only the queue knows, which asks `queue.preempting` in its place."""
+        """SUCCESS: only the queue knows which preemptions are in progress; it uses `queue.preempting` instead."""
         return SUCCESS
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
@@ -57,7 +57,7 @@ class DefaultPreemption(EvictsByPolicy):
         return (builtin(EventResource.POD, ActionType.DELETE, _after_pod_deleted),)
 
     def post_filter(self, cycle: Cycle) -> PostFilterResult:
-        """Nominate the pod to the node where it costs least to make room."""
+        """Nominate the pod to the node where preemption costs least."""
         result = Evaluator(self.policy).preempt(cycle)
         message, outcome = result.status.message, result.outcome
         if result.status.code is Code.SUCCESS and isinstance(outcome, Preemption):
@@ -75,5 +75,5 @@ class DefaultPreemptionSince137(DefaultPreemption):
 
 
 def _after_pod_deleted(_pod: PodInfo, _old: Pod, _new: None, _cluster: Cluster) -> QueueingHint:
-    """Registered only so that a pod which waits for its own preemption hears of deletions through other plugins."""
+    """Registered only so that a pod that waits for its own preemption gets deletions through other plugins."""
     return QUEUE_SKIP

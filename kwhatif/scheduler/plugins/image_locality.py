@@ -1,4 +1,4 @@
-"""ImageLocality: nodes that already have the pod's images (`plugins/imagelocality/image_locality.go`)."""
+"""ImageLocality: prefers nodes that already have the pod's images (`plugins/imagelocality/image_locality.go`)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
 _MB = 1024 * 1024
-#: What counts as a small image, and, per container, as a large one.
+#: The size of a small image, and, per container, of a large one.
 _MIN_THRESHOLD = 23 * _MB
 _MAX_CONTAINER_THRESHOLD = 1000 * _MB
 
 
 def normalized_image_name(name: str) -> str:
-    """The name with `:latest` added when it has no tag; a digest counts as one."""
+    """The name, with `:latest` added if it has no tag; a digest counts as a tag."""
     return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"
 
 
@@ -43,7 +43,7 @@ def _images(spec: PodSpec) -> Iterator[str]:
 
 
 def image_score(total: int, containers: int) -> int:
-    """0 to 100 for so many (spread-weighted) bytes of images on the node; image volumes are not `containers`."""
+    """0 to 100 for the (spread-weighted) bytes of images on the node; `containers` excludes image volumes."""
     largest = _MAX_CONTAINER_THRESHOLD * containers
     total = max(total, _MIN_THRESHOLD)
     # A pod always has a container, so `largest` is above the minimum.
@@ -72,15 +72,15 @@ class _ImagesPresent(SignedScorer):
         for name, worth in self._worth:
             if name in images:
                 total += worth
-        # There are as many totals as combinations of the pod's images, and thousands of nodes.
+        # The totals are combinations of the pod's images: few, for thousands of nodes.
         if total not in self._scores:
-            # QUIRK: (image_locality.go) nothing bounds the sizes that a node reports, so that the sum can wrap around.
+            # QUIRK: (image_locality.go) the sizes that a node reports are not limited, so the sum can overflow.
             self._scores[total] = image_score(wrap(total), self._containers)
         return self._scores[total]
 
 
 class ImageLocality:
-    """Scores nodes by the size of the pod's images that they have, the more the more nodes have them."""
+    """Scores nodes by the size of the pod's images that they have; images on more nodes count more."""
 
     name: ClassVar[str] = "ImageLocality"
     _images = staticmethod(_images)
@@ -95,7 +95,7 @@ class ImageLocality:
         spec = pod.pod.spec
         states = state.images
         number = len(state.nodes)
-        # Divided first, in floating point, and truncated, as upstream does: the last byte can decide a score.
+        # Divided first, in floating point, and truncated, as upstream does: a single byte can change a score.
         worth = [
             (name, from_float(float(states[name].size) * (states[name].num_nodes / number)))
             for name in self._images(spec)
@@ -107,7 +107,7 @@ class ImageLocality:
 
     @staticmethod
     def _count(spec: PodSpec) -> int:
-        """How many images the largest score is for; QUIRK: (image_locality.go) image volumes are not among them."""
+        """The number of images for the highest score. QUIRK: (image_locality.go) image volumes do not count."""
         return len(spec.init_containers) + len(spec.containers)
 
 
@@ -118,7 +118,7 @@ class ImageLocalityOfContainers(ImageLocality):
 
 
 class ImageLocalityOfAll(ImageLocality):
-    """The plugin from 1.37 on: image volumes are counted as well."""
+    """The plugin since 1.37: image volumes are counted as well."""
 
     @staticmethod
     def _count(spec: PodSpec) -> int:

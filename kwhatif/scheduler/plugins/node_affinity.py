@@ -39,7 +39,7 @@ REASON_CONFLICT = "pod affinity terms conflict"
 
 
 class NodeAffinityArgs(Model):
-    """`NodeAffinityArgs` of kubescheduler.config.k8s.io/v1: affinity that holds for every pod of the profile."""
+    """`NodeAffinityArgs` of kubescheduler.config.k8s.io/v1: affinity that applies to every pod of the profile."""
 
     added_affinity: NodeAffinitySpec | None = None
 
@@ -73,7 +73,7 @@ class _Preferred(ByShape, NormalizesByRange, NodeScorer):
         self.by_shape = by_shape
 
     def score(self, node: NodeInfo) -> int:
-        """The weights of all terms that select the node."""
+        """The sum of the weights of all terms that match the node."""
         return sum(terms.score(node) for terms in self._terms)
 
     def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
@@ -81,7 +81,7 @@ class _Preferred(ByShape, NormalizesByRange, NodeScorer):
 
 
 def _of_the_shape(readers: Collection[Term | RequiredNodeAffinity | PreferredTerms], state: State) -> bool:
-    """Whether all that is read is fixed by a node's shape."""
+    """Whether everything that they read is part of a node's shape."""
     unfixed = state.shapes.unfixed
     return all(not reader.reads_name and unfixed.isdisjoint(reader.keys) for reader in readers)
 
@@ -91,7 +91,7 @@ def _required(pod: Pod) -> RequiredNodeAffinity:
 
 
 class NodeAffinity:
-    """Rejects nodes that the pod, or the profile, does not select; preferred terms add score."""
+    """Rejects nodes that the pod or the profile does not select; preferred terms add to the score."""
 
     name: ClassVar[str] = "NodeAffinity"
 
@@ -99,7 +99,7 @@ class NodeAffinity:
         """Compile the added affinity.
 
         Raises:
-            TermError: a term of it does not parse; the scheduler would not start.
+            TermError: a term does not parse; the scheduler would not start.
         """
         added = (args and args.added_affinity) or NodeAffinitySpec()
         self._added_required: tuple[Term, ...] | None = None
@@ -111,7 +111,7 @@ class NodeAffinity:
         self._added_preferred = PreferredTerms(added.preferred) if added.preferred else None
 
     def pre_filter(self, pod: PodInfo, state: State) -> NodeFilter | Status:
-        """SKIP without anything required; a pod whose terms name nodes is looked at on those only."""
+        """SKIP without required terms; if the terms name nodes, only these nodes are considered."""
         spec = pod.pod.spec
         own = node_affinity_of(spec).required
         added = self._added_required
@@ -125,7 +125,7 @@ class NodeAffinity:
         return self._selected(spec, state, only_nodes)
 
     def without_pre_filter(self, pod: PodInfo, state: State) -> NodeFilter:
-        """Filter reads the pod by itself then, on all nodes."""
+        """Filter then reads the pod itself, on all nodes."""
         return self._selected(pod.pod.spec, state, None)
 
     def _selected(self, spec: PodSpec, state: State, only_nodes: frozenset[str] | None) -> NodeFilter:
@@ -134,7 +134,7 @@ class NodeAffinity:
         return _Selected(added, required, only_nodes, Reads.SHAPE if by_shape else Reads.NODE)
 
     def pre_score(self, pod: PodInfo, state: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
-        """SKIP without preferred terms, though not for an empty list of the pod's own; an error if one is invalid."""
+        """SKIP without preferred terms, but not if the pod has an empty list; an error if a term is invalid."""
         own = node_affinity_of(pod.pod.spec).preferred
         added = self._added_preferred
         try:
@@ -155,7 +155,7 @@ class NodeAffinity:
         return (builtin(EventResource.NODE, node, self._after_node_change, HintIndex(_wanted_labels, _changed_labels)),)
 
     def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node, _cluster: Cluster) -> QueueingHint:
-        """The pod selects the node now, and did not before; terms that do not parse are an error, which queues."""
+        """The pod now selects the node, and did not before; terms that do not parse are an error, which queues."""
         if self._added_required is not None and not any_matches(self._added_required, named(new)):
             return QueueingHint.QUEUE_SKIP
         required = pod.derived(_required)
@@ -165,7 +165,7 @@ class NodeAffinity:
 
 
 def _wanted_labels(pod: Pod) -> Keys:
-    """A node that matches now and did not before has a label now which some requirement wants, or lost one."""
+    """Labels of requirements: a node that newly matches has gained or lost one of them."""
     required = node_affinity_of(pod.spec).required
     keys: set[Hashable] = set((pod.spec.node_selector or {}).items())
     for term in required.node_selector_terms if required else ():

@@ -1,7 +1,7 @@
 """NodeDeclaredFeatures: features that a node must declare (`plugins/nodedeclaredfeatures/nodedeclaredfeatures.go`).
 
-What a pod needs is inferred as in `component-helpers/nodedeclaredfeatures/features`; the other features registered
-there matter for updates of running pods only.
+The required features are inferred as in `component-helpers/nodedeclaredfeatures/features`; other features registered
+there matter only for updates of running pods.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ USER_NAMESPACES_HOST_NETWORK = "UserNamespacesHostNetworkSupport"
 
 
 def required_features(spec: PodSpec) -> frozenset[str]:
-    """The features that the pod needs of its node."""
+    """The features that the pod requires of its node."""
     features = set()
     if any(
         rule.action == "RestartAllContainers"
@@ -61,21 +61,21 @@ class _DeclaresByName(_Declares):
 
 
 class NodeDeclaredFeatures:
-    """Rejects nodes that do not declare a feature which the pod's spec needs."""
+    """Rejects nodes that do not declare all features that the pod's spec requires."""
 
     name: ClassVar[str] = "NodeDeclaredFeatures"
     _filter: ClassVar[type[_Declares]] = _Declares
 
     def pre_filter(self, pod: PodInfo, state: State) -> NodeFilter | Status:
-        """SKIP for a pod that needs no feature."""
+        """SKIP for a pod that requires no feature."""
         required = required_features(pod.pod.spec)
         return self._filter(required) if required else SKIP
 
-    #: Filter fails: it relies on what PreFilter left behind.
+    #: Filter fails, because it needs PreFilter's state.
     without_pre_filter = always(error('error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found'))
 
     def sign(self, pod: PodInfo, state: State) -> Fragments:
-        """The features that the pod needs."""
+        """The features that the pod requires."""
         return {signers.FEATURES: required_features(pod.pod.spec)}
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
@@ -98,5 +98,5 @@ def _after_node_change(_pod: PodInfo, old: Node | None, new: Node, _cluster: Clu
 
 
 def _after_pod_update(pod: PodInfo, old: Pod, new: Pod, _cluster: Cluster) -> QueueingHint:
-    """The pod itself needs other features now."""
+    """The features that the pod itself requires have changed."""
     return queue_if(is_same_pod(pod, new) and required_features(old.spec) != required_features(new.spec))

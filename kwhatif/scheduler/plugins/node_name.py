@@ -18,7 +18,7 @@ from kwhatif.state.state import State
 
 
 class _OnlyNode(NodeFilter):
-    # No node set, though there is one: upstream has no PreFilter here, and every other node gives its own reason.
+    # No node set is returned, because upstream has no PreFilter here: every other node gives its own reason.
     reads = Reads.NODE
 
     def __init__(self, wanted: str) -> None:
@@ -42,7 +42,7 @@ class NodeName:
     _filter: ClassVar[type[_OnlyNode]] = _OnlyNode
 
     def pre_filter(self, pod: PodInfo, state: State) -> NodeFilter | Status:
-        """SKIP for a pod that names no node, as pods that wait for the scheduler do."""
+        """SKIP for a pod that names no node, which is the usual case."""
         wanted = pod.pod.spec.node_name
         return self._filter(wanted) if wanted else SKIP
 
@@ -56,6 +56,6 @@ class NodeName:
 
 
 class NodeNameSince137(NodeName):
-    """The plugin from 1.37 on: its PreFilter leaves all other nodes out before any filter looks at them."""
+    """The plugin since 1.37: its PreFilter excludes all other nodes before any filter runs."""
 
     _filter = _OnlyThatNode

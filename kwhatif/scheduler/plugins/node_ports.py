@@ -1,4 +1,4 @@
-"""NodePorts: free host ports (`plugins/nodeports/node_ports.go`)."""
+"""NodePorts: the pod's host ports must be free (`plugins/nodeports/node_ports.go`)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REASON = "node(s) didn't have free ports for the requested pod ports"
 
 
 def _taken(port: HostPort, node: NodeInfo) -> PortConflict:
-    """A port that is in use, and the first pod on the node that holds it."""
+    """The port that is in use, and the first pod on the node that uses it."""
     holder = next(pod for pod in node.pods if conflicts(port, pod.ports))
     return PortConflict(port.ip, port.protocol, port.port, holder.key)
 
@@ -52,7 +52,7 @@ class _PortsFree(NodeFilter):
 
 
 class NodePorts:
-    """Rejects nodes where a host port of the pod is taken; conflicts within the pod itself are not looked at."""
+    """Rejects nodes where a host port of the pod is in use; conflicts within the pod itself are not checked."""
 
     name: ClassVar[str] = "NodePorts"
 
@@ -60,7 +60,7 @@ class NodePorts:
         """SKIP for a pod without host ports."""
         return _PortsFree(pod.ports) if pod.ports else SKIP
 
-    #: Filter fails: it relies on what PreFilter left behind.
+    #: Filter fails, because it needs PreFilter's state.
     without_pre_filter = always(error('reading "PreFilterNodePorts" from cycleState: not found'))
 
     sign = staticmethod(signers.host_ports)
@@ -74,7 +74,7 @@ class NodePorts:
 
 
 def _after_pod_deleted(pod: PodInfo, old: Pod, _new: None, _cluster: Cluster) -> QueueingHint:
-    """It held a host port that the pod wants."""
+    """The deleted pod used a host port that the pod requests."""
     if not is_scheduled(old):
         return QueueingHint.QUEUE_SKIP
     freed = host_ports(old.spec)

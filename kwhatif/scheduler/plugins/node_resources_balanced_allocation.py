@@ -1,6 +1,6 @@
-"""NodeResourcesBalancedAllocation: prefers nodes whose resources the pod makes more evenly used.
+"""NodeResourcesBalancedAllocation: prefers nodes whose resource usage the pod makes more balanced.
 
-(`pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go`.) Up to 1.35: nodes that it leaves evenly used.
+(`pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go`.) Up to 1.35: nodes with balanced usage.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from kwhatif.state.state import State
 
 
 class NodeResourcesBalancedAllocationArgs(Model):
-    """`NodeResourcesBalancedAllocationArgs`; without resources cpu and memory."""
+    """`NodeResourcesBalancedAllocationArgs`; the default resources are cpu and memory."""
 
     resources: tuple[ResourceSpec, ...] = ()
 
 
 class _Balance(SignedScorer):
-    """50 to 100; about 75 where the pod does not change the balance."""
+    """50 to 100; about 75 if the pod does not change the balance."""
 
     reads = Reads.PODS
 
@@ -53,7 +53,7 @@ class _Balance(SignedScorer):
             allocatable, used = usage(node)
             if allocatable:
                 asked = used + requested
-                # All of it fits into a float, so a quotient of whole numbers is one of floats.
+                # The amounts are exact as floats, so dividing integers gives the same result as dividing floats.
                 with_pod.append(asked / allocatable if asked < allocatable else 1.0)
                 without.append(used / allocatable if used < allocatable else 1.0)
         return self._scored(with_pod, without)
@@ -64,14 +64,14 @@ class _Balance(SignedScorer):
 
 
 class _BalanceItself(_Balance):
-    """0 to 100: how balanced the node is with the pod, whatever it was before (1.35: `balancedResourceScorer`)."""
+    """0 to 100: how balanced the node is with the pod, regardless of before (1.35: `balancedResourceScorer`)."""
 
     def _scored(self, with_pod: list[float], without: list[float]) -> int:
         return _balance(with_pod)
 
 
 class NodeResourcesBalancedAllocation:
-    """Scores nodes by how evenly their resources are used with the pod."""
+    """Scores nodes by how balanced their resource usage is with the pod."""
 
     name: ClassVar[str] = "NodeResourcesBalancedAllocation"
 
@@ -82,7 +82,7 @@ class NodeResourcesBalancedAllocation:
         self._resources = (args.resources if args else ()) or DEFAULT_RESOURCES
 
     def pre_score(self, pod: PodInfo, state: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
-        """Compile the pod's request; a pod that requests none of the resources balances nothing."""
+        """Compile the pod's requests; SKIP for a pod that requests none of the resources."""
         requests = pod_requests(pod.pod, resizes=state.cluster.resizes)
         if not any(units(resource.name, requests.get(resource.name, 0)) for resource in self._resources):
             return SKIP
@@ -91,7 +91,7 @@ class NodeResourcesBalancedAllocation:
         )
 
     def sign(self, pod: PodInfo, state: State) -> Fragments | None:
-        """What the pod requests; where devices may stand behind that, it cannot be signed."""
+        """The pod's requests; it cannot be signed if devices may back them."""
         return signers.resources(pod.pod, classes_under(self._gates)(state.cluster))
 
 
@@ -102,7 +102,7 @@ class BalanceItself(NodeResourcesBalancedAllocation):
 
 
 def _balance(fractions: Sequence[float]) -> int:
-    """100 where all resources are used alike; floats in upstream's order of operations."""
+    """100 if all resources are used equally; computed with floats in upstream's order of operations."""
     count = len(fractions)
     deviation = 0.0
     if count == 2:

@@ -1,4 +1,4 @@
-"""NodeUnschedulable: cordoned nodes (`plugins/nodeunschedulable/node_unschedulable.go`)."""
+"""NodeUnschedulable: rejects cordoned nodes (`plugins/nodeunschedulable/node_unschedulable.go`)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _NotCordoned(NodeFilter):
 
 
 class NodeUnschedulable:
-    """Rejects nodes with `spec.unschedulable`, unless the pod tolerates the taint of that name."""
+    """Rejects nodes with `spec.unschedulable`, unless the pod tolerates the taint for it."""
 
     name: ClassVar[str] = "NodeUnschedulable"
 
@@ -52,10 +52,10 @@ class NodeUnschedulable:
 
 
 def _after_node_change(_pod: PodInfo, old: Node | None, new: Node, _cluster: Cluster) -> QueueingHint:
-    """It can be used now, and could not before."""
+    """The node was uncordoned or added."""
     return queue_if(not new.spec.unschedulable and (old is None or old.spec.unschedulable))
 
 
 def _after_toleration_change(pod: PodInfo, _old: Pod, new: Pod, _cluster: Cluster) -> QueueingHint:
-    """The pod itself bears with cordoned nodes now."""
+    """The pod itself now tolerates cordoned nodes."""
     return queue_if(is_same_pod(pod, new) and tolerated(UNSCHEDULABLE_TAINT, new.spec.tolerations))

@@ -1,4 +1,4 @@
-"""SchedulingGates: a gated pod does not enter the queue (`plugins/schedulinggates/scheduling_gates.go`)."""
+"""SchedulingGates: keeps gated pods out of the queue (`plugins/schedulinggates/scheduling_gates.go`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TaintToleration: taints that keep pods away, or rather away (`plugins/tainttoleration/taint_toleration.go`)."""
+"""TaintToleration: rejects nodes with untolerated taints (`plugins/tainttoleration/taint_toleration.go`)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _FewestTaints(ByShape, NormalizesByRange, NodeScorer):
         self._tolerations = [toleration for toleration in tolerations if toleration.effect in ("", PREFER_NO_SCHEDULE)]
 
     def score(self, node: NodeInfo) -> int:
-        """How many PreferNoSchedule taints the pod does not tolerate."""
+        """The number of PreferNoSchedule taints that the pod does not tolerate."""
         return sum(
             taint.effect == PREFER_NO_SCHEDULE and not tolerated(taint, self._tolerations) for taint in node.taints
         )
@@ -62,7 +62,7 @@ class _FewestTaints(ByShape, NormalizesByRange, NodeScorer):
 
 
 class TaintToleration:
-    """Rejects nodes with an untolerated NoSchedule or NoExecute taint; PreferNoSchedule taints cost score."""
+    """Rejects nodes with an untolerated NoSchedule or NoExecute taint; PreferNoSchedule taints lower the score."""
 
     name: ClassVar[str] = "TaintToleration"
     _filter: ClassVar[type[_Tolerates]] = _Tolerates
@@ -75,7 +75,7 @@ class TaintToleration:
         """Never SKIP: nodes without taints score 100."""
         return _FewestTaints(pod.pod.spec.tolerations)
 
-    #: Score fails: it relies on what PreScore left behind.
+    #: Score fails, because it needs PreScore's state.
     without_pre_score = always(error('failed to read "PreScoreTaintToleration" from cycleState: not found'))
 
     sign = staticmethod(signers.tolerations)
@@ -96,7 +96,7 @@ class TaintTolerationByName(TaintToleration):
 
 
 def _after_node_change(pod: PodInfo, old: Node | None, new: Node, _cluster: Cluster) -> QueueingHint:
-    """The pod tolerates the node's taints now, and did not before."""
+    """The pod now tolerates the node's taints, and did not before."""
     tolerations = pod.pod.spec.tolerations
     if old is not None and first_untolerated(old.spec.taints, tolerations) is None:
         return QueueingHint.QUEUE_SKIP

@@ -1,4 +1,4 @@
-"""Disks that two pods cannot share, and claims that only one pod may use (`plugins/volumerestrictions`)."""
+"""VolumeRestrictions: disks that pods cannot share, and claims for a single pod (`plugins/volumerestrictions`)."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ _Disk = GCEPersistentDisk | AWSElasticBlockStore | ISCSI | RBD
 
 
 def _disks(volume: Volume) -> Sequence[_Disk]:
-    """The volume as a disk of the four kinds that are checked; the API server accepts one at most."""
+    """The volume as a disk of the four kinds that are checked; the API server accepts at most one."""
     sources = volume.gce_persistent_disk, volume.aws_elastic_block_store, volume.iscsi, volume.rbd
     return [source for source in sources if source is not None]
 
 
 def _disks_of(pod: PodInfo) -> tuple[_Disk, ...]:
-    """The pod's disks, of each volume the first."""
+    """The pod's disks: the first one of each volume."""
     return tuple(disk for volume in pod.pod.spec.volumes for disk in _disks(volume)[:1])
 
 
 def _identity(disk: _Disk) -> tuple[str, ...]:
-    """The kind of the disk, and what distinguishes it from others of the kind."""
+    """The kind of the disk, and what identifies it within the kind."""
     match disk:
         case GCEPersistentDisk():
             return "gcePersistentDisk", disk.pd_name
@@ -74,14 +74,14 @@ def _clash(one: _Disk, other: _Disk) -> bool:
 
 
 class VolumeRestrictions:
-    """Refuses nodes where a disk of the pod is in use, and all nodes while one of its exclusive claims is."""
+    """Rejects nodes where a disk of the pod is in use, and all nodes while one of its exclusive claims is."""
 
     name: ClassVar[str] = "VolumeRestrictions"
     _claim_in_use: ClassVar[str] = CLAIM_IN_USE
     reads_claims: ClassVar[bool] = True
 
     def pre_filter(self, pod: PodInfo, state: State) -> NodeFilter | Status:
-        """Find the pod's disks, and who uses its exclusive claims."""
+        """Find the pod's disks, and the users of its exclusive claims."""
         if not pod.pod.spec.volumes:
             return SKIP
         exclusive = set()
@@ -99,13 +99,13 @@ class VolumeRestrictions:
         return _RestrictionsFilter(disks, claims, users)
 
     def without_pre_filter(self, pod: PodInfo, state: State) -> NodeFilter:
-        """Filter looks at the disks, and then fails: it relies on what PreFilter left behind."""
+        """Filter checks the disks, and then fails, because it needs PreFilter's state."""
         return _RestrictionsFilter(_disks_of(pod), _NotLookedAt(), 1)
 
     sign = staticmethod(signers.volumes)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
-        """A pod is deleted; a node is added; a claim is made."""
+        """A pod is deleted; a node is added; a claim is added."""
         return (
             builtin(EventResource.POD, ActionType.DELETE, _after_pod_deleted, BY_VOLUMES),
             builtin(EventResource.NODE, ActionType.ADD),
@@ -120,7 +120,7 @@ class VolumeRestrictionsUntil133(VolumeRestrictions):
 
 
 def _after_pod_deleted(pod: PodInfo, old: Pod, _new: None, _cluster: Cluster) -> QueueingHint:
-    """It had a disk or a claim that the pod wants, wherever it was."""
+    """The deleted pod had a disk or a claim that the pod uses, on any node."""
     if old.metadata.namespace != pod.namespace:
         return QueueingHint.QUEUE_SKIP
     theirs = [disk for volume in old.spec.volumes for disk in _disks(volume)]
@@ -129,7 +129,7 @@ def _after_pod_deleted(pod: PodInfo, old: Pod, _new: None, _cluster: Cluster) ->
 
 
 class _ExclusiveClaims:
-    """The pod's ReadWriteOncePod claims, as they stand in the snapshot."""
+    """The pod's ReadWriteOncePod claims in the snapshot."""
 
     def __init__(self, namespace: str, names: frozenset[str], state: State, reason: str) -> None:
         self._reason = reason
@@ -138,14 +138,14 @@ class _ExclusiveClaims:
         self._state = state
 
     def in_use(self) -> int:
-        """How many of the claims some pod on a node uses."""
+        """The number of the claims that pods on nodes use."""
         if not self.names:
             return 0
         return sum(self._state.users_of(f"{self._namespace}/{name}") > 0 for name in self.names)
 
     @cached_property
     def refusal(self) -> Status:
-        """The rejection with the users as evidence; every node shares it."""
+        """The rejection, with the users as evidence; shared by all nodes."""
         return unschedulable(self._reason, *self._users())
 
     def _users(self) -> list[VolumeConflict]:
@@ -161,7 +161,7 @@ class _ExclusiveClaims:
 
 
 class _NotLookedAt:
-    """The pod's claims where PreFilter is disabled."""
+    """The pod's claims if PreFilter is disabled."""
 
     names: frozenset[str] = frozenset()
     refusal = error('cannot read "PreFilterVolumeRestrictions" from cycleState')
@@ -204,7 +204,7 @@ class _RestrictionsFilter(Selective, Signed, NodeFilter):
         self._users -= self._mentions(pod)
 
     def _mentions(self, pod: PodInfo) -> int:
-        # QUIRK: (updateWithPod) counted by claim name alone. A pod of another namespace with a claim of the same name
-        # makes the claim look used when it comes, and free when it goes.
+        # QUIRK: (updateWithPod) counted by claim name only. A pod of another namespace with a claim of the same name
+        # makes the claim look used when it is added, and free when it is removed.
         names = self._claims.names
         return sum(name in names for name in pod.claim_names) if names else 0

@@ -1,4 +1,4 @@
-"""A pod goes where the zone labels of its bound volumes say (`plugins/volumezone`)."""
+"""VolumeZone: the node must be in the zones of the pod's bound volumes (`plugins/volumezone`)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from kwhatif.state.state import State
 
 NO_VOLUME_ZONE = "node(s) had no available volume zone"
 
-#: Topology labels -> the label that a node may have in its place.
+#: Topology label -> the label that a node may have instead.
 _TOPOLOGY_LABELS = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
@@ -43,19 +43,19 @@ class _Topology(NamedTuple):
     claim: str
     volume: str
     key: str
-    #: The current key for the same topology: it counts on nodes without the beta label.
+    #: The GA key for the same topology: used on nodes without the beta label.
     stable_key: str
     values: frozenset[str]
 
 
 class VolumeZone:
-    """Refuses nodes outside the zones and regions that the pod's volumes are labelled with."""
+    """Rejects nodes outside the zones and regions in the labels of the pod's volumes."""
 
     name: ClassVar[str] = "VolumeZone"
     reads_claims: ClassVar[bool] = True
 
     def pre_filter(self, pod: PodInfo, state: State) -> NodeFilter | Status:
-        """Collect the topology labels of the volumes that the pod's claims name; ephemeral volumes do not count."""
+        """Collect the topology labels of the volumes of the pod's claims; ephemeral volumes do not count."""
         if not pod.pod.spec.volumes:
             return SKIP
         topologies: list[_Topology] = []
@@ -70,7 +70,7 @@ class VolumeZone:
     sign = staticmethod(signers.volumes)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
-        """A claim or its volume comes or changes, a class is added; a node is added, or its labels change."""
+        """A claim or its volume is added or changes; a class is added; a node is added, or its labels change."""
         add, update = ActionType.ADD, ActionType.UPDATE
         return (
             builtin(EventResource.STORAGE_CLASS, add, _after_class_added),
@@ -87,7 +87,7 @@ def _after_class_added(_pod: PodInfo, _old: None, new: StorageClass, _cluster: C
 def _after_volume_change(
     _pod: PodInfo, old: PersistentVolume | None, new: PersistentVolume, _cluster: Cluster
 ) -> QueueingHint:
-    """Of any claim: its zone labels are others now."""
+    """The zone labels of the volume have changed, whichever claim it belongs to."""
     return queue_if(old is None or _places(old) != _places(new))
 
 
@@ -128,7 +128,7 @@ def _topologies(claim: str, volume: PersistentVolume) -> list[_Topology]:
     for key, stable_key in _TOPOLOGY_LABELS.items():
         if key in labels:
             values = frozenset(value.strip() for value in labels[key].split("__"))
-            if "" not in values:  # upstream ignores a label in which a value is missing
+            if "" not in values:  # upstream ignores a label with an empty value
                 found.append(_Topology(claim, volume.metadata.name, key, stable_key, values))
     return found
 
@@ -136,14 +136,14 @@ def _topologies(claim: str, volume: PersistentVolume) -> list[_Topology]:
 class _ZoneFilter(Signed):
     def __init__(self, topologies: list[_Topology], state: State) -> None:
         self._topologies = topologies
-        #: Only the volumes' labels count.
+        #: Only the labels of the volumes matter.
         self.signature = tuple([topology[2:] for topology in topologies])
         self.reads = Reads.SHAPE if state.shapes.unfixed.isdisjoint(_TOPOLOGY_LABELS) else Reads.NODE
 
     def filter(self, node: NodeInfo) -> Status:
         labels = node.labels
         if labels.keys().isdisjoint(_TOPOLOGY_LABELS):
-            return SUCCESS  # a node that names no zone is taken to be in all of them
+            return SUCCESS  # a node without a zone label counts as in all zones
         for topology in self._topologies:
             here = labels[topology.key] if topology.key in labels else labels.get(topology.stable_key)
             if here not in topology.values:

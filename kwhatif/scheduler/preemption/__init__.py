@@ -1,1 +1,1 @@
-"""Preemption: who may evict, whom, where, and at what cost (`pkg/scheduler/framework/preemption`)."""
+"""Preemption: which pods may evict others, which victims, on which node (`pkg/scheduler/framework/preemption`)."""

@@ -1,4 +1,4 @@
-"""Disruption budgets: which pods count against which, and who breaks one.
+"""Disruption budgets: which budgets select which pods, and which evictions break a budget.
 
 Follows `filterPodsWithPDBViolation` in `pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go`.
 """
@@ -15,17 +15,17 @@ from kwhatif.kube.model.generation import next_generation
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.state.pod_info import PodInfo
 
-#: So many answers are kept: more than the pods of a namespace have label values at a time, but forks bring others.
+#: The most cached results: more than the combinations of label values in a namespace, but forks add others.
 _MANY = 65_536
 
 #: Budgets by `namespace/name`.
 Names = tuple[str, ...]
-#: Those that count a pod, and the generation of the budgets for which that holds.
+#: The budgets that select a pod, and the generation of the budgets for which this is valid.
 _Known = tuple[int, Names]
 
 
 class BudgetUse(msgspec.Struct, frozen=True, gc=False):
-    """How many disruptions a budget allows before and after an eviction; below zero it is broken."""
+    """The disruptions that a budget allows before and after an eviction; below zero it is broken."""
 
     name: str
     before: int
@@ -33,19 +33,19 @@ class BudgetUse(msgspec.Struct, frozen=True, gc=False):
 
 
 class Split(msgspec.Struct, frozen=True, gc=False):
-    """Pods whose eviction would break a budget, and the others; both in the order given."""
+    """Pods whose eviction would break a budget, and the others; both in the given order."""
 
     violating: Sequence[PodInfo]
     others: Sequence[PodInfo]
-    #: The budgets that count a disruption of the pod; pods without any are left out.
+    #: The budgets that select each pod; pods without budgets are absent.
     counting: Mapping[PodInfo, Names]
     #: The budgets that each violating pod breaks.
     broken: Mapping[PodInfo, Names]
-    #: How many disruptions these budgets allow.
+    #: The disruptions that these budgets allow.
     allowed: Mapping[str, int]
 
     def uses(self, pods: Iterable[PodInfo]) -> tuple[BudgetUse, ...]:
-        """What evicting these of the pods leaves of the budgets that count them; by name."""
+        """The budgets that select these pods, before and after their eviction; sorted by name."""
         counts: dict[str, int] = {}
         for pod in pods:
             for name in self.counting.get(pod, ()):
@@ -55,26 +55,26 @@ class Split(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Budget(msgspec.Struct, frozen=True, gc=False):
-    """What never changes about a budget as pods are evicted."""
+    """The part of a budget that does not change when pods are evicted."""
 
     name: str
     selector: Selector
-    #: Pods whose disruption the API server has already counted.
+    #: Pods whose disruption is already counted.
     disrupted: frozenset[str]
 
 
 class _NamespaceBudgets:
-    """The budgets of one namespace. Pods that agree on all labels that the selectors read share one answer."""
+    """The budgets of one namespace. Pods with equal values of all labels that the selectors read share one result."""
 
     def __init__(self, generation: int) -> None:
         self._generation = generation
         self._budgets: list[_Budget] = []
         self.selectors: dict[str, Selector] = {}
-        #: Where in `_budgets` those are that match only pods with a certain label; None: those that match others, too.
+        #: Indexes in `_budgets` by the label that a pod must have to match; None: budgets that require no single label.
         self._places: dict[tuple[str, str] | None, list[int]] = {}
         self._keys: tuple[str, ...] = ()
         self._disrupted: frozenset[str] = frozenset()
-        #: With the generation, so that all pods of these values share what they keep.
+        #: Includes the generation, so that all pods with these values share one object.
         self._by_values: dict[tuple[str | None, ...], _Known] = {}
 
     def add(self, budget: _Budget) -> None:
@@ -105,7 +105,7 @@ class _NamespaceBudgets:
 
 
 class _BudgetIndex:
-    """Which pods the budgets of a cluster are about, whatever they allow."""
+    """Which pods the budgets of a cluster select, regardless of what they allow."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.generation = next_generation()
@@ -117,25 +117,25 @@ class _BudgetIndex:
                 self.namespaces.setdefault(pdb.metadata.namespace, _NamespaceBudgets(self.generation)).add(budget)
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _BudgetIndex | None:
-        """Itself as long as only what a budget allows is another."""
+        """Itself if only the allowed disruptions have changed."""
         if not isinstance(before, PodDisruptionBudget) or not isinstance(after, PodDisruptionBudget):
             return None
         return self if before.spec == after.spec and _disrupted(before).keys() == _disrupted(after).keys() else None
 
 
 class _Allowances:
-    """How many disruptions every budget allows; one without a status allows none."""
+    """The disruptions that each budget allows; one without a status allows none."""
 
     def __init__(self, by_name: Mapping[str, int]) -> None:
         self.by_name = by_name
 
     @classmethod
     def of(cls, cluster: Cluster) -> _Allowances:
-        """What the budgets of the cluster allow."""
+        """The allowed disruptions of the budgets of the cluster."""
         return cls({name: _allowed(pdb) for name, pdb in cluster.all(PodDisruptionBudget).items()})
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Allowances | None:
-        """With the one that has changed."""
+        """A copy with the changed budget."""
         if not isinstance(before, PodDisruptionBudget) or not isinstance(after, PodDisruptionBudget):
             return None
         return _Allowances({**self.by_name, key_of(after): _allowed(after)})
@@ -150,27 +150,27 @@ def _disrupted(pdb: PodDisruptionBudget) -> Mapping[str, object]:
 
 
 class Budgets:
-    """All budgets of a cluster, ready to be asked about pods."""
+    """All budgets of a cluster, prepared for looking up pods."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         index = cluster.derived(_BudgetIndex, PodDisruptionBudget)
         self._namespaces = index.namespaces
-        #: Another number where the budgets are about other pods.
+        #: Changes if the budgets select other pods.
         self.scope = index.generation
         self._none: _Known = self.scope, ()
-        #: Another number also where they allow more or less.
+        #: Changes also if they allow more or less.
         self.generation = cluster.generation(PodDisruptionBudget)
-        #: How many disruptions each budget allows, by `namespace/name`.
+        #: The disruptions that each budget allows, by `namespace/name`.
         self.allowed = cluster.derived(_Allowances.of, PodDisruptionBudget).by_name
 
     def selector(self, name: str) -> Selector | None:
-        """What the budget selects; None for one that matches nothing."""
+        """The selector of the budget; None if it matches nothing."""
         namespace = self._namespaces.get(name.partition("/")[0])
         return namespace.selectors.get(name) if namespace else None
 
     def of(self, pod: PodInfo) -> Names:
-        """The budgets that a disruption of the pod counts against; a pod without labels matches none."""
+        """The budgets that select the pod; a pod without labels matches none."""
         known = pod.budgets
         if known is None or known[0] != self.scope:
             namespace = self._namespaces.get(pod.namespace) if pod.labels else None
@@ -178,10 +178,10 @@ class Budgets:
         return known[1]
 
     def split(self, pods: Sequence[PodInfo]) -> Split:
-        """Evict the pods one after another and see who breaks a budget.
+        """Evict the pods in order, and see which evictions break a budget.
 
-        QUIRK: (default_preemption.go) every matching budget is charged, also when another one is already broken, and
-        also for pods that will be put back later.
+        QUIRK: (default_preemption.go) every matching budget is charged, even if another one is already broken, and
+        even for pods that will be put back later.
         """
         if not self._namespaces:
             return Split((), pods, {}, {}, {})
@@ -211,7 +211,7 @@ class Budgets:
         return Split(tuple(broken), others, counting, broken, allowed)
 
     def spent_by(self, disruptions: Iterable[Names]) -> Iterator[PodDisruptionBudget]:
-        """The budgets that allow less after these disruptions, as the controller writes them."""
+        """The budgets that allow fewer disruptions after these, as the controller writes them."""
         spent: dict[str, int] = {}
         for names in disruptions:
             for name in names:
@@ -220,13 +220,13 @@ class Budgets:
                     spent[name] = allowed - 1
         for name, allowed in spent.items():
             pdb = self._cluster.all(PodDisruptionBudget)[name]
-            assert pdb.status is not None, "what has no status allows nothing"
+            assert pdb.status is not None, "a budget without a status allows nothing"
             status = msgspec.structs.replace(pdb.status, disruptions_allowed=allowed)
             yield msgspec.structs.replace(pdb, status=status)
 
 
 def _selector(pdb: PodDisruptionBudget) -> Selector | None:
-    """The budget's selector; None when it is invalid, missing or empty: the scheduler lets those match nothing."""
+    """The budget's selector; None if it is invalid, missing or empty: for the scheduler these match nothing."""
     try:
         selector = compile_selector(pdb.spec.selector)
     except SelectorError:

@@ -1,4 +1,4 @@
-"""What preemption found out: candidates with their victims, or why there are none, as data."""
+"""The result of preemption as data: candidates with their victims, or why there are none."""
 
 from __future__ import annotations
 
@@ -23,82 +23,82 @@ class Victim(msgspec.Struct, frozen=True, gc=False):
 
 
 class Reprieve(msgspec.Struct, frozen=True, gc=False):
-    """An attempt to put a pod back: `objection` None when it stays, else what the preemptor ran into with it there."""
+    """An attempt to put a pod back: `objection` is None if it stays, or why the preemptor does not fit with it."""
 
     pod: PodInfo
     objection: Verdict | None = None
 
 
 class Reprieval(NamedTuple):
-    """What came of trying pods back."""
+    """The result of putting pods back."""
 
-    #: All pods that may be evicted, in the order in which they were tried: those that break a budget first.
+    #: All pods that may be evicted, in the order in which they were put back: those that break a budget first.
     tried: Sequence[PodInfo]
-    #: Those beside which the preemptor has no room.
+    #: The pods that the preemptor does not fit beside.
     refused: Sequence[PodInfo]
-    #: Finds out what it ran into beside each of these.
+    #: Finds out why the preemptor does not fit beside each of these.
     find_objections: Callable[[], Mapping[PodInfo, Verdict]]
 
 
-#: For victims that somebody else chose.
+#: For victims that an extender chose.
 NOT_TRIED = Reprieval((), (), dict)
 
 
 class Candidate(msgspec.Struct, frozen=True, eq=False):
-    """A node where evicting the victims makes room.
+    """A node where evicting the victims makes room for the pod.
 
-    There may be thousands, and most lose: what only a reader wants to know is found out when it is asked for.
+    There may be thousands, and most are not chosen: details for reports are computed on demand.
     """
 
     node: str
     #: The victims' pods, in the scheduler's order: the most important one first.
     pods: Sequence[PodInfo]
-    #: Victims that break a budget.
+    #: The number of victims that break a budget.
     pdb_violations: int
-    #: The standing by the policy's rungs; the least one wins.
+    #: The rank by the policy's criteria; the lowest one wins.
     rank: Rank
-    #: Which budgets the pods count against.
+    #: The budgets that select the pods.
     split: Split
-    #: What came of trying them back.
+    #: The result of putting pods back.
     reprieval: Reprieval
 
     @property
     def victims(self) -> tuple[Victim, ...]:
-        """Whom to evict, and what budgets say to it."""
+        """The victims, with their budgets and the budgets that they break."""
         counting, broken = self.split.counting, self.split.broken
         return tuple([Victim(pod, counting.get(pod, ()), broken.get(pod, ())) for pod in self.pods])
 
     @property
     def budgets(self) -> tuple[BudgetUse, ...]:
-        """The budgets that match any victim."""
+        """The budgets that select any victim."""
         return self.split.uses(self.pods)
 
     @property
     def reprieves(self) -> tuple[Reprieve, ...]:
-        """What came of trying the pods back, pod by pod."""
+        """The result of putting each pod back."""
         refused = self.reprieval.find_objections()
         return tuple([Reprieve(pod, refused.get(pod)) for pod in self.reprieval.tried])
 
     @property
     def oldest(self) -> PodInfo:
-        """The victim that started first, of those with the highest priority; its start is the last rung."""
+        """The victim that started first among those with the highest priority; its start time is the last criterion."""
         return ranking.oldest(self.pods)
 
 
 class Preemption(msgspec.Struct, frozen=True):
-    """Whom the pod would evict, and why there."""
+    """The pods that the pod would evict, and why on this node."""
 
-    #: Whether the pod may evict at all; if not, `message` says why and nothing was tried.
+    #: Whether the pod may evict others; if not, `message` says why, and nothing was tried.
     eligible: bool = True
-    #: The scheduler's own text, without its prefix; "" when a node was found.
+    #: The scheduler's own text, without its prefix; "" if a node was found.
     message: str = ""
     #: The node that the pod is nominated to.
     node: str | None = None
     #: All nodes that are equally good, sorted; the scheduler takes any of them.
     ties: tuple[str, ...] = ()
-    #: Best first, then by name.
+    #: The best first, then by name.
     candidates: tuple[Candidate, ...] = ()
-    #: What the numbers of a candidate's `rank` mean.
+    #: The criteria of a candidate's `rank`, one per number.
     rungs: tuple[str, ...] = ranking.RUNGS
     #: Nodes that were tried without success.
     rejected: Mapping[str, Verdict] = {}
@@ -106,5 +106,5 @@ class Preemption(msgspec.Struct, frozen=True):
     cleared_nominations: tuple[PodInfo, ...] = ()
 
     def deciding_rung(self, better: Candidate, worse: Candidate) -> str:
-        """On which rung of the ladder the one beats the other; "" when they tie."""
+        """The criterion by which the first candidate beats the second; "" if they are equal."""
         return ranking.deciding_rung(self.rungs, better.rank, worse.rank)

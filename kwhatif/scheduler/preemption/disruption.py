@@ -1,4 +1,4 @@
-"""Evictions that have happened: what is left of the budgets.
+"""Updates budgets after evictions.
 
 Follows `countHealthyPods` in `pkg/controller/disruption/disruption.go`. The dry run of preemption itself counts every
 pod that a budget selects, ready or not: see `budgets`.
@@ -16,22 +16,22 @@ from kwhatif.state.state import State
 
 
 def disrupt(state: State, victims: Iterable[Victim]) -> None:
-    """The victims are gone from the state: make it say what their budgets allow now, as the controller would."""
+    """Update the budgets of victims that were removed from the state, as the controller would."""
     disruptions = counted(victims)
     if disruptions:
         state.apply(*map(Upsert, Budgets(state.cluster).spent_by(disruptions)))
 
 
 def counted(victims: Iterable[Victim]) -> list[tuple[str, ...]]:
-    """Of each victim that budgets count, these budgets (`namespace/name`)."""
+    """For each victim that budgets count, the budgets (`namespace/name`)."""
     return [victim.budgets for victim in victims if victim.budgets and _counts_as_healthy(victim.pod.pod)]
 
 
 def _counts_as_healthy(pod: Pod) -> bool:
-    """Whether a budget allows less once the pod is gone: it must be ready, and not on its way out already.
+    """Whether a budget allows less once the pod is gone: it must be ready, and not already terminating.
 
-    A kubelet writes the condition Ready into every pod that it runs. A pod without it was written by hand, as were its
-    budget's numbers: it counts as ready if it runs.
+    A kubelet sets the condition Ready on every pod that it runs. A pod without it was written by hand, as was its
+    budget's status: it counts as ready if it is running.
     """
     if pod.metadata.deletion_timestamp is not None:
         return False

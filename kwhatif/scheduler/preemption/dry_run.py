@@ -1,4 +1,4 @@
-"""`DryRun`: a node from which pods were removed, and to which they return one by one, with all filters."""
+"""`DryRun`: removes pods from a copy of a node, and puts them back one at a time, with all filters."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from kwhatif.state.pod_info import PodInfo
 
 
 def as_node_status(objection: Verdict) -> Verdict:
-    """The objection as it is recorded for a node without candidate."""
+    """The objection in the form in which it is recorded for a node that is not a candidate."""
     if objection.status.code is not Code.ERROR:
         return objection
     return Verdict(error(f'running "{objection.plugin}" filter plugin: {objection.status.message}'), objection.plugin)
 
 
 class DryRun:
-    """Tries out who can stay, on copies of the node and of the filters that follow pods: nothing is ever undone."""
+    """Tries which pods can stay, on copies of the node and of filters that track pods, so nothing must be undone."""
 
     def __init__(self, cycle: Cycle, emptied: EmptiedNode) -> None:
         self._cycle = cycle
@@ -32,13 +32,13 @@ class DryRun:
         self._node = emptied.node
         self._filters: list[NamedFilter] = []
         self._followers: list[NodeFilter] = []
-        #: Filters whose answer these pods can change: once the others let the preemptor pass, they always will.
+        #: Filters whose result these pods can change; the others accept the preemptor once and for all.
         self._volatile: list[NamedFilter] = []
         nominated = cycle.nominated_on(emptied.whole)
         self._crowded = bool(nominated)
         for named in cycle.filters:
             self._take(named, emptied.removed)
-        #: The node with the nominated pods, where these need not be added again for every question.
+        #: The node with the nominated pods, if these need not be added for every check.
         self._crowd = _Crowd(emptied.node, nominated, self._filters) if nominated and _is_known(cycle) else None
 
     def _take(self, named: NamedFilter, removed: Sequence[PodInfo]) -> None:
@@ -56,7 +56,7 @@ class DryRun:
             self._volatile.append((name, plugin))
 
     def _is_content(self, plugin: NodeFilter) -> bool:
-        """Whether the filter has nothing against the preemptor with all pods in place: then never with fewer."""
+        """Whether the filter accepts the preemptor with all pods in place: then also with fewer pods."""
         return (
             is_relaxing(plugin)
             and plugin.reads is Reads.PODS
@@ -65,15 +65,15 @@ class DryRun:
         )
 
     def objection(self) -> Verdict | None:
-        """What keeps the preemptor out of the node as it is now; all filters are asked."""
+        """Why the preemptor does not fit on the current node, by all filters; None if it fits."""
         objection = self._ask(self._filters, self._crowd.filters if self._crowd else ())
         return None if objection is None else as_node_status(objection)
 
     def reprieve(self, pods: Sequence[PodInfo]) -> dict[PodInfo, Verdict]:
-        """Put the pods back one after another, but for those that the preemptor has no room beside.
+        """Put the pods back in order, except those that the preemptor does not fit beside.
 
         Returns:
-            These, and what it ran into.
+            These pods, each with the reason.
         """
         self._node = self._node.clone()
         places = [(self._node, self._followers)]
@@ -106,21 +106,21 @@ class DryRun:
 
 
 def _is_known(cycle: Cycle) -> bool:
-    """Whether no plugin can tell in which order pods come and go.
+    """Whether the result of no plugin depends on the order in which pods are added and removed.
 
-    QUIRK: (types.go, HostPortInfo) a port that two pods hold is free as soon as one of them goes. That does not matter:
-    a pod whose ports a nominated one holds is kept out whoever goes.
+    QUIRK: (types.go, HostPortInfo) a port that two pods use is free as soon as one of them is removed. That does not
+    matter: a pod whose ports a nominated one uses is rejected anyway.
     """
     return not is_reference() and not any(isinstance(plugin, GuardedPlugin) for plugin in cycle.profile.plugins)
 
 
 class _Crowd:
-    """A node as it is once the pods that are nominated to it are there, too, and filters that have seen them come."""
+    """A copy of a node with its nominated pods added, and filters that have counted them."""
 
     def __init__(self, node: NodeInfo, nominated: Sequence[PodInfo], filters: Sequence[NamedFilter]) -> None:
         self.node = node.clone()
         self.filters = [(name, plugin.fork()) for name, plugin in filters]
-        #: Those among them that follow which pods come and go.
+        #: The filters that track pods.
         self.followers = [plugin for _, plugin in self.filters if tracks_pods(plugin)]
         for pod in nominated:
             self.node.add_pod(pod)

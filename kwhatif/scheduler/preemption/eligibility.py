@@ -1,4 +1,4 @@
-"""Who may evict, and whom (`pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go`)."""
+"""Which pods may evict which (`pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go`)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ TERMINATING = "not eligible due to a terminating pod on the nominated node."
 
 
 def lower_priority(pod: PodInfo, node: NodeInfo) -> list[PodInfo]:
-    """The pods on the node that `pod` may evict, in the node's order: of any namespace, also those being deleted."""
+    """The pods on the node that `pod` may evict, in the node's order: of any namespace, even if being deleted."""
     priority = pod.priority
     return [other for other in node.pods if other.priority < priority]
 
 
 def why_not_eligible(cycle: Cycle, potential_victims: Callable[[PodInfo, NodeInfo], Sequence[PodInfo]]) -> str:
-    """Why the pod may not evict anybody; "" when it may (`PodEligibleToPreemptOthers`)."""
+    """Why the pod may not evict others; "" if it may (`PodEligibleToPreemptOthers`)."""
     pod = cycle.pod
     if pod.pod.spec.preemption_policy == "Never":
         return NEVER
@@ -29,7 +29,7 @@ def why_not_eligible(cycle: Cycle, potential_victims: Callable[[PodInfo, NodeInf
     if node is None:
         return ""
     verdict = cycle.verdict_of(node.name)
-    # A node that nothing was recorded about counts as unresolvable.
+    # A node without a recorded status counts as unresolvable.
     if verdict is None or verdict.status.code is Code.UNRESOLVABLE:
         return ""
     if any(map(terminating_by_preemption, potential_victims(pod, node))):
@@ -38,7 +38,7 @@ def why_not_eligible(cycle: Cycle, potential_victims: Callable[[PodInfo, NodeInf
 
 
 def terminating_by_preemption(pod: PodInfo) -> bool:
-    """Whether the scheduler has evicted the pod, and it is still on its way out."""
+    """Whether the scheduler has evicted the pod, and it is still terminating."""
     if not pod.terminating:
         return False
     condition = pod_condition(pod.pod, "DisruptionTarget")

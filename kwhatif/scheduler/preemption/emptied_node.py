@@ -1,7 +1,7 @@
-"""`EmptiedNode`: a node without the pods that may be evicted, in the order in which they are tried back.
+"""`EmptiedNode`: a node without the pods that may be evicted, which are then put back in a certain order.
 
-Of pods of one priority all find it the same until a pod comes to the node or goes, or a budget that counts its pods
-allows something else: so it is kept there, and with it what was found for those that requested the same.
+For pods of one priority it is the same until a pod of the node is added or removed, or a budget of its pods changes.
+So it is cached with the node, together with the results for pods with equal requests.
 """
 
 from __future__ import annotations
@@ -17,40 +17,40 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.pod_row import PodRow
 
-#: For so many priorities a node is kept emptied: that of the workload whose pods are placed one after another, and that
-#: of one whose pods come in between. Each one more is a copy of every node.
+#: The number of priorities to cache emptied nodes for: that of the workload whose pods are being placed, and that of
+#: one whose pods come in between. Every additional one needs a copy of every node.
 _KEPT = 2
-#: The lowest priority of the pods on a node, among what is kept there.
+#: The key of the lowest priority of a node's pods, in the node's cache.
 _LOWEST = "lowest priority"
 
 
 class EmptiedNode:
-    """A node that its evictable pods have left, and what was found for pods that would go there."""
+    """A node without its evictable pods, and cached results for pods that would be placed there."""
 
     __slots__ = ("answers", "generation", "node", "ordered", "removed", "scopes", "split", "tried", "whole")
 
     def __init__(
         self, node: NodeInfo, whole: NodeInfo, removed: Sequence[PodInfo], ordered: Sequence[PodInfo], budgets: Budgets
     ) -> None:
-        #: What is left of it. It belongs to many: to put pods on it, make a copy.
+        #: The node without these pods. It is shared: copy it to put pods on it.
         self.node = node
         self.whole = whole
-        #: In the node's order.
+        #: The evictable pods in the node's order.
         self.removed = removed
-        #: By importance.
+        #: The evictable pods by importance.
         self.ordered = ordered
-        #: What the budgets allow; it is known to hold for this generation of them.
+        #: The effect on budgets, valid for this generation of the budgets.
         self.split: Split = budgets.split(ordered)
         self.generation = budgets.generation
-        #: The pods in the order in which they are tried back: those that break a budget first.
+        #: The pods in the order in which they are put back: those that break a budget first.
         self.tried = PodRow((*self.split.violating, *self.split.others))
-        #: What was found, by what it depends on beyond the node itself.
+        #: Cached results, by what they depend on besides the node.
         self.answers: dict[Hashable, object] = {}
-        #: Candidates that it became, each with the scope of the requests that make it one (`NodeFilter.in_scope`).
+        #: Candidates for this node, each with the range of requests for which it is valid (`NodeFilter.in_scope`).
         self.scopes: Sequence[tuple[object, Candidate]] = ()
 
     def judged_by(self, budgets: Budgets) -> EmptiedNode:
-        """The emptied node under these budgets: itself, if those that count its pods allow as much as before."""
+        """The emptied node under these budgets: itself, if the budgets of its pods allow as much as before."""
         if self.generation != budgets.generation:
             if not self.split.allowed.items() <= budgets.allowed.items():
                 return EmptiedNode(self.node, self.whole, self.removed, self.ordered, budgets)
@@ -65,19 +65,19 @@ class Emptying:
         """Set up.
 
         Args:
-            cycle: of the pod that others may be evicted for.
-            policy: says which ones.
-            budgets: what they allow now.
+            cycle: the cycle of the pod that others may be evicted for.
+            policy: decides which pods may be evicted.
+            budgets: the current budgets.
         """
         self._pod = cycle.pod
         self._policy = policy
         self._budgets = budgets
-        # Nobody knows what a policy of your own looks at.
+        # It is not known what a custom policy reads.
         is_known = type(policy) in (Policy, PolicySince137) and not is_reference()
         self._key = (budgets.scope, self._pod.priority) if is_known else None
 
     def of(self, node: NodeInfo) -> EmptiedNode | None:
-        """The node without the pods that may be evicted; None when there are none."""
+        """The node without the pods that may be evicted; None if there are none."""
         key = self._key
         if key is None:
             return self._empty(node)

@@ -1,7 +1,7 @@
 """`Evaluator`: all candidates of a pod, and the best of them (`pkg/scheduler/framework/preemption/preemption.go`).
 
-kube-scheduler starts at a random node and stops after some candidates; here every node is tried, and of equally good
-ones the lowest name is taken.
+kube-scheduler starts at a random node and stops after some candidates; here every node is tried, and among equally
+good ones the lowest name is chosen.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Evaluator:
         self._policy = policy
 
     def preempt(self, cycle: Cycle) -> PostFilterResult:
-        """Look for pods to evict so that the cycle's pod fits; the outcome is a `Preemption`."""
+        """Look for pods to evict so that the cycle's pod fits; the result has a `Preemption`."""
         refusal = self._policy.why_not_eligible(cycle)
         if refusal:
             return _nowhere(unschedulable(refusal), Preemption(eligible=False))
@@ -102,7 +102,7 @@ def _choose(cycle: Cycle, candidates: Sequence[Candidate], outcome: Preemption) 
 
 def cleared_nominations(cycle: Cycle, best: Candidate) -> tuple[PodInfo, ...]:
     """Pods of lower priority nominated to the node: they may no longer fit (`prepareCandidateAsync`)."""
-    # QUIRK: (executor.go) when all victims are dying already there is nothing to do, and the nominations stay.
+    # QUIRK: (executor.go) if all victims are already terminating there is nothing to do, and the nominations stay.
     if all(pod.terminating for pod in best.pods):
         return ()
     priority = cycle.pod.priority
@@ -120,7 +120,7 @@ def _not_helpful(cycle: Cycle, rejected: Mapping[str, Verdict]) -> str:
 
 
 def _failure(rejected: Mapping[str, Verdict]) -> str:
-    """The errors of all nodes, if any (`utilerrors.Aggregate`); upstream lists them in the order of arrival."""
+    """The errors of all nodes, if any (`utilerrors.Aggregate`); upstream's order is that of their occurrence."""
     failed = [(name, verdict.status) for name, verdict in rejected.items() if verdict.status.code is Code.ERROR]
     texts = list(dict.fromkeys(status.message for _, status in sorted(failed, key=itemgetter(0))))
     return f"[{', '.join(texts)}]" if len(texts) > 1 else "".join(texts)

@@ -13,10 +13,10 @@ Proposals = Mapping[str, ExtenderVictims]
 
 
 def ask_extenders(cycle: Cycle, candidates: Iterable[Candidate]) -> Proposals:
-    """What the extenders, each asked about the answer of the one before, leave of the candidates, by node name.
+    """The candidates left by the extenders, each of which gets the answer of the previous one, by node name.
 
     Raises:
-        ExtenderError: one that must not be ignored failed, or left a node without victims.
+        ExtenderError: an extender that is not ignorable failed, or left a node without victims.
     """
     proposals: Proposals = {
         candidate.node: ExtenderVictims(tuple(candidate.pods), candidate.pdb_violations) for candidate in candidates

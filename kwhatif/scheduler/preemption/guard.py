@@ -1,4 +1,4 @@
-"""A guard around policies of your own: see `framework.guard`."""
+"""A guard around custom policies: see `framework.guard`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class GuardedPolicy(Policy):
 
     def __init__(self, inner: Policy, plugin: str) -> None:
         self._inner = inner
-        #: What was asked about last; two of the questions do not say it themselves.
+        #: The pod and node of the last call; two of the methods do not get them.
         self._site = CallSite(plugin, "PostFilter", "")
         self.rungs = inner.rungs
 
     def why_not_eligible(self, cycle: Cycle) -> str:
-        """Ask the policy whether the cycle's pod may evict anybody."""
+        """Ask the policy whether the cycle's pod may evict others."""
         self._site = self._site._replace(pod=cycle.pod.key, node="")
         return self._site.call(self._inner.why_not_eligible, shown_cycle(cycle), returns=str)
 
@@ -34,20 +34,20 @@ class GuardedPolicy(Policy):
         return self._real(found, node.pods)
 
     def by_importance(self, pods: Sequence[PodInfo]) -> list[PodInfo]:
-        """Ask the policy which pods should rather stay."""
+        """Ask the policy for the pods in order of importance."""
         shown = list(map(shown_pod, pods))
         return self._real(self._site.call(self._inner.by_importance, shown, returns=list), pods)
 
     def _real(self, found: Sequence[PodInfo], pods: Sequence[PodInfo]) -> list[PodInfo]:
-        """The pods that were meant by what was shown of them."""
+        """The original pods of the read-only views that the policy returned."""
         meant = {id(shown_pod(pod)): pod for pod in pods}
         real = [pod for each in found if (pod := meant.get(id(each))) is not None]
         if len(real) != len(found):
-            self._site.fail("it returned what is not one of the pods that it was given", None)
+            self._site.fail("it returned something that is not one of the pods that it was given", None)
         return real
 
     def rank(self, node: NodeInfo, victims: Sequence[PodInfo], pdb_violations: int) -> Rank:
-        """Ask the policy for the standing of the node; it must have a number for each of `rungs`."""
+        """Ask the policy for the rank of the node; it must have a number for each of `rungs`."""
         self._site = self._site._replace(node=node.name)
         rank: Rank = self._site.call(
             self._inner.rank, shown_node(node), tuple(map(shown_pod, victims)), pdb_violations, returns=tuple

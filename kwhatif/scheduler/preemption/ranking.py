@@ -1,4 +1,4 @@
-"""The order of victims, and the ladder of candidates.
+"""The order of victims, and the ranking of candidates.
 
 Follows `MoreImportantPod` and `GetEarliestPodStartTime` in `pkg/scheduler/util/utils.go`, and
 `pickOneNodeForPreemption` in `pkg/scheduler/framework/preemption/preemption.go`.
@@ -11,14 +11,14 @@ from operator import attrgetter
 
 from kwhatif.state.pod_info import PodInfo
 
-#: What kube-scheduler compares candidates by, in turn; less is better on every rung but the last.
+#: The criteria by which kube-scheduler compares candidates, in order; lower is better for all but the last.
 RUNGS = ("pdbViolations", "highestPriority", "prioritySum", "victims", "earliestStart")
 
 Rank = tuple[int, ...]
 
-#: Lifts every priority above zero, so that a node with fewer victims of a negative priority has the smaller sum.
+#: Makes every priority positive, so that a node with fewer victims of a negative priority has the smaller sum.
 _PRIORITY_OFFSET = 2**31
-#: Stands for the start of a pod that has not started. Upstream takes the current time; nothing that started is later.
+#: The start of a pod that has not started. Upstream uses the current time, which is later than all others.
 _NOT_STARTED = 2**63
 
 _START, _PRIORITY = attrgetter("start_time"), attrgetter("priority")
@@ -30,19 +30,19 @@ def _started(pod: PodInfo) -> int:
 
 
 def by_importance(pods: Sequence[PodInfo], *, unstarted_reversed: bool = True) -> list[PodInfo]:
-    """The most important pod first: the higher priority, then the earlier start.
+    """The most important pod first: by higher priority, then by earlier start.
 
-    QUIRK: (utils.go) a pod without start time takes the clock each time it is compared, the left one first, and
-    Go sorts up to 12 elements by insertion: of equal priority, such pods come out in reverse. Beyond 12 elements
-    the order among equals follows from Go's sorting alone; it is treated the same here. From 1.37 on the clock is
-    taken once, in the order of the node (`NewVictim`): then they come out as they stand there.
+    QUIRK: (utils.go) for a pod without start time the clock is read at each comparison, for the left pod first, and
+    Go sorts up to 12 elements by insertion: such pods of equal priority are reversed. Beyond 12 elements the order
+    among equals depends on Go's sorting; it is treated the same here. Since 1.37 the clock is read once per pod, in
+    the node's order (`NewVictim`), which is kept.
     """
     started = [pod for pod in pods if pod.start_time is not None]
     started.sort(key=_START)
     if len(started) != len(pods):
         unstarted = [pod for pod in pods if pod.start_time is None]
         started.extend(reversed(unstarted) if unstarted_reversed else unstarted)
-    started.sort(key=_PRIORITY, reverse=True)  # and this keeps the order among equals
+    started.sort(key=_PRIORITY, reverse=True)  # a stable sort
     return started
 
 
@@ -52,8 +52,8 @@ def priority_sum(pods: Sequence[PodInfo]) -> int:
 
 
 def oldest(pods: Sequence[PodInfo]) -> PodInfo:
-    """The pod that started first, of those with the highest priority."""
-    best = pods[0]  # mostly it is
+    """The pod that started first among those with the highest priority."""
+    best = pods[0]  # usually the result
     for pod in pods:
         if pod.priority > best.priority or (pod.priority == best.priority and _started(pod) < _started(best)):
             best = pod
@@ -61,13 +61,13 @@ def oldest(pods: Sequence[PodInfo]) -> PodInfo:
 
 
 def rank(pods: Sequence[PodInfo], pdb_violations: int) -> Rank:
-    """Where a candidate with these victims, most important first, stands on each of `RUNGS`; less is better."""
-    # QUIRK: (preemption.go) the later start wins, so the node whose victims have run for less time.
+    """The rank of a candidate with these victims, the most important first: a number for each of `RUNGS`."""
+    # QUIRK: (preemption.go) the later start wins: the node whose victims have run for less time.
     return pdb_violations, pods[0].priority, priority_sum(pods), len(pods), -_started(oldest(pods))
 
 
 def deciding_rung(rungs: Sequence[str], better: Rank, worse: Rank) -> str:
-    """The first rung on which the two differ; "" when they tie."""
+    """The first criterion by which the two differ; "" if they are equal."""
     for rung, ours, theirs in zip(rungs, better, worse, strict=True):
         if ours != theirs:
             return rung

@@ -1,7 +1,7 @@
-"""`SoleFilter`: nodes where one filter alone decides which pods can stay.
+"""`SoleFilter`: a fast path for nodes where a single filter decides which pods can stay.
 
-What a pod requests is mostly all that matters there. A filter that looks at nothing but the node need not be tried out
-together with the others; and as workloads of one release often request about the same, what it said is remembered.
+Usually only the requests of a pod matter. A filter that reads only the node need not be tried together with the others;
+and because workloads of one release often have similar requests, its results are cached.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from kwhatif.scheduler.preemption.emptied_node import EmptiedNode
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
-#: For so many signatures the answer is kept with each node: that of the workload whose pods are placed one after
-#: another, and that of one whose pods come in between.
+#: The number of signatures to cache results for with each node: that of the workload whose pods are being placed, and
+#: that of one whose pods come in between.
 _KEPT = 2
 
 AfterReprieves = Callable[[EmptiedNode, Reprieval], Candidate | Verdict]
 
 
 class _Answer:
-    """What the filter says of a node once all evictable pods are gone, and what comes of putting them back."""
+    """The filter's result for a node without all evictable pods, and the result of putting them back."""
 
     __slots__ = ("found", "status")
 
     def __init__(self, status: Status) -> None:
         self.status = status
-        #: None: nobody has asked yet.
+        #: None: not computed yet.
         self.found: Candidate | Verdict | None = None
 
 
 class SoleFilter:
-    """For one cycle: asks that filter."""
+    """Uses that filter, for one cycle."""
 
     def __init__(self, cycle: Cycle, name: str, decides: Reprieving) -> None:
         self._cycle = cycle
@@ -51,11 +51,11 @@ class SoleFilter:
         self._signature: Hashable = name, decides.signature
 
     def on(self, emptied: EmptiedNode, settle: AfterReprieves) -> Candidate | Verdict | None:
-        """What becomes of the node; None: other filters have a say in it.
+        """The candidate, or why the node is not one; None: other filters matter as well.
 
         Args:
             emptied: the node.
-            settle: what follows from what came of putting its pods back.
+            settle: makes the result from that of putting its pods back.
         """
         node = emptied.whole
         if self._cycle.nominated_on(node):
@@ -70,7 +70,7 @@ class SoleFilter:
                 status = plugin.filter(node)
             if status is not SUCCESS and status.code is not Code.SUCCESS:
                 if plugin.reads is Reads.PODS and plugin is not self._decides:
-                    return None  # it may say otherwise once pods are gone
+                    return None  # it may accept the pod once pods are removed
                 return as_node_status(Verdict(status, name))
         if answer.found is None:
             answer.found = self._reprieve(emptied, settle)
@@ -103,7 +103,7 @@ class SoleFilter:
 
 
 def sole_filter_of(cycle: Cycle) -> SoleFilter | None:
-    """For the one filter that looks at the pods of a node and at nothing else, if to no other a pod less can matter."""
+    """For the only filter that depends on the pods of a node, if no other filter can change when pods are removed."""
     if is_reference():
         return None
     decides: list[tuple[str, Reprieving]] = []

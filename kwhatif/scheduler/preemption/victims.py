@@ -1,4 +1,4 @@
-"""Victims on one node: evict all, then put back whoever still fits (`SelectVictimsOnNode`).
+"""Victims on one node: evict all, then put back all pods that still fit (`SelectVictimsOnNode`).
 
 Follows `pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go`.
 """
@@ -24,7 +24,7 @@ NO_VICTIMS = Verdict(unresolvable("No preemption victims found for incoming pod"
 
 
 class VictimSearch:
-    """Finds the victims of one pod, node by node."""
+    """Finds the victims of one pod, one node at a time."""
 
     def __init__(self, cycle: Cycle, policy: Policy, budgets: Budgets) -> None:
         self._cycle = cycle
@@ -59,7 +59,7 @@ class VictimSearch:
         return self._candidate(emptied.whole, victims, violations, split, reprieval)
 
     def adopt(self, node: NodeInfo, proposal: ExtenderVictims, found: Candidate | None) -> Candidate:
-        """The candidate that an extender makes of the one that was found on the node, if any was."""
+        """The candidate by an extender's proposal, based on the one found on the node, if any."""
         if found is not None and (tuple(found.pods), found.pdb_violations) == (proposal.pods, proposal.pdb_violations):
             return found
         split = self._budgets.split(proposal.pods)

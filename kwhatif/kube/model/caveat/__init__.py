@@ -1,7 +1,7 @@
-"""Caveats: what an answer leaves out, as typed data with a code each; `render/caveats` makes sentences of them.
+"""Caveats: what an answer leaves out, as typed data, each with a code; `render/caveats` has their sentences.
 
-A caveat with `missing` set means that information is missing, or that something was left unjudged: `--strict` fails on
-it. A code never changes; policies and scripts name it. A new caveat belongs into the module of its subject, and into
+A caveat with `missing` set means that information is missing, or that something was not evaluated: `--strict` fails on
+it. A code never changes, because policies and scripts refer to it. Add a new caveat to the module of its subject and to
 the union there: type checking then demands a sentence in the module of that name in `render/caveats`.
 """
 
@@ -36,9 +36,9 @@ CODES: Mapping[str, type[BaseCaveat]] = {code_of(kind): kind for kind in get_arg
 
 
 def merged(caveats: Iterable[Caveat]) -> tuple[Caveat, ...]:
-    """The caveats in the order in which they came; those that differ only in their pods are one about all of them."""
+    """The caveats in order; those that differ only in their pods become one caveat about all these pods."""
     pods: dict[Caveat, dict[str, None]] = {}
     for caveat in caveats:
-        alike = replace(caveat, pods=()) if caveat.pods else caveat
-        pods.setdefault(alike, {}).update(dict.fromkeys(caveat.pods))
+        without_pods = replace(caveat, pods=()) if caveat.pods else caveat
+        pods.setdefault(without_pods, {}).update(dict.fromkeys(caveat.pods))
     return tuple(replace(caveat, pods=tuple(keys)) if keys else caveat for caveat, keys in pods.items())

@@ -24,6 +24,19 @@ class ExpanderTied(BaseCaveat, tag="expander-tied", kw_only=True):
     groups: tuple[str, ...]
 
 
+class FlagsNotModelled(IncompleteCaveat, tag="autoscaler-flags-not-modelled", kw_only=True):
+    """Flags of the autoscaler that would change the answer, and are left out of it."""
+
+    flags: tuple[str, ...]
+
+
+class ExpendablePodsCount(BaseCaveat, tag="expendable-pods-count", kw_only=True):
+    """Pods below `expendable-pods-priority-cutoff` keep their room here; the autoscaler takes it for free."""
+
+    warns = True
+    cutoff: int
+
+
 class PricesUnknown(BaseCaveat, tag="prices-unknown", kw_only=True):
     """Prices would decide, and some are not known."""
 
@@ -60,6 +73,8 @@ AutoscalingCaveat = (
     GroupBoundsUnknown
     | ExpanderAssumed
     | ExpanderTied
+    | FlagsNotModelled
+    | ExpendablePodsCount
     | PricesUnknown
     | ShapesObservedOnly
     | CloudCapacityUnknown

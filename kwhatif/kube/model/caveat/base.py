@@ -1,4 +1,4 @@
-"""`BaseCaveat`: what all caveats have."""
+"""`BaseCaveat`: the fields that all caveats share."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from kwhatif.kube.model.meta import FrozenMeta
 class BaseCaveat(
     msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rename="camel", tag_field="code", gc=False
 ):
-    """Base. `pods` are those it is about (`namespace/name`); none means all."""
+    """Base of all caveats. `pods` are the pods that it concerns (`namespace/name`); none means all."""
 
-    #: The sentence; "" until `render` fills it in.
+    #: The text; "" until `render` fills it in.
     message: str = ""
-    #: Information is missing, or something was left unjudged.
+    #: Whether information is missing, or something was not evaluated.
     missing: bool = False
     pods: tuple[str, ...] = ()
 
-    #: Whether an answer that looks good becomes a warning, unless a policy decides otherwise. None: if it is `missing`.
+    #: Whether it turns a pass into a warning, unless a policy decides otherwise. None: only if it is `missing`.
     warns: ClassVar[bool | None] = None
 
     @property
@@ -30,17 +30,17 @@ class BaseCaveat(
 
     @property
     def subject(self) -> str:
-        """The workload that it is about, such as `Deployment shop/web`; "" where that is not one in particular."""
+        """The workload that it concerns, such as `Deployment shop/web`; "" if it concerns no single workload."""
         return ""
 
     @property
     def level(self) -> str:
-        """What it counts for where no policy says it: `warn` or `pass`."""
+        """The level that it has unless a policy sets one: `warn` or `pass`."""
         return "warn" if (self.missing if self.warns is None else self.warns) else "pass"
 
 
 class IncompleteCaveat(BaseCaveat, kw_only=True):
-    """Base of those about missing information, or something that was left unjudged: `--strict` fails on them."""
+    """Base of the caveats about missing information, or about what was not evaluated: `--strict` fails on them."""
 
     missing: bool = True
 

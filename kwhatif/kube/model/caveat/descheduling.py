@@ -1,4 +1,4 @@
-"""What of a descheduler and its policy is not known."""
+"""Caveats about the descheduler and its policy."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from kwhatif.kube.model.caveat.base import BaseCaveat, IncompleteCaveat
 
 
 class PolicyIsEmpty(BaseCaveat, tag="descheduler-policy-empty", kw_only=True):
-    """The descheduler takes its policy for an empty one, and does nothing."""
+    """The descheduler treats its policy as empty, and does nothing."""
 
     warns = True
     why: str
 
 
 class NoMetrics(IncompleteCaveat, tag="no-metrics", kw_only=True):
-    """A descheduler policy goes by measured use, and the input has no NodeMetrics: most dumps leave them out."""
+    """A descheduler policy uses measured usage, and the input has no NodeMetrics: most dumps leave them out."""
 
 
 class PrometheusNotAsked(IncompleteCaveat, tag="prometheus-not-asked", kw_only=True):
-    """A descheduler policy goes by what Prometheus says, which is not asked: the strategy evicts nothing here."""
+    """A descheduler policy uses metrics of Prometheus, which is not queried: the strategy evicts nothing here."""
 
     plugin: str
 
 
 class MomentNotKnown(BaseCaveat, tag="moment-not-known", kw_only=True):
-    """Ages count from the newest time in the dump, since nobody said when it was taken."""
+    """Ages count from the newest time in the dump, because it is not known when the dump was taken."""
 
     moment: str
 
 
 class EvictionOrder(BaseCaveat, tag="eviction-order", kw_only=True):
-    """Which pods a descheduler evicts depends on the order in which it comes upon nodes and pods, which is random."""
+    """Which pods a descheduler evicts depends on the order in which it visits nodes and pods, which is random."""
 
 
 DeschedulingCaveat = PolicyIsEmpty | NoMetrics | PrometheusNotAsked | MomentNotKnown | EvictionOrder

@@ -1,4 +1,4 @@
-"""What the input lacks."""
+"""Caveats about what the input lacks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kwhatif.kube.model.caveat.base import IncompleteCaveat
 
 
 class Lacking(IncompleteCaveat, kw_only=True):
-    """Kinds that are not in the input. `reason` says why they could not be read; "" if there is just none of them."""
+    """Kinds that are not in the input. `reason` says why they could not be read; "" if the input simply has none."""
 
     kinds: tuple[str, ...] = ()
     reason: str = ""
@@ -25,19 +25,19 @@ class NoBudgets(Lacking, tag="no-budgets", kw_only=True):
 
 
 class NoPriorityClasses(Lacking, tag="no-priority-classes", kw_only=True):
-    """No PriorityClass is known: which priority a pod gets that names none, is unknown."""
+    """No PriorityClass is known: the priority of a pod that names none is unknown."""
 
 
 class OwnersInferred(Lacking, tag="owners-inferred", kw_only=True):
-    """The controllers of pods are not in the input: they are made up of their pods, with as many replicas."""
+    """The controllers of pods are not in the input: they are inferred from their pods, with as many replicas."""
 
     warns = False
-    #: How many there are.
+    #: How many controllers were inferred.
     count: int
 
 
 class NodesNotInInput(IncompleteCaveat, tag="nodes-not-in-input", kw_only=True):
-    """Pods are on nodes that are not in the input: they stay where they are, and nothing lands beside them."""
+    """Pods are on nodes that are not in the input: they stay there, and no other pod is placed on these nodes."""
 
     warns = False
     nodes: tuple[str, ...]
@@ -46,13 +46,13 @@ class NodesNotInInput(IncompleteCaveat, tag="nodes-not-in-input", kw_only=True):
 
 
 class NoNamespaces(Lacking, tag="no-namespaces", kw_only=True):
-    """No Namespace is known: namespace selectors see only names, and whether a namespace exists is not checked."""
+    """No Namespace is known: namespace selectors match names only, and whether a namespace exists is not checked."""
 
     warns = False
 
 
 class NoServices(Lacking, tag="no-services", kw_only=True):
-    """Services or controllers are not known: pods of one service are not spread by default."""
+    """Services or controllers are not known: pods of a service are not spread by default constraints."""
 
     warns = False
 
@@ -62,31 +62,31 @@ class NoWorkloads(Lacking, tag="no-workloads", kw_only=True):
 
 
 class NoLimits(Lacking, tag="no-limits", kw_only=True):
-    """LimitRanges, ResourceQuotas or RuntimeClasses could not be read: they count as if there were none."""
+    """LimitRanges, ResourceQuotas or RuntimeClasses could not be read: the answer assumes that there are none."""
 
 
 class NoStorage(Lacking, tag="no-storage", kw_only=True):
     """Volumes, claims or storage classes are not known: answers about pods with volumes cannot be trusted."""
 
-    #: Most pods have no volumes, and a pod whose claim is not known does not fit.
+    #: Most pods have no volumes, and a pod with an unknown claim does not fit.
     warns = False
 
 
 class NoDevices(Lacking, tag="no-devices", kw_only=True):
     """Devices or device claims could not be read: answers about pods that claim devices cannot be trusted."""
 
-    #: A pod whose claim or devices are not known does not fit: no answer looks better than it is.
+    #: A pod with an unknown claim or unknown devices does not fit, so no answer looks better than it is.
     warns = False
 
 
 class NoAdmission(Lacking, tag="no-admission", kw_only=True):
-    """Webhook configurations, admission policies or ServiceAccounts could not be read: who refuses pods is unknown."""
+    """Webhooks, admission policies or ServiceAccounts could not be read: whether pods are rejected is unknown."""
 
     warns = False
 
 
 class NoAutoscalers(Lacking, tag="no-autoscalers", kw_only=True):
-    """HorizontalPodAutoscalers, NodePools or NodeClaims could not be read: they count as if there were none."""
+    """HorizontalPodAutoscalers, NodePools or NodeClaims could not be read: the answer assumes that there are none."""
 
     warns = False
 
@@ -98,19 +98,19 @@ class NoEvents(Lacking, tag="no-events", kw_only=True):
 
 
 class NoGroups(Lacking, tag="no-groups", kw_only=True):
-    """Groups of pods could not be read: pods are known to be of one only where they say so."""
+    """PodGroups and Workloads could not be read: only pods that name their group are known to be in one."""
 
     warns = False
 
 
 class NoImages(IncompleteCaveat, tag="no-images", kw_only=True):
-    """A snapshot was saved without images: nodes are not scored by them, and other images are not seen."""
+    """A snapshot was saved without images: ImageLocality does not score nodes, and changed images are not detected."""
 
     warns = False
 
 
 class DanglingReference(IncompleteCaveat, tag="dangling-reference", kw_only=True):
-    """Objects of the dump refer to others that are not in it; `count` of a kind, with one example."""
+    """Objects of the dump refer to others that are not in it: `count` objects of a kind, with one example."""
 
     kind: str
     example: str

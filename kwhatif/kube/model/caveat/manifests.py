@@ -1,4 +1,4 @@
-"""What of the manifests is not judged, and what the API server may do to it."""
+"""Caveats about manifests: what is not evaluated, and what the API server may change or reject."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ class NothingJudged(IncompleteCaveat, tag="nothing-judged", kw_only=True):
 
 
 class NotBuilt(IncompleteCaveat, tag="not-built", kw_only=True):
-    """A Kustomization among the manifests is not built: what it would change is not judged."""
+    """A Kustomization among the manifests is not built: what it would change is not evaluated."""
 
     file: str
 
 
 class UnjudgedKind(IncompleteCaveat, tag="unjudged-kind", kw_only=True):
-    """Custom resources of one kind hold pod templates that were not judged."""
+    """Custom resources of one kind have pod templates that were not evaluated."""
 
     kind: str
     #: Such as `Rollout shop/web`.
@@ -24,14 +24,14 @@ class UnjudgedKind(IncompleteCaveat, tag="unjudged-kind", kw_only=True):
 
 
 class CustomKind(IncompleteCaveat, tag="custom-kind", kw_only=True):
-    """Objects of kinds whose fields, and whether pods are made of them, only their own controllers know."""
+    """Custom resources: only their controllers know their fields, and whether they create pods."""
 
-    #: Kind and group, such as `CephCluster.ceph.rook.io` -> how many.
+    #: Kind and group, such as `CephCluster.ceph.rook.io` -> number of objects.
     kinds: tuple[tuple[str, int], ...]
 
 
 class HelmHooks(BaseCaveat, tag="helm-hooks", kw_only=True):
-    """Objects are Helm hooks: what runs before or after the rest, and what no install or upgrade creates."""
+    """Objects are Helm hooks: they run before or after the rest, or no install or upgrade creates them."""
 
     #: Such as `Job shop/migrate`, in the order of the manifests.
     before: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class HelmHooks(BaseCaveat, tag="helm-hooks", kw_only=True):
 
 
 class FieldIgnored(BaseCaveat, tag="field-ignored", kw_only=True):
-    """A field of a manifest that does not exist, or is there twice; `--validate=warn` lets it pass."""
+    """A field of a manifest that is unknown or duplicate; `--validate=warn` lets it pass."""
 
     warns = True
 
@@ -49,19 +49,19 @@ class FieldIgnored(BaseCaveat, tag="field-ignored", kw_only=True):
     where: str
     #: In the API server's words.
     problem: str
-    #: What may have been meant; "" where nothing is near.
+    #: The similar name that may have been meant; "" if there is none.
     hint: str = ""
 
 
 class PodSecurityNotChecked(IncompleteCaveat, tag="pod-security", kw_only=True):
-    """Pods land in namespaces that enforce a Pod Security Standard, in a cluster that fills in security contexts."""
+    """Pods are created in namespaces that enforce a Pod Security Standard, and webhooks fill in security contexts."""
 
     #: Namespace -> level, such as `restricted`.
     namespaces: tuple[tuple[str, str], ...]
 
 
 class PodSecurityWarns(BaseCaveat, tag="pod-security-warning", kw_only=True):
-    """Objects of the manifests violate the Pod Security Standard that their namespace warns of."""
+    """Objects of the manifests violate the Pod Security Standard that is set to `warn` for their namespace."""
 
     #: Such as `Deployment shop/web`.
     objects: tuple[str, ...]
@@ -78,26 +78,26 @@ class ServiceAccountsNotChecked(BaseCaveat, tag="service-accounts", kw_only=True
 
 
 class MissingServiceAccounts(IncompleteCaveat, tag="missing-service-account", kw_only=True):
-    """Pods name a ServiceAccount that is not in the dump, which has others of that namespace: they are refused."""
+    """Pods name a ServiceAccount that is not in the dump, which has others of that namespace: they are rejected."""
 
     names: tuple[str, ...]
 
 
 class AdmissionNotAsked(IncompleteCaveat, tag="admission-webhooks", kw_only=True):
-    """Admission webhooks or policies would be asked about objects, and are not: they may change or refuse them."""
+    """Admission webhooks or policies that match objects are not called: they may change or reject these objects."""
 
     #: Such as `MutatingWebhookConfiguration istio (sidecar.istio.io)`.
     asked: tuple[str, ...] = ()
-    #: Those of which it is not known whether all their conditions hold.
+    #: Those for which it is not known whether all their match conditions hold.
     unsure: tuple[str, ...] = ()
-    #: About what: workloads, such as `Deployment shop/web`.
+    #: The workloads that they match, such as `Deployment shop/web`.
     objects: tuple[str, ...] = ()
-    #: Kind -> how many that could not be read: whom they would be asked about is not known.
+    #: Kind -> how many could not be read: which objects they match is not known.
     kinds: tuple[tuple[str, int], ...] = ()
 
 
 class UnknownQuotaScope(IncompleteCaveat, tag="unknown-quota-scope", kw_only=True):
-    """A ResourceQuota of a namespace that pods are made in has a scope that is not known: it counts for no pod."""
+    """A ResourceQuota has an unknown scope, in a namespace where pods are created: it counts no pod."""
 
     quota: str
     scope: str

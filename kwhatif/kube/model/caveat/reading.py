@@ -1,4 +1,4 @@
-"""What was read otherwise than it stands in the cluster, or not at all."""
+"""Caveats about reading: what was read differently from how it is in the cluster, or not at all."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from kwhatif.kube.model.caveat.base import BaseCaveat, IncompleteCaveat
 
 
 class VersionNotRead(IncompleteCaveat, tag="version-not-read", kw_only=True):
-    """Objects of an API version that is not read were left out."""
+    """Objects of an API version that is not supported were left out."""
 
     kind: str
     count: int
 
 
 class VersionNotDefault(IncompleteCaveat, tag="version-not-default", kw_only=True):
-    """Objects of a version that only API servers serve that are asked to."""
+    """Objects of an API version that API servers serve only if it is enabled."""
 
     kind: str
     version: str
@@ -21,17 +21,17 @@ class VersionNotDefault(IncompleteCaveat, tag="version-not-default", kw_only=Tru
 
 
 class SomeNamespaces(IncompleteCaveat, tag="some-namespaces", kw_only=True):
-    """A dump holds only the namespaces that were asked for: pods of others count nowhere."""
+    """A dump holds only some namespaces: pods of the others are not counted on any node."""
 
     dump: str
     #: 0: not known.
     count: int = 0
-    #: An option with which the tool would have dumped all of them.
+    #: The option with which the tool would have dumped all namespaces.
     unless: str = ""
 
 
 class ObjectsTwice(IncompleteCaveat, tag="objects-twice", kw_only=True):
-    """A dump holds objects more than once, with different contents: the first of each counts."""
+    """A dump holds objects more than once, with different contents: the first one counts."""
 
     dump: str
     count: int
@@ -39,7 +39,7 @@ class ObjectsTwice(IncompleteCaveat, tag="objects-twice", kw_only=True):
 
 
 class CollectionFailed(IncompleteCaveat, tag="collection-failed", kw_only=True):
-    """The tool that made the dump says that it could not read a kind; `namespaces` of them, or the whole cluster."""
+    """The tool that made the dump reports that it could not read a kind, in these `namespaces` or the whole cluster."""
 
     dump: str
     resources: str
@@ -53,7 +53,7 @@ class SchedulerConfigLeftOut(IncompleteCaveat, tag="scheduler-config-left-out", 
 
 
 class RecordedChanges(IncompleteCaveat, tag="recorded-changes", kw_only=True):
-    """An export has recorded changes: the cluster is as it was before the first one."""
+    """An export has recorded changes: the answer is about the cluster before the first one."""
 
     count: int
 
@@ -63,13 +63,13 @@ class NoDates(BaseCaveat, tag="no-dates", kw_only=True):
 
 
 class TwoMoments(BaseCaveat, tag="two-moments", kw_only=True):
-    """A list was read from the live cluster as of two moments."""
+    """A list was read from the live cluster at two different resource versions."""
 
     resources: str
 
 
 class ScheduledMeanwhile(BaseCaveat, tag="scheduled-meanwhile"):
-    """Events show that pods were given a node after the pods were listed: they count as pending."""
+    """Events show that pods were scheduled after the pods were listed: they count as pending."""
 
     pods: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""What of the scheduler is not modelled, or assumed."""
+"""Caveats about the scheduler: what is not modelled, and what is assumed."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from kwhatif.kube.model.caveat.base import BaseCaveat, IncompleteCaveat
 
 
 class OtherVersion(BaseCaveat, tag="other-version", kw_only=True):
-    """The cluster is of a version that is not modelled: the rules are those of the nearest one that is."""
+    """The cluster's version is not modelled: the rules of the nearest modelled version apply."""
 
     version: str
     rules: str = ""
 
 
 class AssumedVersion(BaseCaveat, tag="assumed-version", kw_only=True):
-    """Nothing in the input says of which version the cluster is: the rules are those of the newest one."""
+    """The input does not show the cluster's version: the rules of the newest modelled version apply."""
 
     rules: str
 
 
 class GateNotModelled(BaseCaveat, tag="gate-not-modelled", kw_only=True):
-    """Feature gates were set by hand that no rule here asks about."""
+    """Feature gates were set that no rule here depends on."""
 
     gates: tuple[str, ...]
 
@@ -43,13 +43,13 @@ class ExtenderNotAsked(BaseCaveat, tag="extender-not-asked", kw_only=True):
 
 
 class ExtenderBinds(BaseCaveat, tag="extender-binds", kw_only=True):
-    """An extender binds pods itself; nothing is bound here, and it is not asked to."""
+    """An extender binds pods itself; it is not called to bind, because nothing is bound here."""
 
     extender: str
 
 
 class ExtenderOddity(BaseCaveat, tag="extender-oddity", kw_only=True):
-    """An extender answered with something that kube-scheduler accepts without a word; `oddity` says what."""
+    """An extender gave an odd answer that kube-scheduler accepts silently; `oddity` says what."""
 
     extender: str
     verb: str
@@ -59,18 +59,18 @@ class ExtenderOddity(BaseCaveat, tag="extender-oddity", kw_only=True):
 
 
 class NodeNameSet(BaseCaveat, tag="node-name-set", kw_only=True):
-    """Pods set spec.nodeName: they would never meet the scheduler."""
+    """Pods set spec.nodeName: the scheduler would never see them."""
 
 
 class Sampling(BaseCaveat, tag="sampling", kw_only=True):
-    """kube-scheduler stops looking after some feasible nodes; here all are compared."""
+    """kube-scheduler stops after it has found enough feasible nodes; here all nodes are compared."""
 
     looked_for: int
     nodes: int
 
 
 class PreemptionSampling(BaseCaveat, tag="preemption-sampling", kw_only=True):
-    """kube-scheduler stops after some preemption candidates; here all are compared."""
+    """kube-scheduler stops after it has found enough preemption candidates; here all are compared."""
 
     enough: int
     candidates: int
@@ -91,35 +91,35 @@ class BudgetNotComputed(BaseCaveat, tag="budget-not-computed", kw_only=True):
 
     budget: str
     reason: str
-    #: What a complete dump would have, and this one lacks: `Kind namespace/name`.
+    #: The object that this dump lacks: `Kind namespace/name`.
     absent: str = ""
 
 
 class BudgetRecounted(BaseCaveat, tag="budget-recounted", kw_only=True):
-    """The status of a budget is not what its pods say: time goes on from what the disruption controller would count."""
+    """The status of a budget disagrees with its pods: a simulation uses what the disruption controller would count."""
 
     budget: str
-    #: By its status.
+    #: The allowed disruptions by its status.
     stated: int
-    #: By its pods.
+    #: The allowed disruptions by its pods.
     allowed: int
     healthy: int
     desired: int
 
 
 class HugeAmounts(IncompleteCaveat, tag="huge-amounts", kw_only=True):
-    """Nodes have, or their pods request, more than 8 PiB of something: upstream's numbers may wrap around there."""
+    """Nodes have, or their pods request, more than 8 PiB of a resource: upstream's integers may overflow there."""
 
     nodes: tuple[str, ...]
 
 
 class GangsNotModelled(BaseCaveat, tag="gangs-not-modelled", kw_only=True):
-    """Pods are of groups that kube-scheduler places together: here each is judged by itself."""
+    """Pods belong to groups that kube-scheduler schedules together: here each pod is scheduled by itself."""
 
     warns = True
-    #: How many PodGroups and Workloads there are.
+    #: The number of PodGroups and Workloads.
     groups: int = 0
-    #: The pods and workloads whose pods are of one: `Kind namespace/name`.
+    #: The pods in a group, and the workloads whose pods are in one: `Kind namespace/name`.
     objects: tuple[str, ...] = ()
 
 
@@ -133,7 +133,7 @@ class DevicesNotModelled(IncompleteCaveat, tag="devices-not-modelled", kw_only=T
 
 
 class TaintRulesIgnored(BaseCaveat, tag="taint-rules-ignored", kw_only=True):
-    """There are DeviceTaintRules: neither the scheduler nor a controller looks at them while a gate is off."""
+    """There are DeviceTaintRules: the scheduler and the controllers ignore them while a feature gate is off."""
 
     names: tuple[str, ...]
     version: str
@@ -141,47 +141,47 @@ class TaintRulesIgnored(BaseCaveat, tag="taint-rules-ignored", kw_only=True):
 
 
 class BindingNotDated(IncompleteCaveat, tag="binding-not-dated", kw_only=True):
-    """A ResourceClaim waits for its devices, and nobody knows for how long: its bindingTimeout may have passed."""
+    """It is not known how long a ResourceClaim has waited for its devices: its bindingTimeout may have passed."""
 
     claim: str
 
 
 class Batching(BaseCaveat, tag="batching", kw_only=True):
-    """Equal pods are placed by the ranking made for the first of them: that is so if they follow at once."""
+    """Equal pods reuse the node ranking of the first one, as the scheduler does if they follow at once."""
 
 
 class ClaimUnbound(BaseCaveat, tag="claim-unbound", kw_only=True):
-    """A new claim stays without a volume: nobody makes one for it, and none that exists fits."""
+    """A new claim stays without a volume: no provisioner makes one for it, and no existing volume fits."""
 
     claim: str
-    #: "": it has none.
+    #: "" if it has none.
     storage_class: str
     is_known: bool = True
-    #: Classes with a name much like that.
+    #: Storage classes with a similar name.
     near: tuple[str, ...] = ()
 
 
 class VolumeProvisioned(BaseCaveat, tag="volume-provisioned", kw_only=True):
-    """A new claim is bound at once, as its class says: its provisioner is taken to make the volume."""
+    """A new claim is bound at once, as its class says: its provisioner is assumed to make the volume."""
 
     claim: str
     storage_class: str
     provisioner: str
-    #: Whether every node reaches the volume; else the class says from where.
+    #: Whether every node can reach the volume; otherwise the class says which nodes can.
     everywhere: bool = True
 
 
 class QueueNotSeen(BaseCaveat, tag="queue-not-seen", kw_only=True):
-    """The scheduler keeps its queue in memory: order and states are taken from what the pods say of themselves."""
+    """The scheduler keeps its queue in memory: order and states are derived from the status of the pods."""
 
-    #: Whether they are taken from Events, too.
+    #: Whether they are derived from Events, too.
     events: bool = False
 
 
 class OrderOfEquals(BaseCaveat, tag="order-of-equals", kw_only=True):
-    """Pods of equal priority want one place, and the first of them gets it: here as the manifests have them.
+    """Pods of equal priority compete for one place, and the first one gets it: here in the order of the manifests.
 
-    In a cluster each controller makes its pods in its own time.
+    In a cluster the order in which controllers create their pods varies.
     """
 
     #: Such as `Deployment shop/api`.
@@ -189,17 +189,17 @@ class OrderOfEquals(BaseCaveat, tag="order-of-equals", kw_only=True):
 
 
 class PendingAsleep(BaseCaveat, tag="pending-asleep", kw_only=True):
-    """Pending pods that the scheduler has tried in vain: they are not tried again until something wakes them.
+    """Unschedulable pods that are not tried again until an event moves them to the active queue.
 
-    Objects of the manifests count as that. Evictions, rollouts, new pods, and claims made for them do so only in
-    `simulate`.
+    Objects of the manifests are such events. Evictions, rollouts, new pods and their new claims are such events only
+    in `simulate`.
     """
 
 
 class EvictionsAtOnce(BaseCaveat, tag="evictions-at-once", kw_only=True):
-    """Too many pods evict others to simulate what follows: each is taken to be on its node before the next one's turn.
+    """Too many pods evict others to simulate what follows: each is assumed to be on its node before the next is tried.
 
-    Nobody comes back.
+    Evicted pods are not recreated.
     """
 
     count: int

@@ -1,4 +1,4 @@
-"""What workloads and their controllers are taken to do."""
+"""Caveats about workloads, and what their controllers are assumed to do."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from kwhatif.kube.model.caveat.base import BaseCaveat, IncompleteCaveat
 from kwhatif.kube.model.meta import FrozenMeta
 
 #: What a simulation leaves out: adoption of pods without a controller; Jobs deleted some time after their end; what
-#: becomes of volumes whose claims go; Jobs that CronJobs start; what goes with
+#: becomes of volumes whose claims are deleted; Jobs that CronJobs start; what is deleted with
 #: its namespace; budgets whose controllers are of custom kinds, or not in the input; what keeps pods from starting, or
-#: from getting ready, and who opens their readiness gates; deadlines of Jobs that are far off while pods are pending.
+#: from getting ready, and what sets their readiness gates; deadlines of Jobs that are far off while pods are pending.
 Unmodelled = Literal[
     "adoption",
     "job-ttl",
@@ -50,21 +50,21 @@ class FieldsNotCompared(IncompleteCaveat, tag="fields-not-compared", kw_only=Tru
 
 
 class ReplicasKept(BaseCaveat, tag="replicas-kept", kw_only=True):
-    """A workload leaves spec.replicas out: it keeps the number that it has."""
+    """A workload does not set spec.replicas: it keeps the number that it has."""
 
     workload: str
     replicas: int
 
 
 class TooManyPods(IncompleteCaveat, tag="too-many-pods", kw_only=True):
-    """A workload asks for more pods than nodes can take, or for very many, or so many of them evict others.
+    """A workload has more pods than the nodes can take, or very many, or very many of them evict others.
 
-    Those that are not judged count like the last one that is. If that has a node, they are pending beyond what all
-    nodes can take, and else not judged.
+    Pods that are not evaluated count like the last one that is. If that one has a node, the pods beyond what all
+    nodes can take are pending, and the others are not evaluated.
     """
 
     workload: str
-    #: How many pods there are to be, and how many of them are judged.
+    #: The number of pods that the workload asks for, and how many of them are evaluated.
     count: int
     judged: int
 
@@ -75,35 +75,35 @@ class TooManyPods(IncompleteCaveat, tag="too-many-pods", kw_only=True):
 
 
 class OneOfEqualPods(BaseCaveat, tag="one-of-equal-pods", kw_only=True):
-    """Of equal pods one was judged."""
+    """Only one of several equal pods was evaluated."""
 
     workload: str
     count: int
 
 
 class WorkloadNotInDump(BaseCaveat, tag="workload-not-in-dump", kw_only=True):
-    """Pods of a workload are in the input, and itself is not: they count as made of another template."""
+    """Pods of a workload are in the input, but the workload is not: they count as made from another template."""
 
     workload: str
     count: int
 
 
 class AutoscalersNotRead(BaseCaveat, tag="autoscalers-not-read", kw_only=True):
-    """HorizontalPodAutoscalers are not read from live clusters: one may scale a workload that is there already."""
+    """HorizontalPodAutoscalers are not read from live clusters: one may scale a workload that already exists."""
 
     #: The workloads, such as `Deployment shop/web`.
     targets: tuple[str, ...]
 
 
 class AutoscalerNotModelled(BaseCaveat, tag="autoscaler", kw_only=True):
-    """A HorizontalPodAutoscaler scales a workload by metrics, which are not known: only its bounds count."""
+    """A HorizontalPodAutoscaler scales a workload by metrics, which are not known: only its bounds are used."""
 
     name: str
     #: The workload, such as `Deployment shop/web`.
     target: str = ""
     min_replicas: int | None = None
     max_replicas: int | None = None
-    #: With how many the workload counts; None where it is not there, or of a custom kind.
+    #: The replicas that are assumed; None if the workload does not exist, or is of a custom kind.
     replicas: int | None = None
 
     @property
@@ -113,28 +113,28 @@ class AutoscalerNotModelled(BaseCaveat, tag="autoscaler", kw_only=True):
 
 
 class ContainerRequests(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True):
-    """A container, and what it asks for: resource and quantity."""
+    """A container and its requests: resource and quantity."""
 
     name: str
     requests: tuple[tuple[str, str], ...] = ()
 
 
 class Injected(BaseCaveat, tag="injected", kw_only=True):
-    """New pods of a workload get what its pods have and its template lacks: webhooks add it.
+    """New pods of a workload get what its pods have and its template lacks, because webhooks add it.
 
-    `missing` where the pods do not all have the same: then new ones get what all of them have.
+    `missing` is set if the pods differ: then new pods get what all of them have.
     """
 
     workload: str
     containers: tuple[ContainerRequests, ...] = ()
-    #: Containers of the template that ask for something else.
+    #: Containers of the template whose requests are changed.
     changed: tuple[ContainerRequests, ...] = ()
     volumes: tuple[str, ...] = ()
     tolerations: tuple[str, ...] = ()
     node_selector: tuple[str, ...] = ()
-    #: How many pods have it.
+    #: The number of pods that have it.
     seen: int
-    #: Whose pods these are, where the workload has none itself; and what they and it say to webhooks.
+    #: If the workload has no pods of its own: the workloads whose pods these are, and the marks shared with it.
     like: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
     differ: bool = False
@@ -146,39 +146,39 @@ class Injected(BaseCaveat, tag="injected", kw_only=True):
 
 
 class UnknownController(BaseCaveat, tag="unknown-controller", kw_only=True):
-    """A custom resource has pods already, and how its controller replaces them is not known: all count as replaced."""
+    """A custom resource has pods, and how its controller replaces them is not known: all count as replaced."""
 
     workload: str
 
 
 class OrderedPodPending(BaseCaveat, tag="ordered-pod-pending", kw_only=True):
-    """A pod of a StatefulSet is pending, and holds up all others: it counts as running."""
+    """A pending pod of a StatefulSet holds up all later ones: it counts as running."""
 
     workload: str
     pod: str
 
 
 class ReplicaSetsInferred(BaseCaveat, tag="replica-sets-inferred", kw_only=True):
-    """The input has Deployments and their pods, and not the ReplicaSets between: these are made up of the pods."""
+    """The input has Deployments and their pods, but not the ReplicaSets between: these are inferred from the pods."""
 
     workloads: tuple[str, ...]
 
 
 class OwnersSilent(BaseCaveat, tag="owners-silent", kw_only=True):
-    """Pods go, and nobody makes others: their owners are not in the input, or their controllers are not known."""
+    """Deleted pods are not replaced: their owners are not in the input, or their controllers are not known."""
 
     owners: tuple[str, ...]
     count: int
 
 
 class TolerationUnknown(BaseCaveat, tag="toleration-unknown", kw_only=True):
-    """Pods on lost nodes do not say for how long they tolerate that, as pods in a cluster do: they are left there."""
+    """Pods on lost nodes have no toleration for it with a time, as pods in a cluster do: they stay on their nodes."""
 
     pods: tuple[str, ...]
 
 
 class EvictedByTaint(BaseCaveat, tag="evicted-by-taint", kw_only=True):
-    """Pods get a node with a NoExecute taint that they tolerate for some seconds only: then they are evicted again."""
+    """Pods are placed on a node with a NoExecute taint that they tolerate only for a time: then they are evicted."""
 
     warns = True
     seconds: int
@@ -191,16 +191,16 @@ class OldRevisionsUnknown(IncompleteCaveat, tag="old-revisions-unknown", kw_only
 
 
 class ResizeAssumed(BaseCaveat, tag="resize-assumed", kw_only=True):
-    """Pods are resized in place, and the input does not show what might keep their kubelets from it.
+    """Pods are resized in place, and the input does not show what might keep their kubelets from doing so.
 
-    A static CPU or memory manager policy, for Guaranteed pods; swap; memory in use above a new limit.
+    That may be a static CPU or memory manager policy (for Guaranteed pods), swap, or memory in use above a new limit.
     """
 
     pods: tuple[str, ...]
 
 
 class ResizeEvicts(IncompleteCaveat, tag="resize-evicts", kw_only=True):
-    """A critical pod asks for more than its node has free: that its kubelet may evict others for it is not modelled."""
+    """A critical pod requests more than its node has free: evictions by the kubelet are not modelled."""
 
     pods: tuple[str, ...]
 
@@ -213,24 +213,24 @@ class PoolObjection(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=T
 
 
 class NodesNotAdded(IncompleteCaveat, tag="node-autoscaler", kw_only=True):
-    """An autoscaler may add nodes for pods that find no room: that is not modelled, and none are added here.
+    """An autoscaler may add nodes for pending pods: that is not modelled, and no nodes are added here.
 
-    Of Karpenter's NodePools requirements, taints and limits are looked at, not instance types.
+    Requirements, taints and limits of Karpenter's NodePools are checked, instance types are not.
     """
 
-    #: What shows that one runs, such as `NodePool general`.
+    #: The object that shows that an autoscaler runs, such as `NodePool general`.
     sign: str
-    #: The NodePools that would make a node for the pods, the first to be tried first.
+    #: The NodePools that would make a node for the pods, in the order in which they are tried.
     pools: tuple[str, ...] = ()
-    #: Why the others would not, where none would.
+    #: If no NodePool would make a node: the reason of each.
     objections: tuple[PoolObjection, ...] = ()
 
 
 class LeftOutOfStory(IncompleteCaveat, tag="left-out-of-story", kw_only=True):
-    """Something would happen to objects within the simulated time that is not modelled."""
+    """Within the simulated time, something would happen to objects that is not modelled."""
 
     what: Unmodelled
-    #: Whom it concerns, such as `Job shop/report`.
+    #: The objects that it concerns, such as `Job shop/report`.
     objects: tuple[str, ...]
 
 

@@ -28,16 +28,16 @@ from kwhatif.state.state import State
 
 __all__ = ["DynamicResources", "DynamicResourcesArgs"]
 
-#: Steps of a search in a nanosecond: 200,000 in a second. kube-scheduler does twice as many, kwhatif about so many.
+#: Search steps per nanosecond: 200,000 per second. kube-scheduler does twice as many, kwhatif about this number.
 _STEPS_PER_NANOSECOND = 200_000 / 1_000_000_000
 
 
 class DynamicResourcesArgs(Model):
     """`DynamicResourcesArgs`, two Go durations.
 
-    Where they are left out, they are 10 s and 10 min, if the gates for them are on (`defaults.go`). kwhatif has no
-    clock: `filter_timeout` (0: none) becomes a number of steps after which the search on one node ends with
-    kube-scheduler's error; `binding_timeout` is compared with the time at which the cluster was read.
+    The defaults are 10 s and 10 min, if their feature gates are on (`defaults.go`). kwhatif has no clock:
+    `filter_timeout` (0: none) becomes a number of steps after which the search on one node ends with kube-scheduler's
+    error; `binding_timeout` is compared with the time at which the cluster was read.
     """
 
     filter_timeout: str | None = None
@@ -45,14 +45,14 @@ class DynamicResourcesArgs(Model):
 
 
 class DynamicResources:
-    """Finds, or allocates, the devices that a pod claims; a pod waits until all its claims exist."""
+    """Finds or allocates the devices that a pod claims; a pod waits until all its claims exist."""
 
     name: ClassVar[str] = "DynamicResources"
-    #: Score fails as well where PreFilter is disabled, and has nothing to score where Filter is.
+    #: Score fails if PreFilter is disabled, and has nothing to score if Filter is disabled.
     scores_what_filter_found: ClassVar[bool] = True
     post_filter_kind: ClassVar[PostFilterKind] = PostFilterKind.REPORTS
 
-    #: What the release does in a way of its own.
+    #: Differences of the release.
     rules: ClassVar[ClaimRules] = RULES
     #: Which changes of nodes and of claims may help.
     events: ClassVar[tuple[ActionType, ActionType]] = (hints.NODE, hints.CLAIM)
@@ -70,7 +70,7 @@ class DynamicResources:
         return found if isinstance(found, Status) else SUCCESS
 
     def pre_filter(self, pod: PodInfo, state: State) -> NodeFilter | Status:
-        """Find the claims, and check that what they ask for exists at all."""
+        """Find the claims, and check that their device classes exist."""
         cluster = state.cluster
         claims = user_claims(pod, cluster, self.rules)
         if isinstance(claims, Status):
@@ -85,13 +85,13 @@ class DynamicResources:
         limits = ClaimLimits(self._tries, self._binding_timeout)
         return ClaimFilter(pod, claims, extended, state, limits, self._gates, self.rules)
 
-    #: Filter fails: it relies on what PreFilter left behind.
+    #: Filter fails, because it needs PreFilter's state.
     without_pre_filter = always(error("not found"))
 
     def post_filter(self, cycle: Cycle) -> PostFilterResult:
-        """Say what the scheduler would undo of earlier attempts; nothing that it does helps in this one."""
+        """Report what the scheduler would deallocate of earlier attempts; that cannot help in this attempt."""
         if self.name not in cycle.asked:
-            # QUIRK: (dynamicresources.go) without the state that PreFilter leaves behind PostFilter fails.
+            # QUIRK: (dynamicresources.go) without PreFilter's state PostFilter fails.
             return PostFilterResult(error("not found"))
         compiled = cycle.compiled.get(self.name)
         if not isinstance(compiled, ClaimFilter):
@@ -117,16 +117,16 @@ class DynamicResources:
 
 
 class DynamicResourcesDisabled:
-    """The plugin up to 1.36 where its gate is off, and a configuration enables it by name."""
+    """The plugin up to 1.36 if its feature gate is off, and a configuration enables it by name."""
 
     name: ClassVar[str] = "DynamicResources"
 
-    #: It waits for nothing, looks at nothing, and every node is as good as the others.
+    #: No pod waits, no node is rejected, and all nodes have the same score.
     pre_enqueue = without_pre_filter = always(SUCCESS)
     pre_filter = pre_score = always(SKIP)
 
     def post_filter(self, cycle: Cycle) -> PostFilterResult:
-        """A message that says that the plugin does nothing."""
+        """The message of a plugin that does nothing."""
         return PostFilterResult(Status(Code.UNSCHEDULABLE, ("plugin disabled",)))
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:

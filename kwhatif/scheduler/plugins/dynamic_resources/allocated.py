@@ -1,4 +1,4 @@
-"""A claim that has its devices already: where it can be used, and whether anybody needs it there."""
+"""An allocated claim: where it can be used, and whether other pods use it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _SECOND = 1_000_000_000
 
 
 class BindingClock(NamedTuple):
-    """The moment that the cluster shows, and how long devices may take to get ready; nanoseconds."""
+    """The time of the cluster, and how long devices may take to become ready; in nanoseconds."""
 
-    #: Since the epoch; None where the input does not say when it was taken.
+    #: Since the epoch; None if the input does not say when it was taken.
     now: int | None
-    #: None: nobody waits for devices, since the gates for that are off.
+    #: None: pods do not wait for devices, because the feature gates for that are off.
     binding_timeout: int | None
 
 
@@ -40,26 +40,26 @@ class AllocatedClaim:
         timeout = clock.binding_timeout
         waiting = None if timeout is None else _unready(claim, self._devices)
         since = allocation.allocation_timestamp
-        #: Its devices are not ready, and how long they have been waited for is not known.
+        #: Whether its devices are not ready, and it is not known how long the pod has waited for them.
         self.undated = isinstance(waiting, str) and since is not None and clock.now is None
         self._failure: BindingFailed | BindingTimedOut | None = None
         if isinstance(waiting, BindingFailed):
             self._failure = waiting
         elif waiting is not None and since is not None and clock.now is not None and timeout is not None:
             self._failure = _timed_out(self.key, waiting, clock.now - parse_time(since), timeout)
-        #: Nobody but this pod uses it: its devices can be exchanged for others.
+        #: Whether only this pod uses it, so that its devices can be exchanged for others.
         users = claim.status.reserved_for
         self.idle = not users or (len(users) == 1 and users[0].uid == pod.uid)
 
     def objection(self, node: NodeInfo) -> ClaimElsewhere | BindingFailed | BindingTimedOut | None:
-        """Why the claim cannot be used on the node, if so."""
+        """Why the claim cannot be used on the node; None if it can."""
         if self._terms is not None and not any_matches(self._terms, node):
             return ClaimElsewhere(self.key, tuple(map(_name, self._devices)))
         return self._failure
 
 
 def _unready(claim: ResourceClaim, results: tuple[DeviceRequestAllocationResult, ...]) -> BindingFailed | str | None:
-    """The first device that is not ready, or that its driver gave up; None: all are (`isClaimReadyForBinding`)."""
+    """The first device that is not ready, or has failed; None if all are ready (`isClaimReadyForBinding`)."""
     for result in results:
         if not result.binding_conditions:
             continue

@@ -1,4 +1,4 @@
-"""The claims of a pod: those it names, and the one that stands for its extended resources.
+"""The claims of a pod: those that it names, and the one for its extended resources.
 
 (`foreachPodResourceClaim` in `dynamicresources.go`, `preFilterExtendedResources` in `extendeddynamicresources.go`,
 `staging/src/k8s.io/dynamic-resource-allocation/resourceclaim/resourceclaim.go`.)
@@ -24,22 +24,22 @@ from kwhatif.scheduler.framework.status import Status, unresolvable
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
-#: The name of the claim for extended resources as long as it is only in the scheduler's memory.
+#: The name of the claim for extended resources while it is only in the scheduler's memory.
 IN_MEMORY_NAME = "<extended-resources>"
 #: Marks the claim for extended resources (`ExtendedResourceClaimAnnotation`).
 EXTENDED_ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
 
 
 class ClaimRules(NamedTuple):
-    """What a release does, or says, in a way of its own."""
+    """Differences and messages of a release."""
 
-    #: What follows the name of a claim that was made for another pod (`IsForPod` in `resourceclaim.go`).
+    #: The message after the name of a claim that was created for another pod (`IsForPod` in `resourceclaim.go`).
     not_owner: str = "was not created for Pod {pod} (Pod is not owner)"
-    #: Whether the whole attempt ends where the search on one node takes too long, or the node is left out.
+    #: Whether the whole attempt fails if the search on one node takes too long; otherwise only the node is rejected.
     timeout_is_error: bool = True
-    #: What PostFilter says of a pod without claims; "" for nothing.
+    #: PostFilter's message for a pod without claims; "" for none.
     no_claims: str = "no new claims to deallocate"
-    #: What it says where nothing that it could do would help; "" for nothing.
+    #: Its message if no deallocation would help; "" for none.
     no_help: str = "still not schedulable"
     allocator: RulesOf = base_rules
 
@@ -48,7 +48,7 @@ RULES = ClaimRules()
 
 
 def user_claims(pod: PodInfo, cluster: Cluster, rules: ClaimRules = RULES) -> tuple[ResourceClaim, ...] | Status:
-    """The claims that the pod names, in its order; or why it cannot be scheduled yet."""
+    """The claims that the pod names, in order; or why it cannot be scheduled yet."""
     found = []
     for entry in pod.pod.spec.resource_claims:
         claim = _claim(pod, entry, cluster, rules)
@@ -60,7 +60,7 @@ def user_claims(pod: PodInfo, cluster: Cluster, rules: ClaimRules = RULES) -> tu
 
 
 def _claim(pod: PodInfo, entry: PodResourceClaim, cluster: Cluster, rules: ClaimRules) -> ResourceClaim | str | None:
-    """One claim; a text says what is wrong, and None that none had to be made for this entry."""
+    """One claim; or an error message; or None if the entry needs no claim."""
     name = entry.resource_claim_name
     generated = name is None
     if name is None:
@@ -86,7 +86,7 @@ def _claim(pod: PodInfo, entry: PodResourceClaim, cluster: Cluster, rules: Claim
 
 
 class ExtendedResources:
-    """What a pod asks of extended resources, of which a class stands for at least one."""
+    """A pod's requests for extended resources, at least one of which has a device class."""
 
     def __init__(
         self,
@@ -101,14 +101,14 @@ class ExtendedResources:
         self._rules = rules.allocator(gates)
         self._pod = pod
         self._wanted = wanted
-        #: The claim of an earlier attempt that failed: it has to go before the pod can be scheduled.
+        #: The claim of an earlier failed attempt: it must be deleted before the pod can be scheduled.
         self.left_over = left_over
         self._cluster = cluster
         self._classes = device_classes_by_resource(cluster)
         self._compiled: dict[tuple[str, ...], ClaimToAllocate] = {}
 
     def on(self, node: NodeInfo) -> tuple[str, ...] | Status:
-        """The resources that the node must provide by its devices; or why it cannot (`filterExtendedResources`)."""
+        """The resources that the node must provide as devices; or why it cannot (`filterExtendedResources`)."""
         if self.left_over is not None:
             return unresolvable("cannot schedule extended resource claim")
         own = dict(node.allocatable.scalars)
@@ -141,7 +141,7 @@ class ExtendedResources:
 def extended_resources(
     pod: PodInfo, cluster: Cluster, gates: Gates = BASE_GATES, rules: ClaimRules = RULES
 ) -> ExtendedResources | None:
-    """The pod's extended resources; None when no class stands for any of them."""
+    """The pod's extended resources; None if none of them has a device class."""
     classes = classes_under(gates)(cluster)
     if not classes:
         return None

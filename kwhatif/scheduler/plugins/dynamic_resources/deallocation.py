@@ -1,4 +1,4 @@
-"""DynamicResources' PostFilter: would giving up devices help (`PostFilter` in `dynamicresources.go`)?"""
+"""DynamicResources' PostFilter: deallocates claims if that may help (`PostFilter` in `dynamicresources.go`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kwhatif.scheduler.preemption.victims import VictimSearch
 
 
 def what_is_done(claims: ClaimFilter, cycle: Cycle) -> str:
-    """What the scheduler does so that the next attempt may succeed; "" for nothing."""
+    """The scheduler's message about what it deallocates for the next attempt; "" for nothing."""
     if claims.idle and claims.idle.isdisjoint(claims.unavailable):
         _look_where_eviction_makes_room(claims, cycle)
     if not claims.idle.isdisjoint(claims.unavailable):
@@ -22,10 +22,10 @@ def what_is_done(claims: ClaimFilter, cycle: Cycle) -> str:
 
 
 def _look_where_eviction_makes_room(claims: ClaimFilter, cycle: Cycle) -> None:
-    """Ask nodes, too, that other filters turn down as long as nobody is evicted.
+    """Also run the filter on nodes that other filters reject, unless pods are evicted there.
 
-    kube-scheduler's PostFilter runs before eviction is tried: of claims that are only in the way after that it says
-    that nothing helps, in vain, attempt after attempt. Here they count, since to give them up is what helps.
+    kube-scheduler's PostFilter runs before preemption: if claims are in the way only after evictions, it reports in
+    every attempt that nothing helps. Here such claims count, because deallocating them helps.
     """
     policies = [getattr(plugin, "policy", None) for plugin in cycle.profile.post_filter]
     for policy in policies:

@@ -23,18 +23,18 @@ from kwhatif.state.state import State
 
 
 class ClaimLimits(NamedTuple):
-    """How long things may take."""
+    """Time limits."""
 
-    #: After so many steps the search on one node is given up; None: never.
+    #: The most steps of the search on one node; None: no limit.
     tries: int | None = None
-    #: Nanoseconds that devices may take to get ready; None: nobody waits for them.
+    #: Nanoseconds that devices may take to become ready; None: pods do not wait for them.
     binding: int | None = None
 
 
 class ClaimFilter(NodeFilter):
-    """The pod's claims against one node after another.
+    """Checks the pod's claims against nodes.
 
-    What a node says depends on it alone, and preemption asks again: each node is judged once.
+    The result depends only on the node, and preemption asks again, so each node is checked only once.
     """
 
     reads = Reads.NODE
@@ -52,13 +52,13 @@ class ClaimFilter(NodeFilter):
         """Compile.
 
         Args:
-            pod: who asks.
-            claims: its claims, in its order.
-            extended: what it asks of extended resources that devices provide.
+            pod: the pod.
+            claims: its claims, in order.
+            extended: its requests for extended resources that devices provide.
             state: the cluster.
-            limits: how long things may take.
+            limits: the time limits.
             gates: the feature gates that are on.
-            rules: those of the release.
+            rules: the differences of the release.
         """
         self._rules = rules
         of_allocator = rules.allocator(gates)
@@ -79,23 +79,23 @@ class ClaimFilter(NodeFilter):
         self.allocates = bool(self._pending) or extended is not None
         self._allocator = Allocator(cluster, limits.tries, gates, of_allocator) if self.allocates else None
         self._verdicts: dict[str, Status] = {}
-        #: What the pending claims, and last that for extended resources, would get, by node.
+        #: The allocations of the pending claims, and last of the one for extended resources, by node.
         self._allocations: dict[str, tuple[AllocationResult, ...]] = {}
         #: Keys of allocated claims that some node cannot use.
         self.unavailable: set[str] = set()
 
     @property
     def idle(self) -> frozenset[str]:
-        """Keys of allocated claims that nobody else uses."""
+        """Keys of allocated claims that no other pod uses."""
         return frozenset(claim.key for claim in self._allocated if claim.idle)
 
     @property
     def undated(self) -> tuple[str, ...]:
-        """Keys of claims whose devices are not ready, where it is not known how long they have been waited for."""
+        """Keys of claims whose devices are not ready, if it is not known how long the pod has waited for them."""
         return tuple(claim.key for claim in self._allocated if claim.undated)
 
     def filter(self, node: NodeInfo) -> Status:
-        """Allocated claims must be usable on the node, all others must get devices there."""
+        """Allocated claims must be usable on the node; all others must get devices there."""
         verdict = self._verdicts.get(node.name)
         if verdict is None:
             verdict = self._verdicts[node.name] = self._judge(node)
@@ -125,7 +125,7 @@ class ClaimFilter(NodeFilter):
         try:
             found = allocator.allocate(node, claims)
         except AllocationTimeout as late:
-            # Up to 1.35 the node is turned down, and the attempt goes on.
+            # Up to 1.35 only the node is rejected, and the attempt goes on.
             return error(f"node {node.name}: {late}") if self._rules.timeout_is_error else unresolvable(str(late))
         except AllocationError as broken:
             return error(str(broken))
@@ -137,14 +137,14 @@ class ClaimFilter(NodeFilter):
         return None
 
     def allocations(self, node: NodeInfo) -> tuple[AllocationResult, ...] | None:
-        """What the claims without devices would get on the node; None when it does not have to give anything."""
+        """The allocations of the pending claims on the node; None if there are none."""
         self.filter(node)
         return self._allocations.get(node.name)
 
     def reserve(self, node: NodeInfo, state: State) -> Iterator[ResourceClaim]:
-        """Give the claims their devices, and reserve them for the pod, as Reserve and PreBind do.
+        """Allocate the claims, and reserve them for the pod, as Reserve and PreBind do.
 
-        Upstream's PreBind waits for devices that have to be prepared; here they are ready at once.
+        Upstream's PreBind waits for devices that must be prepared; here they are ready at once.
         """
         user = ResourceClaimConsumerReference(resource="pods", name=self._pod.name, uid=self._pod.uid)
         new = iter(self.allocations(node) or ())

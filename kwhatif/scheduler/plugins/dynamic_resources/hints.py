@@ -1,4 +1,4 @@
-"""Which events may help a pod to its devices (the hints in `dynamicresources/dynamicresources.go`)."""
+"""Events that may make devices available for a pod (the hints in `dynamicresources/dynamicresources.go`)."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from kwhatif.scheduler.framework.status import Status
 from kwhatif.scheduler.plugins.dynamic_resources.claims import user_claims
 from kwhatif.state.pod_info import PodInfo
 
-#: What may happen to a node: it is added, gets other labels or amounts; and, up to 1.33.
+#: Events of nodes: added, labels or allocatable changed; and those up to 1.33.
 NODE = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE
 NODE_UNTIL_133 = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
-#: What may happen to a claim; and, since 1.37: it is deleted.
+#: Events of claims; and, since 1.37: deleted.
 CLAIM = ActionType.ADD | ActionType.UPDATE
 CLAIM_SINCE_137 = CLAIM | ActionType.DELETE
 
 
 def events_to_register(node: ActionType = NODE, claim: ActionType = CLAIM) -> Sequence[ClusterEventWithHint]:
-    """A node or a claim changes; a class or a slice comes or changes."""
+    """A node or a claim changes; a class or a slice is added or changes."""
     change = ActionType.ADD | ActionType.UPDATE
     return (
         builtin(EventResource.NODE, node),
@@ -44,7 +44,7 @@ def events_to_register(node: ActionType = NODE, claim: ActionType = CLAIM) -> Se
 def _after_claim_change(
     pod: PodInfo, old: ResourceClaim | None, new: ResourceClaim | None, cluster: Cluster
 ) -> QueueingHint:
-    """Any claim gave its devices back, or one of the pod's own changed; all of the pod's must be there."""
+    """Any claim was deallocated, or one of the pod's own changed; all of the pod's claims must exist."""
     was_allocated = old is not None and old.status.allocation is not None
     if new is None:
         return queue_if(was_allocated)
@@ -64,5 +64,5 @@ def _is_same(claim: ResourceClaim, other: ResourceClaim) -> bool:
 
 
 def _after_pod_change(pod: PodInfo, _old: Pod | None, new: Pod, cluster: Cluster) -> QueueingHint:
-    """The pod itself has all its claims now."""
+    """The pod itself now has all its claims."""
     return queue_if(is_same_pod(pod, new) and not isinstance(user_claims(PodInfo(new), cluster), Status))

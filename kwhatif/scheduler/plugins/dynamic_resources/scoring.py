@@ -1,4 +1,4 @@
-"""DynamicResources' Score: nodes that give alternatives of higher preference (`computeScore`)."""
+"""DynamicResources' Score: prefers nodes with higher-ranked alternatives (`computeScore`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kwhatif.scheduler.framework.scoring import default_normalize
 from kwhatif.scheduler.plugins.dynamic_resources.filtering import ClaimFilter
 from kwhatif.state.node_info import NodeInfo
 
-#: So many alternatives a request may have (`FirstAvailableDeviceRequestMaxSize`).
+#: The most alternatives of a request (`FirstAvailableDeviceRequestMaxSize`).
 _MAX_ALTERNATIVES = 8
 
 
@@ -29,7 +29,7 @@ class Preference(NormalizesByRange, NodeScorer):
         self._claims = claims
 
     def score(self, node: NodeInfo) -> int:
-        """The sum over all claims, those included that had their devices before."""
+        """The sum over all claims, including those that were already allocated."""
         new = self._claims.allocations(node)
         if new is None:
             return 0

@@ -29,14 +29,14 @@ from kwhatif.state.state import State
 class InterPodAffinityArgs(Model):
     """`kubescheduler.config.k8s.io/v1 InterPodAffinityArgs`."""
 
-    #: What a required affinity term of an existing pod is worth in scoring.
+    #: The weight of required affinity terms of existing pods in scoring.
     hard_pod_affinity_weight: int = 1
-    #: A pod without preferences of its own does not meet those of others either.
+    #: Whether preferred terms of existing pods are ignored for a pod without preferred terms.
     ignore_preferred_terms_of_existing_pods: bool = False
 
 
 class InterPodAffinity:
-    """Pods that want, or refuse, to be near others."""
+    """Places pods near other pods, or away from them."""
 
     name: ClassVar[str] = "InterPodAffinity"
     _accepts: AcceptsNamespace = staticmethod(accepts_namespace)
@@ -45,13 +45,13 @@ class InterPodAffinity:
         self._args = args or InterPodAffinityArgs()
 
     def pre_filter(self, pod: PodInfo, state: State) -> NodeFilter | Status:
-        """Count, per domain, the pods that the required terms speak of, in both directions."""
+        """Count, per domain, the pods that match required terms, in both directions."""
         problem = pod.affinity_terms.problem
         if problem:
             return unresolvable(f"parsing pod: {problem}")
         return compile_filter(pod, state, self._accepts)
 
-    #: Filter fails: it relies on what PreFilter left behind.
+    #: Filter fails, because it needs PreFilter's state.
     without_pre_filter = always(error('error reading "PreFilterInterPodAffinity" from cycleState: not found'))
 
     def pre_score(self, pod: PodInfo, state: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
@@ -63,7 +63,7 @@ class InterPodAffinity:
         return compile_scorer(pod, state, self._args.hard_pod_affinity_weight, self._accepts)
 
     def sign(self, pod: PodInfo, state: State) -> Fragments | None:
-        """The labels, which terms of others may ask for; pods with terms of their own cannot be signed."""
+        """The labels, which terms of other pods may match; pods with terms of their own cannot be signed."""
         if pod.has_affinity:
             return None
         # QUIRK: (plugin.go, SignPod) others' required anti-affinity counts with these arguments, too.
@@ -72,17 +72,17 @@ class InterPodAffinity:
 
     events_to_register: Callable[[], Sequence[ClusterEventWithHint]] = staticmethod(hints.events_to_register)
 
-    #: Score fails: it relies on what PreScore left behind.
+    #: Score fails, because it needs PreScore's state.
     without_pre_score = always(error('failed to read "PreScoreInterPodAffinity" from cycleState: not found'))
 
 
 def _prefers(pod: PodInfo) -> bool:
-    """Whether the pod has any preferred terms, be they valid or not."""
+    """Whether the pod has any preferred terms, valid or not."""
     return any(part.preferred for part in pod_affinities(pod.pod.spec))
 
 
 class InterPodAffinitySince137(InterPodAffinity):
-    """The plugin since 1.37: a namespaceSelector is not asked twice, and one anti-affinity term is enough for hints."""
+    """The plugin since 1.37: a namespaceSelector is used only once, and one anti-affinity term is enough for hints."""
 
     _accepts = staticmethod(accepts_only_selected)
 

@@ -30,7 +30,7 @@ Counts = dict[str, int]
 class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
     """The required terms between one pod and all others, as counts per topology domain.
 
-    Upstream keeps three maps from (key, value) to a count; here a count of 0 stands for an entry that it deletes.
+    Upstream keeps three maps from (key, value) to a count, and deletes entries where a count is 0 here.
     """
 
     reads = Reads.CLUSTER
@@ -45,7 +45,7 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
         relevant: set[str],
     ) -> None:
         self._incoming = incoming
-        #: Names of nodes with pods that matter to it, or that had some.
+        #: Names of nodes that have, or had, pods that matter to it.
         self._relevant = relevant
         self._unfixed = state.shapes.unfixed
         self._nodes = nodes_by_label(state.cluster)
@@ -55,11 +55,11 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
         self._refused = [
             (term, DomainTally(counts)) for term, counts in zip(incoming.terms.required_anti, refused, strict=True)
         ]
-        #: Pods whose own anti-affinity speaks of the incoming pod, by key.
+        #: Pods whose own anti-affinity matches the incoming pod, by key.
         self._existing = {key: DomainTally(counts) for key, counts in existing.items()}
 
     def filter(self, node: NodeInfo) -> Status:
-        """Affinity first, then anti-affinity, then that of others."""
+        """Check affinity, then anti-affinity, then the anti-affinity of other pods."""
         labels = node.labels
         for key, tally in self._wanted:
             value = labels.get(key)
@@ -79,7 +79,7 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
         return SUCCESS
 
     def suspects(self, state: State) -> AbstractSet[str] | None:
-        """With anti-affinity alone: the nodes of the domains with pods that count. With affinity: any node."""
+        """With anti-affinity only: the nodes of the domains with pods that count. With affinity: None, for any node."""
         if self._wanted:
             return None
         nodes = nodes_by_label(state.cluster)
@@ -87,13 +87,13 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
         return {name for names, tally in domains for value in tally.values for name in names.get(value, ())}
 
     def _may_be_first(self, labels: Labels) -> bool:
-        """No pod anywhere matches the terms, the pod itself does, and the node has all keys."""
+        """Whether no pod matches the terms, the pod itself does, and the node has all topology keys."""
         if not self._incoming.wants_itself:
             return False
         return all(key in labels and not tally.nonzero for key, tally in self._wanted)
 
     def _unmatched(self, labels: Labels) -> Status:
-        # Affinity cannot be resolved: removing pods brings no pod closer.
+        # Unresolvable by preemption: removing pods does not add a matching pod.
         missing = {key for key, tally in self._wanted if key not in labels or tally.count(labels[key]) <= 0}
         return unresolvable(
             AFFINITY,
@@ -105,7 +105,7 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
         )
 
     def fork_with(self, state: State) -> Self:
-        """A copy with counts of its own, which keeps up with a fork of the state."""
+        """A copy with separate counts, to be updated with a fork of the state."""
         other = self.fork()
         other._incoming = self._incoming.fork(state.cluster)
         other._relevant = self._relevant.copy()
@@ -115,7 +115,7 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
         return other
 
     def fork(self) -> Self:
-        """A copy that shares the counts, but not their changes."""
+        """A copy that shares the counts, but not later changes."""
         other = type(self).__new__(type(self))
         other._incoming = self._incoming
         other._relevant = self._relevant
@@ -126,11 +126,11 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
         return other
 
     def affected_by(self, pod: PodInfo) -> bool:
-        """Whether a term of either pod speaks of the other."""
+        """Whether a term of either pod matches the other."""
         return self._incoming.match_pod(pod) is not None or self._incoming.is_refused_by(pod)
 
     def affected_on(self, node: NodeInfo) -> bool:
-        """Whether a term of a pod there speaks of the incoming one, or one of its terms of such a pod."""
+        """Whether a term of a pod on the node matches the incoming pod, or the other way round."""
         return node.name in self._relevant
 
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
@@ -138,7 +138,7 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
         self._update(pod, node, 1)
 
     def remove_pod(self, pod: PodInfo, node: NodeInfo) -> None:
-        """Do not count the pod any more."""
+        """Uncount the pod."""
         self._update(pod, node, -1)
 
     def _update(self, pod: PodInfo, node: NodeInfo, amount: int) -> None:
@@ -151,11 +151,11 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
                 tally.add(labels[key], amount)
 
     def _refused_by(self, pod: PodInfo) -> Sequence[str]:
-        """The topology keys of the pod's own anti-affinity to the incoming one."""
+        """The topology keys of the pod's own anti-affinity terms that match the incoming pod."""
         return () if pod.affinity is None else self._incoming.refused_by(pod.affinity_terms)
 
     def _counting(self, pod: PodInfo) -> Iterator[tuple[str, DomainTally]]:
-        """The counts of pods that the incoming one's terms speak of, where they speak of this one."""
+        """The counts for the incoming pod's terms that match this pod."""
         match = self._incoming.match_pod(pod)
         if match is not None:
             if match.wanted:
@@ -165,19 +165,19 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
                 yield term.topology_key, tally
 
     def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains | None:
-        """Count the pod for good, or do not count it any more."""
+        """Count or uncount the pod permanently."""
         if self.affected_by(pod):
             self._relevant.add(node.name)
         labels = node.labels
         refused_by = [key for key in self._refused_by(pod) if key in labels]
         if not self._existing.keys() >= set(refused_by):
-            return None  # another key: every node would be in another class
+            return None  # a new key: every node would be in another class
         changed = [(key, self._existing[key]) for key in refused_by]
         changed += ((key, tally) for key, tally in self._counting(pod) if key in labels)
         for key, tally in changed:
             tally.settle(labels[key], amount)
         if amount < 0 and not self._has_own_terms and not any(tally.nonzero for tally in self._existing.values()):
-            return None  # with nothing left to check the plugin is skipped, also for nominated pods
+            return None  # if nothing is left to check, the plugin is skipped, also for nominated pods
         return frozenset([(key, labels[key]) for key, _ in changed if key in self._unfixed])
 
     @property
@@ -191,11 +191,11 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
         yield from self._existing.items()
 
     def apply_node_change(self, before: Node, after: Node) -> bool:
-        """Taints, conditions and cordons do not matter: only labels of nodes count."""
+        """True: taints, conditions and cordons do not matter, only labels of nodes do."""
         return True
 
     def node_class(self, node: NodeInfo) -> Hashable:
-        """The node's domains; where almost every node is one, how many pods are in it."""
+        """The node's domains; for a key with a domain per node, the number of pods in it."""
         labels = node.labels
         values: list[str | int | None] = []
         for key, tally in self._tallies():
@@ -204,7 +204,7 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
         return tuple(values)
 
     def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
-        """Where a shape does not fix the domain: those in domains that count, and those in none."""
+        """For keys that are not part of a shape: the nodes in domains that count, and those in none."""
         names: set[str] = set()
         for key, tally in self._tallies():
             if key in self._unfixed:
@@ -213,9 +213,9 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
         return names
 
     def class_state(self, node: NodeInfo) -> Hashable:
-        """How many pods are in the node's domains; and of those that are wanted, whether more than one domain has any.
+        """The number of pods in the node's domains; for affinity also whether more than one domain has matching pods.
 
-        If none has, the first pod may go anywhere.
+        If no domain has any, the first pod may be placed anywhere.
         """
         labels = node.labels
         counts = [tally.count(labels[key]) for key, tally in self._tallies() if key in labels]

@@ -1,4 +1,4 @@
-"""Which events may help a pod with affinity or anti-affinity (the hints in `interpodaffinity/plugin.go`)."""
+"""Events that may help a pod with affinity or anti-affinity (the hints in `interpodaffinity/plugin.go`)."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from kwhatif.scheduler.framework.hints import (
 )
 from kwhatif.state.pod_info import PodInfo
 
-#: Whether terms speak of a pod.
+#: Whether terms match a pod.
 TermsMatch = Callable[[Sequence[AffinityTerm], Pod], bool]
 
 
 def events_to_register(*, until_135: bool = False) -> Sequence[ClusterEventWithHint]:
-    """A pod is added, deleted, or gets other labels; a node is added, or its labels change."""
+    """A pod is added, deleted, or its labels change; a node is added, or its labels change."""
     after_pod_change = _after_pod_change_until_135 if until_135 else _after_pod_change
     pod = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE
     node = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
@@ -41,7 +41,7 @@ def events_to_register(*, until_135: bool = False) -> Sequence[ClusterEventWithH
 
 
 def events_since_137() -> Sequence[ClusterEventWithHint]:
-    """The events since 1.37: one anti-affinity term that speaks of a pod is enough for it to matter."""
+    """The events since 1.37: a pod matters if a single anti-affinity term matches it."""
     after_pod_change = partial(_after_pod_change, keeps_away=_any_matches)
     index = HintIndex(partial(_pods_spoken_of, by_any=True), partial(_pods_of_event, by_any=True))
     on_pod, on_node = events_to_register()
@@ -49,17 +49,17 @@ def events_since_137() -> Sequence[ClusterEventWithHint]:
 
 
 def _all_match(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
-    """Whether there are terms, and all of them speak of the pod.
+    """Whether there are terms, and all of them match the pod.
 
-    QUIRK: (podMatchesAllAffinityTerms) also of anti-affinity terms all must, though one is enough to keep a pod away;
-    and a namespaceSelector is tested against no labels at all.
+    QUIRK: (podMatchesAllAffinityTerms) all anti-affinity terms must match, too, although one is enough to keep a pod
+    away; and a namespaceSelector is tested against empty labels.
     """
     meta = pod.metadata
     return bool(terms) and all(term.matches(meta.namespace, meta.labels, {}) for term in terms)
 
 
 def _any_matches(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
-    """Since 1.37: whether any of anti-affinity terms speaks of the pod (`podMatchesAnyAffinityTerms`)."""
+    """Since 1.37: whether any anti-affinity term matches the pod (`podMatchesAnyAffinityTerms`)."""
     meta = pod.metadata
     return any(term.matches(meta.namespace, meta.labels, {}) for term in terms)
 
@@ -84,7 +84,7 @@ def _after_pod_change(
 
 
 def _after_pod_change_until_135(pod: PodInfo, old: Pod | None, new: Pod | None, cluster: Cluster) -> QueueingHint:
-    """Until 1.35 pods that are only nominated do not count, nor does what a deleted pod kept away itself."""
+    """Up to 1.35 pods that are only nominated do not count, nor does the anti-affinity of a deleted pod."""
     if not all(other.spec.node_name for other in (old, new) if other is not None):
         return QUEUE_SKIP
     terms = pod.affinity_terms
@@ -93,16 +93,16 @@ def _after_pod_change_until_135(pod: PodInfo, old: Pod | None, new: Pod | None, 
     return _after_pod_change(pod, old, new, cluster)
 
 
-#: Stands before labels of pods that wait: an event's pod may speak of these.
+#: Prefix of the labels of pending pods, which terms of an event's pod may match.
 _OWN = "own"
-#: A pod with anti-affinity: every new node may help it.
+#: The key of pods with anti-affinity: every new node may help them.
 _ANTI = ""
 
 
 def _pods_spoken_of(pod: Pod, *, by_any: bool = False) -> Keys:
-    """All terms of a kind must match a pod: the first one is enough to file by. And its own labels.
+    """The labels of the first term of each kind, because all must match a pod; and the pod's own labels.
 
-    `by_any`: each anti-affinity term for itself.
+    `by_any`: each anti-affinity term separately.
     """
     terms = affinity_terms(pod)
     if terms.problem:
@@ -146,13 +146,13 @@ def _changed_domains(old: Node | None, new: Node, _cluster: Cluster) -> Keys:
 
 
 def _refuses(deleted: Pod, pod: PodInfo, keeps_away: TermsMatch) -> bool:
-    """Whether the deleted pod's own anti-affinity spoke of the pod."""
+    """Whether the deleted pod's own anti-affinity matches the pod."""
     terms = affinity_terms(deleted)
     return bool(terms.problem) or keeps_away(terms.required_anti, pod.pod)
 
 
 def _after_node_change(pod: PodInfo, old: Node | None, new: Node, _cluster: Cluster) -> QueueingHint:
-    """The node comes into a domain of a term, leaves one, or moves from one to another."""
+    """The node joins a domain of a term, leaves one, or moves to another one."""
     terms = pod.affinity_terms
     if terms.problem:
         return QUEUE  # an error
@@ -165,6 +165,6 @@ def _after_node_change(pod: PodInfo, old: Node | None, new: Node, _cluster: Clus
 
 
 def _moves(term: AffinityTerm, within: Labels, other: Labels) -> bool:
-    """Whether the node is in a domain with these labels, and not in the same one with the other labels."""
+    """Whether the node is in a domain with the labels `within`, and not in the same one with the labels `other`."""
     key = term.topology_key
     return key in within and within[key] != other.get(key)

@@ -1,4 +1,4 @@
-"""PreFilter: counts the pods that the required terms speak of (`interpodaffinity/filtering.go`)."""
+"""PreFilter: counts the pods that match required terms (`interpodaffinity/filtering.go`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kwhatif.state.state import State
 
 
 def compile_filter(pod: PodInfo, state: State, accepts: AcceptsNamespace) -> AffinityFilter | Status:
-    """Count all pods that matter to the pod, or that it matters to; a SKIP if there are none and it asks for none."""
+    """Count all pods that match the pod's terms, or whose terms match it; SKIP if none do and it has no terms."""
     incoming = Incoming(pod, state.cluster, accepts)
     relevant: set[str] = set()
     existing = _existing(pod, incoming, state, relevant)
@@ -18,7 +18,7 @@ def compile_filter(pod: PodInfo, state: State, accepts: AcceptsNamespace) -> Aff
     if not existing and not terms.required and not terms.required_anti:
         return SkipUntil(concerns=incoming.is_refused_by)
     for key in incoming.refused_by(terms):
-        existing.setdefault(key, {})  # no such pod is there yet, but the next replica will find this one
+        existing.setdefault(key, {})  # no such pod exists yet, but the next replica will find this one
     wanted: list[Counts] = [{} for _ in incoming.affinity_keys]
     refused: list[Counts] = [{} for _ in terms.required_anti]
     for namespace in filter(incoming.concerns, state.index.labels.namespaces()):
@@ -36,7 +36,7 @@ def compile_filter(pod: PodInfo, state: State, accepts: AcceptsNamespace) -> Aff
 
 
 def _existing(pod: PodInfo, incoming: Incoming, state: State, relevant: set[str]) -> dict[str, Counts]:
-    """The pods whose own anti-affinity speaks of the pod, by key and domain; adds their nodes to `relevant`."""
+    """The pods whose own anti-affinity matches the pod, by key and domain; adds their nodes to `relevant`."""
     existing: dict[str, Counts] = {}
     for others, pods in state.index.terms.about(pod.namespace):
         for key in incoming.refused_by(others):

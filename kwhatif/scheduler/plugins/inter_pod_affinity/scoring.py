@@ -25,7 +25,7 @@ DomainWeights = dict[str, dict[str, int]]
 
 
 class AffinityScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
-    """The preferences between one pod and all others, as sums of weights per topology domain."""
+    """The preferred terms between one pod and all others, as sums of weights per topology domain."""
 
     def __init__(
         self, scores: DomainWeights, preferences: Preferences, unfixed: frozenset[str], nodes: NodesByLabel
@@ -37,7 +37,7 @@ class AffinityScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
         self._nodes = nodes
 
     def score(self, node: NodeInfo) -> int:
-        """The weights in all domains of the node."""
+        """The sum of the weights in all domains of the node."""
         labels = node.labels
         total = 0
         for key, scores in self._scores:
@@ -47,29 +47,29 @@ class AffinityScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
         return total
 
     def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
-        """The nodes in domains that count, by keys that a shape does not fix."""
+        """The nodes in domains that count, for keys that are not part of a shape."""
         sums = [(self._nodes.of(key), scores) for key, scores in self._scores if key in self._unfixed]
         return {name for names, scores in sums for value in scores for name in names.get(value, ())}
 
     def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
-        """Scale from the least to the most; nobody gets anything when all are equal."""
+        """Scale from the lowest to the highest sum; all nodes get 0 if the sums are equal."""
         least, most = min(scores, default=0), max(scores, default=0)
         spread = most - least
         if spread == 0:
             return [0] * len(scores)
-        # Divided first and cut off after, in floats as upstream does: 29 of 100 gives 28.
+        # Divided first and truncated afterwards, in floats as upstream does: 29 of 100 gives 28.
         points = {score: int(MAX_NODE_SCORE * ((score - least) / spread)) for score in set(scores)}
         return [points[score] for score in scores]
 
     def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains | None:
-        """Add what the pod prefers, and what is preferred about it."""
+        """Add or remove the pod's preferred terms, and those that match it."""
         touched = set()
         for key, weight in self._preferences.with_pod(pod):
             value = node.labels.get(key)
             if value is None:
                 continue
             if amount < 0 or key not in self._by_key:
-                return None  # with the last pod that has a preference, or the first about a key, all is different
+                return None  # the last pod with a preference, or the first one for a key, changes everything
             domains = self._by_key[key]
             domains[value] = domains.get(value, 0) + weight * amount
             if key in self._unfixed:
@@ -77,7 +77,7 @@ class AffinityScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
         return frozenset(touched)
 
     def fork_with(self, state: State) -> Self:
-        """A copy with sums of its own, which keeps up with a fork of the state."""
+        """A copy with separate sums, to be updated with a fork of the state."""
         other = copy(self)
         other._by_key = {key: sums.copy() for key, sums in self._scores}
         other._scores = tuple(other._by_key.items())
@@ -85,11 +85,11 @@ class AffinityScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
         return other
 
     def apply_node_change(self, before: Node, after: Node) -> bool:
-        """Taints, conditions and cordons do not matter: only labels of nodes count."""
+        """True: taints, conditions and cordons do not matter, only labels of nodes do."""
         return True
 
     def node_class(self, node: NodeInfo) -> Hashable:
-        """The node's domains; where almost every node is one, its sum."""
+        """The node's domains; for a key with a domain per node, its sum."""
         labels, unfixed = node.labels, self._unfixed
         return tuple(
             [
@@ -100,7 +100,7 @@ class AffinityScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
 
 
 class Preferences:
-    """What one pod prefers about others, and others about it."""
+    """The preferred terms of one pod about others, and of others about it."""
 
     def __init__(
         self, pod: PodInfo, cluster: Cluster, hard_weight: int, accepts: AcceptsNamespace = accepts_namespace
@@ -109,19 +109,19 @@ class Preferences:
         self._pod = pod
         self._cluster = cluster
         self._namespace_labels = cluster.namespace_labels(pod.namespace)
-        #: What a required affinity term of another pod is worth.
+        #: The weight of required affinity terms of other pods.
         self._hard_weight = hard_weight
         own = pod.affinity_terms
         self.weighted: WeightedTerms = (*own.preferred, *((-weight, term) for weight, term in own.preferred_anti))
 
     def fork(self, cluster: Cluster) -> Preferences:
-        """The preferences on another state, which may have other namespaces."""
+        """The preferences for another state, which may have other namespaces."""
         other = copy(self)
         other._cluster = cluster
         return other
 
     def by_their_terms(self, terms: AffinityTerms) -> Iterator[tuple[str, int]]:
-        """Topology key and weight of the other pods' terms that speak of the pod."""
+        """Topology key and weight of other pods' terms that match the pod."""
         pod, namespace_labels = self._pod, self._namespace_labels
         required = ((self._hard_weight, term) for term in terms.required if self._hard_weight > 0)
         refused = ((-weight, term) for weight, term in terms.preferred_anti)
@@ -130,11 +130,11 @@ class Preferences:
                 yield term.topology_key, weight
 
     def about(self, namespace: str) -> WeightedTerms:
-        """The pod's own terms that speak of pods of that namespace."""
+        """The pod's own terms that may match pods of that namespace."""
         return tuple(weighted for weighted in self.weighted if self._accepts(weighted[1], namespace, self._cluster))
 
     def with_pod(self, other: PodInfo) -> Iterator[tuple[str, int]]:
-        """Topology key and weight of all terms between the pod and that other one."""
+        """Topology key and weight of all terms between the pod and the other one."""
         if other.has_affinity:
             yield from self.by_their_terms(other.affinity_terms)
         for weight, term in self.about(other.namespace) if self.weighted else ():
@@ -143,7 +143,7 @@ class Preferences:
 
 
 def compile_scorer(pod: PodInfo, state: State, hard_weight: int, accepts: AcceptsNamespace) -> AffinityScorer | Status:
-    """Sum up all preferences of the pod about others and of others about it; a SKIP when there are none."""
+    """Sum up all preferred terms of the pod about others and of others about it; SKIP if there are none."""
     scores: DomainWeights = {}
     preferences = Preferences(pod, state.cluster, hard_weight, accepts)
     for terms, pods in state.index.terms.about(pod.namespace):

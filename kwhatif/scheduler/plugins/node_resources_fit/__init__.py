@@ -1,4 +1,4 @@
-"""NodeResourcesFit: the node must have room for what the pod requests; and how full it would be.
+"""NodeResourcesFit: the node must have enough resources for the pod; scores by how full the node would be.
 
 (`pkg/scheduler/framework/plugins/noderesources/fit.go`.)
 """
@@ -36,7 +36,7 @@ class NodeResourcesFitArgs(Model):
 
 
 class NodeResourcesFit:
-    """Rejects nodes without room for what the pod requests; scores them by how full they would be."""
+    """Rejects nodes without enough resources for the pod's requests; scores nodes by how full they would be."""
 
     name: ClassVar[str] = "NodeResourcesFit"
     _room: ClassVar[type[Room]] = Room
@@ -51,21 +51,21 @@ class NodeResourcesFit:
         self._scorer = compile_strategy(args.scoring_strategy)
 
     def pre_filter(self, pod: PodInfo, state: State) -> NodeFilter:
-        """Compile the pod's request. It waits for a node, so a resize cannot be under way: the spec alone counts."""
+        """Compile the pod's requests. It is pending, so it cannot be in a resize: only the spec counts."""
         cpu, memory, ephemeral, scalars = to_resources(pod_requests(pod.pod))
         checked = tuple((name, amount) for name, amount in scalars if amount > 0 and not self._ignores(name))
         classes = self._classes_of(state.cluster) if checked else {}
         backed = frozenset(name for name, _ in checked if name in classes)
-        # QUIRK: (types.go, SetMaxResource) what wrapped around below zero is not asked for.
+        # QUIRK: (types.go, SetMaxResource) a sum that overflowed below zero counts as 0.
         return self._room(Resources(max(0, cpu), max(0, memory), max(0, ephemeral), checked), backed)
 
-    #: Filter fails: it relies on what PreFilter left behind.
+    #: Filter fails, because it needs PreFilter's state.
     without_pre_filter = always(error('error reading "PreFilterNodeResourcesFit" from cycleState: not found'))
 
     def pre_score(self, pod: PodInfo, state: State, nodes: Sequence[NodeInfo]) -> NodeScorer:
-        """Compile the pod's request for scoring.
+        """Compile the pod's requests for scoring.
 
-        QUIRK: (resource_allocation.go) the score of Fit knows no pod-level resources, although its filter does.
+        QUIRK: (resource_allocation.go) the score of Fit ignores pod-level resources, although its filter uses them.
         """
         requests = pod_requests(pod.pod, pod_level=False, missing=MISSING_REQUESTS)
         return self._scorer(
@@ -73,11 +73,11 @@ class NodeResourcesFit:
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        """What is compiled of the arguments is compiled again elsewhere."""
+        """Leave out what is compiled from the arguments."""
         return partial(type(self), gates=self._gates), (self.args,)
 
     def sign(self, pod: PodInfo, state: State) -> Fragments | None:
-        """What the pod requests; where devices may stand behind that, it cannot be signed."""
+        """The pod's requests; it cannot be signed if devices may back them."""
         return signers.resources(pod.pod, self._classes_of(state.cluster))
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:

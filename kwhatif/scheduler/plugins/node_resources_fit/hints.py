@@ -1,4 +1,4 @@
-"""Which events may make room for a pod (`EventsToRegister` and its hints in `noderesources/fit.go`)."""
+"""Events that may make room for a pod (`EventsToRegister` and its hints in `noderesources/fit.go`)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from kwhatif.state.pod_info import PodInfo
 
 
 def events_to_register(gates: Gates = BASE_GATES) -> Sequence[ClusterEventWithHint]:
-    """A pod is deleted or scaled down; a node is added or grows; a DeviceClass comes to stand for a resource."""
+    """A pod is deleted or scaled down; a node is added or grows; a DeviceClass is set up for a resource."""
     pod = ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN
     node = ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE
     classes_of = classes_under(gates)
@@ -49,7 +49,7 @@ def events_to_register(gates: Gates = BASE_GATES) -> Sequence[ClusterEventWithHi
 
 
 def _after_pod_event(pod: PodInfo, old: Pod, new: Pod | None, _cluster: Cluster) -> QueueingHint:
-    """Any pod that took room was deleted, wherever it was; the pod asks for less; another gave of what it asks for."""
+    """Any pod on a node was deleted; the pod requests less; another pod released resources that it requests."""
     at_once = answer_at_once(pod, old, new)
     if at_once is not None or new is None:
         return at_once or QUEUE
@@ -76,7 +76,7 @@ def _given_names(old: Pod, new: Pod | None, _cluster: Cluster) -> Keys:
 def _after_node_change(
     classes_of: ClassesOf, pod: PodInfo, old: Node | None, new: Node, cluster: Cluster
 ) -> QueueingHint:
-    """The pod fits the empty node, and some of what it asks for has become more."""
+    """The pod fits the empty node, and a resource that it requests has increased."""
     asked = pod.derived(_asked)
     after = _room(new)
     classes = classes_of(cluster)
@@ -86,12 +86,12 @@ def _after_node_change(
 
 
 def _asked(pod: Pod) -> Resources:
-    """It waits for a node: the spec alone counts."""
+    """The requests of a pending pod: only the spec counts."""
     return to_resources(pod_requests(pod))
 
 
 def _by_size(pod: Pod) -> Keys:
-    """Pods by the first special resource that they ask for, else by the number of bits of their cpu."""
+    """Pods by the first scalar resource that they request, or by the number of bits of their cpu request."""
     asked = _asked(pod)
     special = next((name for name, amount in asked.scalars if amount > 0), None)
     if special is not None:
@@ -106,7 +106,7 @@ def _sizes_that_fit(classes_of: ClassesOf, _old: Node | None, new: Node, cluster
 
 
 class _Room:
-    """What an empty node has."""
+    """The resources of an empty node."""
 
     def __init__(self, node: Node) -> None:
         amounts = resource_nanos(node.status.allocatable)
@@ -114,9 +114,9 @@ class _Room:
         self.amounts = to_resources(amounts)
 
     def has(self, asked: Resources, classes: Container[str]) -> bool:
-        """Whether there is room for a pod that asks for so much.
+        """Whether there is room for a pod with these requests.
 
-        QUIRK: (isFit) resources that the plugin was configured to ignore count nevertheless.
+        QUIRK: (isFit) resources that the plugin is configured to ignore count nevertheless.
         """
         most = self.amounts
         if not self.pods or asked.cpu > most.cpu or asked.memory > most.memory or asked.ephemeral > most.ephemeral:
@@ -135,11 +135,11 @@ class _Room:
         )
 
     def _leaves_it_to_devices(self, name: str, classes: Container[str]) -> bool:
-        """Whether a DeviceClass stands behind a scalar that the node has nothing of (`shouldDelegateResourceToDRA`)."""
+        """Whether a scalar that the node lacks has a DeviceClass (`shouldDelegateResourceToDRA`)."""
         return self.amounts.of(name) <= 0 and name in classes
 
 
-#: The nodes of the last event: all pods that wait are asked about it, one after the other.
+#: The nodes of the last event, cached because all pending pods are checked against it.
 _last: deque[tuple[Node, _Room]] = deque(maxlen=2)
 
 
@@ -156,7 +156,7 @@ def _room(node: Node) -> _Room:
 
 
 def _after_class_event(pod: PodInfo, old: DeviceClass | None, new: DeviceClass, _cluster: Cluster) -> QueueingHint:
-    """The class has come to stand for a resource that the pod names."""
+    """The class is now the class of a resource that the pod requests."""
     explicit = new.spec.extended_resource_name
     if old is not None and (old.spec.extended_resource_name or "") == (explicit or ""):
         return QUEUE_SKIP

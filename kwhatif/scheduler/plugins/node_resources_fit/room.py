@@ -1,4 +1,4 @@
-"""Filter: room for what the pod requests, and whose room is enough for it (`noderesources/fit.go`)."""
+"""Filter: whether a node has room for the pod's requests, and which victims make enough (`noderesources/fit.go`)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kwhatif.state.pod_row import PodRow
 
 
 class Room(Relaxing, Reprieving, NodeFilter):
-    """Whether the node has room; every resource that is short is a reason, in upstream's order."""
+    """Whether the node has room; every insufficient resource is a reason, in upstream's order."""
 
     reads = Reads.PODS
     _too_large: ClassVar[Code] = Code.UNRESOLVABLE
@@ -35,17 +35,17 @@ class Room(Relaxing, Reprieving, NodeFilter):
         amounts = (CPU, self._cpu), (MEMORY, self._memory), (EPHEMERAL_STORAGE, self._ephemeral), *self._scalars
         self._asked = {name: amount for name, amount in amounts if amount}
         self._about = *self._asked, backed
-        #: Scalars behind which a DeviceClass stands: where the node itself has none, DynamicResources decides.
+        #: Scalars with a DeviceClass: if the node itself has none, DynamicResources decides.
         self._backed = backed
 
     def filter(self, node: NodeInfo) -> Status:
-        """Room for one more pod, and for each resource it requests; what is not requested is not looked at."""
+        """Check room for one more pod, and for each resource that it requests."""
         return self._judge(node, len(node.pods), node.cpu, node.memory, node.ephemeral, node.scalars)
 
     def statuses_with(
         self, pods: Sequence[PodInfo], refused: Sequence[PodInfo], node: NodeInfo
     ) -> dict[PodInfo, Status]:
-        """What is short with each refused pod there, found on sums: no pod is put on a node."""
+        """The insufficient resources with each refused pod, computed from sums, without putting pods on a node."""
         statuses = dict.fromkeys(refused, SUCCESS)
         number, cpu, memory, ephemeral = len(node.pods), node.cpu, node.memory, node.ephemeral
         scalars: Mapping[str, int] = node.scalars
@@ -62,7 +62,7 @@ class Room(Relaxing, Reprieving, NodeFilter):
     def _judge(
         self, node: NodeInfo, number: int, cpu: int, memory: int, ephemeral: int, scalars: Mapping[str, int]
     ) -> Status:
-        """Whether there is room beside so many pods, which use so much."""
+        """Whether there is room beside this number of pods, which use these amounts."""
         short: list[InsufficientResource] = []
         most = node.allocatable
         if number >= node.allowed_pods:
@@ -80,7 +80,7 @@ class Room(Relaxing, Reprieving, NodeFilter):
         return self._refusal(short) if short else SUCCESS
 
     def reprieve_all(self, row: PodRow, node: NodeInfo) -> Reprieved | None:
-        """Which pods cannot stay, found by bisection of the running sums: `filter` reads nothing else of pods."""
+        """The pods that cannot stay, found by bisection of the running sums: `filter` uses nothing else of pods."""
         limits = [_Limit(name, self._asked[name], row.sums(name), left) for name, left in self._left(node)]
         scarce = [limit for limit in limits if limit.sums[-1] > limit.most]
         places = node.allowed_pods - len(node.pods) - 1
@@ -102,7 +102,7 @@ class Room(Relaxing, Reprieving, NodeFilter):
                 limit.most += limit.sums[start] - limit.sums[stop]
 
     def has_same_answer(self, scope: object) -> bool:
-        """Whether the pod requests the same resources, and of each about as much."""
+        """Whether the pod requests the same resources, and about the same amount of each."""
         if not isinstance(scope, _Scope) or scope.about != self._about:
             return False
         asked = self._asked
@@ -115,11 +115,11 @@ class Room(Relaxing, Reprieving, NodeFilter):
         code = Code.UNSCHEDULABLE
         for row in short:
             if row.requested > row.allocatable and row.resource != PODS:
-                code = self._too_large  # more than the whole node has: eviction cannot help
+                code = self._too_large  # more than the node's allocatable: eviction cannot help
         return Status(code, tuple([_reason(row.resource) for row in short]), tuple(short))
 
     def _left(self, node: NodeInfo) -> Iterator[tuple[str, int]]:
-        """What others may use beside the pod of each resource that it requests."""
+        """For each requested resource, the amount that other pods may use beside the pod."""
         most = node.allocatable
         if self._cpu:
             yield CPU, most.cpu - node.cpu - self._cpu
@@ -133,37 +133,37 @@ class Room(Relaxing, Reprieving, NodeFilter):
 
 
 class EvictableRoom(Room):
-    """Until 1.33 eviction is tried even where the pod asks for more than the whole node has."""
+    """Up to 1.33 preemption is tried even if the pod requests more than the node's allocatable."""
 
     _too_large = Code.UNSCHEDULABLE
 
 
 class _Scope(NamedTuple):
-    """Requests with which the same pods can be put back on a node."""
+    """A range of requests for which the same pods can be put back on a node."""
 
-    #: Which resources are requested, and behind which of them a DeviceClass stands.
+    #: The requested resources, and those of them with a DeviceClass.
     about: Hashable
-    #: Of each resource that decides: more than this, and at most that.
+    #: For each resource that matters: an exclusive lower and an inclusive upper bound.
     bounds: Sequence[tuple[str, int, int]]
 
 
 class _Limit:
-    """How much of one resource pods may request together, taken in their order."""
+    """How much of one resource pods may request in total, taken in order."""
 
     __slots__ = ("_asked", "_resource", "lack", "most", "sums")
 
     def __init__(self, resource: str, asked: int, sums: Sequence[int], left: int) -> None:
         self._resource = resource
         self._asked = asked
-        #: What the first 0, 1, 2… of them do request.
+        #: The total requests of the first 0, 1, 2… pods.
         self.sums = sums
-        #: The largest such sum with which a pod can stay; the requests of those that cannot are added, as in the sums.
+        #: The largest such sum with which a pod can stay; requests of pods that cannot stay are added, as in the sums.
         self.most = left
-        #: How much less the pod itself would have to request for one more of them to stay; at most all of it.
+        #: How much less the pod itself would have to request so that one more pod can stay; at most its whole request.
         self.lack = asked
 
     def bounds(self) -> tuple[str, int, int]:
-        """More than how little, and at most how much, the pod may ask for so that the same pods can stay."""
+        """The range of the pod's request (exclusive, inclusive) for which the same pods can stay."""
         asked = self._asked
         return self._resource, asked - self.lack, asked + self.most - self.sums[-1]
 

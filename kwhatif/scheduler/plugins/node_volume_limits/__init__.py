@@ -37,7 +37,7 @@ TOO_MANY_VOLUMES = "node(s) exceed max volume count"
 
 
 class NodeVolumeLimits:
-    """Refuses nodes where a CSI driver would have more volumes attached than its CSINode allows."""
+    """Rejects nodes where a CSI driver would have more volumes attached than its CSINode allows."""
 
     name: ClassVar[str] = "NodeVolumeLimits"
     reads_claims: ClassVar[bool] = True
@@ -46,7 +46,7 @@ class NodeVolumeLimits:
         self._needs_drivers = "VolumeLimitScaling" in gates
 
     def pre_filter(self, pod: PodInfo, state: State) -> NodeFilter | Status:
-        """Find out which volumes the pod needs attached."""
+        """Find the volumes that must be attached for the pod."""
         for volume in pod.pod.spec.volumes:
             if volume.persistent_volume_claim or volume.ephemeral or in_tree_disk(volume):
                 return _LimitsFilter(pod.pod, state, needs_drivers=self._needs_drivers)
@@ -58,23 +58,23 @@ class NodeVolumeLimits:
 
 
 class _NodeVolumes(NamedTuple):
-    """What is attached to a node with its pods."""
+    """The volumes that are attached to a node, including those of its pods."""
 
     attached: Attached
-    #: Volumes by driver, those included that are attached for no pod.
+    #: Number of volumes by driver, including those that no pod uses.
     counts: dict[str, int]
     error: Status | None = None
 
 
 class _Volumes:
-    """Which volumes pods need attached; what was found out about running pods is kept with them, by its generation."""
+    """The volumes that pods need; results for running pods are cached with the pods, by generation."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.generation = next_generation()
         self._by_node = attachments_by_node(cluster)
 
     def on(self, node: NodeInfo, cluster: Cluster) -> _NodeVolumes:
-        """What is attached to the node."""
+        """The volumes that are attached to the node."""
         memos = node.memos
         if memos is None:
             memos = node.memos = {}
@@ -99,7 +99,7 @@ class _Volumes:
         return _NodeVolumes(attached, counts)
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Volumes | None:
-        """Itself as long as claims have the same volumes, and these the same disks."""
+        """Itself if the volumes of claims, and their disks, are unchanged."""
         if isinstance(before, PersistentVolumeClaim) and isinstance(after, PersistentVolumeClaim):
             return self if _needs(before) == _needs(after) else None
         if isinstance(before, PersistentVolume) and isinstance(after, PersistentVolume):
@@ -119,21 +119,21 @@ class _LimitsFilter(Relaxing, Signed, NodeFilter):
     def __init__(self, pod: Pod, state: State, *, needs_drivers: bool = False) -> None:
         cluster = self._cluster = state.cluster
         self._new = volumes_of(pod, cluster, new=True)
-        #: What it needs on a node without a CSINode: in-tree volumes are not translated there, so errors may differ.
+        #: The volumes on a node without a CSINode: in-tree volumes are not translated there, so errors may differ.
         self._new_without_csi_node = volumes_of(pod, cluster, new=True, migrated=False)
         self._limits = cluster.derived(_limits_by_node, CSINode)
         kinds = PersistentVolumeClaim, PersistentVolume, StorageClass, VolumeAttachment
         self._volumes = cluster.derived(_Volumes, *kinds)
         if not any(self._limits.values()):
             self.reads = Reads.NODE
-        # A volume that a pod there has as well is one more without that pod, even if the node is beyond its limit.
+        # A volume that a pod on the node uses, too, must be attached again without that pod, even beyond the limit.
         self.relaxing = isinstance(self._new, Status) or all(
             _is_of_its_own(handle, driver, state) for handle, driver in self._new.items()
         )
         shared = () if self.relaxing or isinstance(self._new, Status) else frozenset(self._new)
         signed = _signed(self._new), _signed(self._new_without_csi_node)
         self.signature = self.relaxing, shared, *signed
-        #: Drivers of the pod's volumes without which no pod may come to a node; sorted.
+        #: Drivers of the pod's volumes that must be installed on the node; sorted.
         self._needed = _needed_drivers(self._new, cluster) if needs_drivers else ()
 
     def filter(self, node: NodeInfo) -> Status:
@@ -154,7 +154,7 @@ class _LimitsFilter(Relaxing, Signed, NodeFilter):
         return _judge(new, limits, there)
 
     def _missing(self, node_name: str) -> str | None:
-        """The first driver that has to be on the node and is not (`checkCSIDriverOnNode`, in random order)."""
+        """The first required driver that is not installed on the node (`checkCSIDriverOnNode`, in random order)."""
         if not self._needed:
             return None
         csi_node = self._cluster.get(CSINode, node_name)
@@ -163,20 +163,20 @@ class _LimitsFilter(Relaxing, Signed, NodeFilter):
 
 
 def _needed_drivers(new: Attached | Status, cluster: Cluster) -> tuple[str, ...]:
-    """The drivers of new volumes that must be on the node (`preventPodSchedulingIfMissing`); sorted."""
+    """The drivers of new volumes that must be installed on the node (`preventPodSchedulingIfMissing`); sorted."""
     drivers = () if isinstance(new, Status) else sorted(set(new.values()))
     found = ((name, cluster.get(CSIDriver, name)) for name in drivers)
     return tuple(name for name, driver in found if driver and driver.spec.prevent_pod_scheduling_if_missing)
 
 
 def _is_of_its_own(handle: str, driver: str, state: State) -> bool:
-    """Whether it is a volume still to be made for a claim that no pod on a node uses."""
+    """Whether it is a volume to be provisioned for a claim that no pod on a node uses."""
     claim = handle.removeprefix(f"{driver}/{CLAIM}")
     return claim != handle and not state.users_of(claim)
 
 
 def _signed(new: Attached | Status) -> Hashable:
-    """Of volumes still to be made, none of which is anywhere yet, only the number by driver matters to a node."""
+    """For volumes to be provisioned, which are not attached anywhere yet, only the number per driver matters."""
     if isinstance(new, Status):
         return new.code, new.reasons
     to_be_made = all(handle.startswith(f"{driver}/{CLAIM}") for handle, driver in new.items())
@@ -186,7 +186,7 @@ def _signed(new: Attached | Status) -> Hashable:
 def _judge(new: Attached, limits: Mapping[str, int], there: _NodeVolumes) -> Status:
     wanted: dict[str, int] = {}
     for volume, driver in new.items():
-        # QUIRK: (Filter) a volume that is attached to the node already, but not for a pod, counts twice.
+        # QUIRK: (Filter) a volume that is already attached to the node, but not for a pod, counts twice.
         if driver in limits and volume not in there.attached:
             wanted[driver] = wanted.get(driver, 0) + 1
     counts = there.counts

@@ -1,4 +1,4 @@
-"""The volumes that pods need attached to their node (`plugins/nodevolumelimits/csi.go`)."""
+"""The volumes that must be attached for pods (`plugins/nodevolumelimits/csi.go`)."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim, 
 from kwhatif.kube.model.volume import Volume
 from kwhatif.scheduler.framework.status import Status, error, unresolvable
 
-#: How the handle of a volume begins that is yet to be made; upstream's has random letters in it.
+#: Prefix of the handle of a volume to be provisioned; upstream's contains random letters.
 CLAIM = "claim-"
 
 #: Volumes that need a slot: `driver/handle` -> driver.
 Attached = dict[str, str]
-#: Driver and handle, or what stops the plugin.
+#: Driver and handle, or the Status that ends the plugin.
 Attachment = tuple[str, str] | Status | None
 
 
 def volumes_of(pod: Pod, cluster: Cluster, *, new: bool, migrated: bool = True) -> Attached | Status:
-    """What the pod needs attached, or what stops the plugin (`filterAttachableVolumes`).
+    """The volumes that must be attached for the pod, or the Status that ends the plugin (`filterAttachableVolumes`).
 
-    `migrated` says whether the node has a CSINode: then in-tree volumes are those of their CSI driver.
+    `migrated`: the node has a CSINode, so in-tree volumes count for their CSI driver.
     """
     attached: Attached = {}
     for volume in pod.spec.volumes:
@@ -92,7 +92,7 @@ def _of_volume(volume: PersistentVolume, *, migrated: bool) -> Attachment:
 
 
 def _to_be_provisioned(claim: PersistentVolumeClaim, cluster: Cluster, *, migrated: bool) -> Attachment:
-    """A claim without a volume takes the slot that its volume will take."""
+    """A claim without a volume uses the slot of its future volume."""
     storage_class = cluster.get(StorageClass, claim_class(claim))
     if storage_class is None:
         return None
@@ -104,7 +104,7 @@ def _to_be_provisioned(claim: PersistentVolumeClaim, cluster: Cluster, *, migrat
 
 
 def attachments_by_node(cluster: Cluster) -> Mapping[str, Attached]:
-    """Volumes that are attached, whether a pod uses them or not (`getNodeVolumeAttachmentInfo`)."""
+    """Attached volumes by node, used by a pod or not (`getNodeVolumeAttachmentInfo`)."""
     by_node: dict[str, Attached] = {}
     for attachment in cluster.all(VolumeAttachment).values():
         spec = attachment.spec

@@ -1,4 +1,4 @@
-"""Which events may free a slot for a pod's volumes (the hints in `nodevolumelimits/csi.go`)."""
+"""Events that may free a slot for a pod's volumes (the hints in `nodevolumelimits/csi.go`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from kwhatif.state.pod_info import PodInfo
 
 
 def events_to_register() -> Sequence[ClusterEventWithHint]:
-    """A CSINode is added or allows more; a pod or an attachment goes; a claim is made."""
+    """A CSINode is added or allows more; a pod or an attachment is deleted; a claim is added."""
     return (
         builtin(EventResource.CSI_NODE, ActionType.ADD),
         builtin(EventResource.CSI_NODE, ActionType.UPDATE, _after_csi_node_updated),
@@ -42,13 +42,13 @@ def _limits(csi_node: CSINode) -> dict[str, int]:
 
 
 def _after_csi_node_updated(_pod: PodInfo, old: CSINode, new: CSINode, _cluster: Cluster) -> QueueingHint:
-    """Some driver may attach more volumes."""
+    """Whether a driver may attach more volumes."""
     before = _limits(old)
     return queue_if(any(limit > before.get(driver, 0) for driver, limit in _limits(new).items()))
 
 
 def _after_pod_deleted(_pod: PodInfo, old: Pod, _new: None, _cluster: Cluster) -> QueueingHint:
-    """Any pod that took room and had a volume to attach."""
+    """Whether the pod was on a node and had a volume to attach."""
     return queue_if(is_scheduled(old) and any(map(_may_be_attached, old.spec.volumes)))
 
 
@@ -57,13 +57,13 @@ def _may_be_attached(volume: Volume) -> bool:
 
 
 def _migratable(volume: Volume) -> Disk | None:
-    """The disk, if the scheduler hands such disks to CSI drivers (`IsInlineMigratable`)."""
+    """The disk, if the scheduler translates such disks to CSI (`IsInlineMigratable`)."""
     disk = in_tree_disk(volume)
     return disk if disk is not None and plugin_of(disk).migrated else None
 
 
 def _after_attachment_deleted(pod: PodInfo, old: VolumeAttachment, _new: None, _cluster: Cluster) -> QueueingHint:
-    """The pod has a claim, or a disk of that driver."""
+    """Whether the pod has a claim, or a disk of that driver."""
     for volume in pod.pod.spec.volumes:
         if volume.persistent_volume_claim is not None:
             return QUEUE
@@ -74,7 +74,7 @@ def _after_attachment_deleted(pod: PodInfo, old: VolumeAttachment, _new: None, _
 
 
 def _translates(disk: Disk) -> bool:
-    """Whether the driver can know the disk; if not, upstream's hint fails, which queues."""
+    """Whether the disk can be translated; if not, upstream's hint fails, which queues."""
     try:
         csi_handle(disk)
     except UntranslatableError:

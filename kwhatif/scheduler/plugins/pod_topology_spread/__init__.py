@@ -51,12 +51,12 @@ class PodTopologySpreadArgs(Model):
     """`kubescheduler.config.k8s.io/v1 PodTopologySpreadArgs`."""
 
     default_constraints: tuple[TopologySpreadConstraint, ...] = ()
-    #: `System`: a built-in list of soft constraints; `List`: `default_constraints`.
+    #: `System`: built-in soft constraints; `List`: `default_constraints`.
     defaulting_type: str = _SYSTEM
 
 
 class PodTopologySpread:
-    """Keeps pods evenly spread over topology domains."""
+    """Spreads pods evenly over topology domains."""
 
     name: ClassVar[str] = "PodTopologySpread"
 
@@ -73,11 +73,11 @@ class PodTopologySpread:
             return error(f"get constraints from pod: {_doing(pod, 'hard')}: {failure}")
         return compile_filter(pod, state, constraints) if constraints else SKIP
 
-    #: Filter fails: it relies on what PreFilter left behind.
+    #: Filter fails, because it needs PreFilter's state.
     without_pre_filter = always(error('reading "PreFilterPodTopologySpread" from cycleState: not found'))
 
     def pre_score(self, pod: PodInfo, state: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
-        """Count the matching pods per domain of every soft constraint, and weigh the constraints."""
+        """Count the matching pods per domain of every soft constraint, and compute the weights of the constraints."""
         if not state.nodes:
             return SKIP
         try:
@@ -86,19 +86,19 @@ class PodTopologySpread:
             return error(f"calculating preScoreState: {_doing(pod, 'soft')}: {failure}")
         if not constraints:
             return SKIP
-        # With the built-in constraints a node without a zone label still takes part in spreading over hosts.
+        # With the built-in constraints, a node without a zone label still counts for spreading over hosts.
         require_all = bool(pod.pod.spec.topology_spread_constraints) or not self._system
         return compile_scorer(pod, state, nodes, constraints, require_all=require_all)
 
-    #: Score fails: it relies on what PreScore left behind.
+    #: Score fails, because it needs PreScore's state.
     without_pre_score = always(error('error reading "PreScorePodTopologySpread" from cycleState: not found'))
 
     def sign(self, pod: PodInfo, state: State) -> Fragments | None:
-        """Pods with constraints cannot be signed, and with default constraints none can."""
+        """Pods with constraints cannot be signed; with default constraints no pod can."""
         return None if pod.pod.spec.topology_spread_constraints or self._defaults else {}
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
-        """A pod comes, goes or gets other labels; the pod gets a toleration; a node comes, goes or changes."""
+        """A pod is added, deleted or relabelled; the pod gets a toleration; a node is added, deleted or changes."""
         pod = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.UPDATE_POD_TOLERATION | ActionType.DELETE
         node = ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_TAINT
         by_pods, by_domains = HintIndex(counted_pods, pods_of_event), HintIndex(spread_domains, changed_domains)
@@ -122,13 +122,13 @@ class PodTopologySpread:
             return QUEUE  # an error
 
     def _hard(self, pod: PodInfo, cluster: Cluster) -> tuple[SpreadConstraint, ...]:
-        """The constraints that keep a pod waiting."""
+        """The hard constraints (`DoNotSchedule`)."""
         if pod.pod.spec.topology_spread_constraints:
             return pod.derived(_own_hard)
         return self._constraints(pod, cluster, "DoNotSchedule")
 
     def _constraints(self, pod: PodInfo, cluster: Cluster, action: str) -> tuple[SpreadConstraint, ...]:
-        """The pod's own constraints with that action; the defaults only if it has none at all, of either action."""
+        """The pod's own constraints with that action; the defaults only if it has none with any action."""
         own = pod.pod.spec.topology_spread_constraints
         if own:
             return compile_constraints(own, pod.labels, action)
@@ -141,7 +141,7 @@ def _own_hard(pod: Pod) -> tuple[SpreadConstraint, ...]:
 
 
 def counted_pods(pod: Pod) -> Keys:
-    """Which pods its constraints may count, see `pods_of_event`; with default constraints any."""
+    """The pods that its constraints may count, see `pods_of_event`; any pod with default constraints."""
     constraints = _indexable(pod)
     if constraints is None:
         return None
@@ -150,7 +150,7 @@ def counted_pods(pod: Pod) -> Keys:
 
 
 def spread_domains(pod: Pod) -> Keys:
-    """The topology keys; with default constraints None."""
+    """The topology keys; None with default constraints."""
     constraints = _indexable(pod)
     return None if constraints is None else {constraint.topology_key for constraint in constraints}
 
@@ -169,7 +169,7 @@ def _doing(pod: PodInfo, hardness: str) -> str:
 
 
 class PodTopologySpreadUntil135(PodTopologySpread):
-    """The plugin up to 1.35: pods that are only nominated wake nobody (`involvedInTopologySpreading`)."""
+    """The plugin up to 1.35: pods that are only nominated queue no pod (`involvedInTopologySpreading`)."""
 
     def _after_pod_change(self, pod: PodInfo, old: Pod | None, new: Pod | None, cluster: Cluster) -> QueueingHint:
         others = [other for other in (old, new) if other is not None and not is_same_pod(pod, other)]

@@ -1,4 +1,4 @@
-"""Spread constraints, compiled, and what they count (`podtopologyspread/common.go`)."""
+"""Spread constraints, compiled, and the pods that they count (`podtopologyspread/common.go`)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def compile_constraints(
     """The constraints with that action (`whenUnsatisfiable`).
 
     Raises:
-        SelectorError: the selector of one of them is not valid.
+        SelectorError: the selector of a constraint is not valid.
     """
     return tuple(
         _compile(constraint, pod_labels) for constraint in constraints if constraint.when_unsatisfiable == action
@@ -69,7 +69,7 @@ def _compile(constraint: TopologySpreadConstraint, pod_labels: Labels) -> Spread
 def with_default_selector(
     constraints: Sequence[SpreadConstraint], pod: PodInfo, cluster: Cluster
 ) -> tuple[SpreadConstraint, ...]:
-    """Default constraints speak of the pod's own kind; a pod that nothing selects has none."""
+    """Default constraints with the pod's default selector; none if the pod has no default selector."""
     selector = default_selector(pod.pod, cluster)
     if selector.empty:
         return ()
@@ -77,13 +77,13 @@ def with_default_selector(
 
 
 class Eligibility:
-    """Which constraints take a node into account (`matchNodeInclusionPolicies`), asked once per node shape."""
+    """Which constraints include a node (`matchNodeInclusionPolicies`), computed once per node shape."""
 
     def __init__(self, pod: PodInfo, constraints: Sequence[SpreadConstraint], unfixed: frozenset[str]) -> None:
         self._required = RequiredNodeAffinity(pod.pod.spec)
         self._tolerations = pod.pod.spec.tolerations
         self._policies = tuple((constraint.honor_affinity, constraint.honor_taints) for constraint in constraints)
-        #: Whether taints decide which nodes are taken into account.
+        #: Whether taints affect which nodes are included.
         self.honors_taints = any(constraint.honor_taints for constraint in constraints)
         #: Whether nodes of one shape may differ.
         self.per_node = self._required.reads_name or not unfixed.isdisjoint(self._required.keys)
@@ -91,12 +91,12 @@ class Eligibility:
         self._known: dict[str | int, tuple[bool, ...]] = {}
 
     def candidates(self, nodes: Sequence[NodeInfo]) -> Sequence[NodeInfo]:
-        """The nodes that may be eligible, of these: a DaemonSet's pod names one of thousands."""
+        """The nodes that may be eligible: a DaemonSet's pod names one of thousands."""
         only = self._only
         return nodes if only is None else [node for node in nodes if node.name in only]
 
     def of(self, node: NodeInfo) -> tuple[bool, ...]:
-        """Per constraint, whether the node is eligible."""
+        """For each constraint, whether the node is eligible."""
         where = node.name if self.per_node else node.shape
         known = self._known.get(where)
         if known is None:
@@ -113,23 +113,23 @@ class Eligibility:
 
 
 def _named(spec: PodSpec) -> frozenset[str] | None:
-    """The nodes that the pod's required affinity names; None: it names none."""
+    """The nodes that the pod's required affinity names; None if it names none."""
     required = node_affinity_of(spec).required
     return None if required is None else named_nodes(required.node_selector_terms)
 
 
 class ConstraintMatches:
-    """Which constraints speak of a pod, and how many such pods there are on the nodes."""
+    """Which constraints match a pod, and how many such pods are on the nodes."""
 
     def __init__(self, pod: PodInfo, constraints: Sequence[SpreadConstraint]) -> None:
         self._namespace = pod.namespace
         self._selectors = [constraint.selector for constraint in constraints]
         self._known: dict[PodInfo, tuple[int, ...]] = {}
-        #: Names of nodes with pods that a constraint speaks of, or that had some; found by `by_node`.
+        #: Names of nodes that have, or had, pods that a constraint matches; found by `by_node`.
         self.nodes: set[str] = set()
 
     def fork(self) -> ConstraintMatches:
-        """For a state that goes its own way."""
+        """An independent copy for a fork of the state."""
         other = copy(self)
         other._known, other.nodes = {}, self.nodes.copy()
         return other
@@ -146,12 +146,12 @@ class ConstraintMatches:
         return known
 
     def counting(self, pod: PodInfo) -> tuple[int, ...]:
-        """The constraints that count the pod: none for one that is being deleted."""
+        """The constraints that count the pod; none if it is being deleted."""
         # QUIRK: (common.go, countPodsMatchSelector) an empty selector matches every pod, but counts none.
         return () if pod.terminating else tuple(index for index in self.of(pod) if not self._selectors[index].empty)
 
     def by_node(self, index: PodIndex) -> list[dict[str, int]]:
-        """Per constraint, the matching pods by node name, those being deleted excepted."""
+        """For each constraint, the number of matching pods by node name, without pods that are being deleted."""
         counts: list[dict[str, int]] = []
         for selector in self._selectors:
             on_node: dict[str, int] = {}
@@ -165,7 +165,7 @@ class ConstraintMatches:
         return counts
 
     def on(self, node: NodeInfo) -> list[int]:
-        """Per constraint, the matching pods on this node, those being deleted excepted."""
+        """For each constraint, the number of matching pods on this node, without pods that are being deleted."""
         live = [pod.labels for pod in node.pods if pod.namespace == self._namespace and not pod.terminating]
         return [
             0 if selector.empty else sum(1 for labels in live if selector.matches(labels))

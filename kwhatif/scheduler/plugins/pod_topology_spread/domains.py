@@ -15,15 +15,15 @@ from kwhatif.state.state import State
 
 
 class Census:
-    """The domains of one constraint that the feasible nodes are in, those that are not scored excepted.
+    """The domains of one constraint with feasible nodes, without nodes that are not scored.
 
-    QUIRK: (scoring.go, initPreScoreState) nodes without the label make up a domain too, "", which adds to the weight.
+    QUIRK: (scoring.go, initPreScoreState) nodes without the label form a domain too, "", which adds to the weight.
     """
 
     def __init__(self, key: str, scored: Sequence[NodeInfo], unfixed: frozenset[str]) -> None:
         self._key = key
         self.by_host = key == HOSTNAME
-        #: Nodes by domain; hosts are domains one by one, whatever their label says.
+        #: Number of nodes by domain; each host is a domain, regardless of its label.
         self._nodes = None if self.by_host else _domains(key, scored, unfixed)
         self.domains = len(scored) if self._nodes is None else len(self._nodes)
 
@@ -34,7 +34,7 @@ class Census:
         return other
 
     def update_feasible_count(self, node: NodeInfo, number: int) -> int:
-        """Count so many nodes like this one, and say how many domains there are."""
+        """Add `number` nodes like this one, and return the number of domains."""
         if self._nodes is None:
             self.domains += number
         else:
@@ -47,7 +47,7 @@ class Census:
 
 
 class Upkeep(NamedTuple):
-    """What it takes to keep a scorer up to date."""
+    """What is needed to keep a scorer up to date."""
 
     matches: ConstraintMatches
     eligibility: Eligibility
@@ -56,11 +56,11 @@ class Upkeep(NamedTuple):
     required: Sequence[str]
 
     def fork(self) -> Upkeep:
-        """For a state that goes its own way."""
+        """An independent copy for a fork of the state."""
         return self._replace(matches=self.matches.fork(), censuses=[census.fork() for census in self.censuses])
 
     def counted_in(self, pod: PodInfo, node: NodeInfo) -> list[int]:
-        """The constraints in which the pod counts on that node; a host counts, eligible or not."""
+        """The constraints that count the pod on that node; hosts count, eligible or not."""
         counting = self.matches.counting(pod)
         if not counting:
             return []
@@ -68,12 +68,12 @@ class Upkeep(NamedTuple):
         return [index for index in counting if self.censuses[index].by_host or (eligible and eligible[index])]
 
     def update_feasible_count(self, node: NodeInfo, number: int) -> list[int]:
-        """How many domains every constraint has with so many more nodes like this one."""
+        """The number of domains of each constraint, with `number` more nodes like this one."""
         return [census.update_feasible_count(node, number) for census in self.censuses]
 
 
 def nodes_lacking(required: Sequence[str], state: State, nodes: Sequence[NodeInfo]) -> frozenset[str]:
-    """The nodes without one of the labels; of two of the same name the last one counts."""
+    """The nodes without one of the labels; if two have the same name, the last one counts."""
     if not required:
         return frozenset()
     if state.shapes.unfixed.isdisjoint(required):
@@ -85,7 +85,7 @@ def nodes_lacking(required: Sequence[str], state: State, nodes: Sequence[NodeInf
 
 
 def _domains(key: str, nodes: Sequence[NodeInfo], unfixed: frozenset[str]) -> Counter[str]:
-    """How many of the nodes each domain has; those without the label are one, too."""
+    """The number of nodes in each domain; nodes without the label form a domain, too."""
     if key in unfixed:
         return Counter([node.labels.get(key, "") for node in nodes])
     found = Counter[str]()
@@ -106,13 +106,13 @@ def pods_by_domain(
     eligibility: Eligibility,
     state: State,
 ) -> dict[str, int]:
-    """Matching pods per domain of eligible nodes; nodes without the label are one, too."""
-    # One node of each shape has its domain, and few nodes have pods that count.
-    alike = not eligibility.per_node and key not in state.shapes.unfixed
+    """Matching pods per domain of eligible nodes; nodes without the label form a domain, too."""
+    # Nodes of one shape are in one domain, and few nodes have pods that count.
+    by_shape = not eligibility.per_node and key not in state.shapes.unfixed
     is_all = nodes is state.nodes
     shapes = state.of_shape if is_all else {node.shape: node for node in nodes}
     counts = {
-        node.labels.get(key, ""): 0 for node in (shapes.values() if alike else nodes) if eligibility.of(node)[index]
+        node.labels.get(key, ""): 0 for node in (shapes.values() if by_shape else nodes) if eligibility.of(node)[index]
     }
     names = on_node if is_all else on_node.keys() & {node.name for node in nodes}
     for node in filter(None, map(state.node, names)):
@@ -124,7 +124,7 @@ def pods_by_domain(
 def pods_by_host(
     index: int, on_node: dict[str, int], matches: ConstraintMatches, state: State, scored: Sequence[NodeInfo]
 ) -> dict[str, int]:
-    """Matching pods per node, eligible or not. An extender may bring NodeInfos of its own, with other pods on them."""
+    """Matching pods per node, eligible or not. NodeInfos of an extender may have other pods than those of the state."""
     if scored is state.nodes or isinstance(scored, NodeRow):
         return on_node
     by_name = state.by_name

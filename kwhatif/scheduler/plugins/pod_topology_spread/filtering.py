@@ -31,7 +31,7 @@ class CriticalPaths:
     """The domain with the fewest matching pods, and a runner-up.
 
     `least` is the minimum as long as only one domain changes after construction: preemption evicts pods of a single
-    node, on a fork of its own. QUIRK: (filtering.go, criticalPaths) with changes in several domains it may be wrong.
+    node, on a separate fork. QUIRK: (filtering.go, criticalPaths) after changes in several domains it may be wrong.
     """
 
     __slots__ = ("_first", "_second", "least", "next_least")
@@ -43,7 +43,7 @@ class CriticalPaths:
             self.update(value, count)
 
     def update(self, value: str, count: int) -> None:
-        """A domain's count is now this."""
+        """Set the count of a domain."""
         if value == self._first:
             self.least = count
             self._swap_if_out_of_order()
@@ -62,11 +62,11 @@ class CriticalPaths:
             self.least, self.next_least = self.next_least, self.least
 
     def least_beside(self, value: str) -> int:
-        """The fewest matching pods of any other domain."""
+        """The smallest count of the other domains."""
         return self.next_least if value == self._first else self.least
 
     def concern(self, value: str, count: int) -> bool:
-        """Whether the domain's new count makes the fewest or the runner-up another."""
+        """Whether the domain's new count changes the minimum or the runner-up."""
         return value in (self._first, self._second) or count < self.next_least
 
     def fork(self) -> CriticalPaths:
@@ -80,7 +80,7 @@ class CriticalPaths:
 
 
 class _Rule:
-    """One constraint as asked per node; shared by all forks."""
+    """One constraint, prepared for checking nodes; shared by all forks."""
 
     __slots__ = ("max_skew", "self_match", "too_few_domains", "topology_key")
 
@@ -88,7 +88,7 @@ class _Rule:
         self.topology_key = constraint.topology_key
         self.max_skew = constraint.max_skew
         self.self_match = int(constraint.selector.matches(pod.labels))
-        #: Then the minimum counts as 0. Domains do not come or go in a cycle: all eligible nodes made theirs.
+        #: Then the minimum counts as 0. Domains do not change within a cycle: all eligible nodes have theirs.
         self.too_few_domains = domains < constraint.min_domains
 
 
@@ -114,7 +114,7 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
         ]
 
     def filter(self, node: NodeInfo) -> Status:
-        """The first violated constraint decides. The node need not be eligible: its domain may then be unknown."""
+        """The first violated constraint decides. If the node is not eligible, its domain may be unknown."""
         labels = node.labels
         for rule, tally, paths in self._domains:
             value = labels.get(rule.topology_key)
@@ -128,14 +128,14 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
         return SUCCESS
 
     def fork_with(self, state: State) -> Self:
-        """A copy with counts of its own, which keeps up with a fork of the state."""
+        """A copy with separate counts, to be updated with a fork of the state."""
         other = self.fork()
         other._matches = self._matches.fork()
         other._domains = [(rule, tally.copy(), paths.fork()) for rule, tally, paths in self._domains]
         return other
 
     def fork(self) -> Self:
-        """A copy that shares the counts, but not their changes."""
+        """A copy that shares the counts, but not later changes."""
         other = type(self).__new__(type(self))
         other._unfixed = self._unfixed
         other._keys = self._keys
@@ -145,11 +145,11 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
         return other
 
     def affected_by(self, pod: PodInfo) -> bool:
-        """Whether a constraint speaks of the pod."""
+        """Whether a constraint matches the pod."""
         return bool(self._matches.of(pod))
 
     def affected_on(self, node: NodeInfo) -> bool:
-        """Whether a constraint speaks of a pod there."""
+        """Whether a constraint matches a pod on the node."""
         return node.name in self._matches.nodes
 
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
@@ -157,7 +157,7 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
         self._update(pod, node, 1)
 
     def remove_pod(self, pod: PodInfo, node: NodeInfo) -> None:
-        """Do not count the pod any more."""
+        """Uncount the pod."""
         self._update(pod, node, -1)
 
     def _update(self, pod: PodInfo, node: NodeInfo, amount: int) -> None:
@@ -174,7 +174,7 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
                 paths.update(value, tally.add(value, amount))
 
     def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains:
-        """Count the pod for good, or do not count it any more, as a new count of all pods would have it."""
+        """Count or uncount the pod permanently, with the same result as counting all pods again."""
         counting = self._matches.counting(pod)
         if self.affected_by(pod):
             self._matches.nodes.add(node.name)
@@ -193,11 +193,11 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
         return frozenset(touched)
 
     def apply_node_change(self, before: Node, after: Node) -> bool:
-        """With `nodeTaintsPolicy: Honor`, taints decide which nodes count: then compile anew."""
+        """With `nodeTaintsPolicy: Honor`, taints decide which nodes count: then it must be compiled again."""
         return not self._eligibility.honors_taints
 
     def node_class(self, node: NodeInfo) -> Hashable:
-        """The node's domains; where almost every node is one, how many pods are in it."""
+        """The node's domains; for a key with a domain per node, the number of pods in it."""
         labels = node.labels
         values: list[str | int | None] = []
         for key, (_, tally, _) in zip(self._keys, self._domains, strict=True):
@@ -206,7 +206,7 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
         return tuple(values)
 
     def class_state(self, node: NodeInfo) -> Hashable:
-        """By how many pods each constraint is violated: so many would have to leave the node."""
+        """For each constraint, the number of pods that would have to leave the node to satisfy it."""
         excess = []
         for rule, tally, paths in self._domains:
             value = node.labels.get(rule.topology_key)

@@ -1,4 +1,4 @@
-"""Which events may help a pod to be spread (the hints in `podtopologyspread/plugin.go`)."""
+"""Events that may help a pod with spread constraints (the hints in `podtopologyspread/plugin.go`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_involved(pod: PodInfo, other: Pod) -> bool:
 def after_pod_change(
     pod: PodInfo, old: Pod | None, new: Pod | None, constraints: Sequence[SpreadConstraint]
 ) -> QueueingHint:
-    """A pod that a constraint speaks of comes, goes, or changes sides; or the pod tolerates other nodes now."""
+    """A pod that a constraint matches is added, deleted, or changes its match; or the pod's tolerations change."""
     if old is None or new is None:
         one = new if old is None else old
         return queue_if(one is not None and any(_speaks_of(constraint, one) for constraint in constraints))
@@ -44,7 +44,7 @@ def _speaks_of(constraint: SpreadConstraint, pod: Pod) -> bool:
 
 
 def after_node_change(old: Node | None, new: Node | None, constraints: Sequence[SpreadConstraint]) -> QueueingHint:
-    """A node with all topology keys comes, goes, moves to other domains, or changes its taints."""
+    """A node with all topology keys is added or deleted, or changes its domains or taints."""
     keys = [constraint.topology_key for constraint in constraints]
     before, after = ({} if node is None else node.metadata.labels for node in (old, new))
     counted_before, counted_after = (
@@ -58,13 +58,13 @@ def after_node_change(old: Node | None, new: Node | None, constraints: Sequence[
 
 
 def pods_of_event(old: Pod | None, new: Pod | None, _cluster: Cluster) -> Keys:
-    """Namespaces and labels of the pods that an event is about; a toleration concerns the pod itself alone."""
+    """Namespaces and labels of the pods of an event; a new toleration matters only to the pod itself."""
     metas = [pod.metadata for pod in (old, new) if pod is not None]
     return [(meta.namespace, *label) for meta in metas for label in meta.labels.items()]
 
 
 def changed_domains(old: Node | None, new: Node | None, _cluster: Cluster) -> Keys:
-    """The labels that changed; None where the node came, went, or changed its taints."""
+    """The labels that changed; None if the node was added or deleted, or its taints changed."""
     if old is None or new is None or old.spec.taints != new.spec.taints:
         return None
     return changed_keys(old.metadata.labels, new.metadata.labels)

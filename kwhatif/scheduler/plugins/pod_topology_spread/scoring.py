@@ -33,16 +33,16 @@ from kwhatif.state.state import State
 
 
 class _Rule(NamedTuple):
-    """One constraint as asked per node."""
+    """One constraint, prepared for scoring nodes."""
 
     topology_key: str
-    #: Hosts are counted one by one, by node name, whatever the value of their label.
+    #: Whether each host is a domain, by node name, regardless of the value of its label.
     by_name: bool
-    #: Matching pods by domain; what is missing has none.
+    #: Matching pods by domain; absent domains have none.
     counts: dict[str, int]
-    #: So that the counts of few large domains are not drowned by those of many small ones.
+    #: Gives few large domains as much weight as many small ones.
     weight: float
-    #: Added everywhere, so that small differences between domains matter less.
+    #: Added to all counts, so that small differences between domains matter less.
     tolerance: float
 
 
@@ -66,11 +66,11 @@ class SpreadScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
         self.by_shape = by_shape
 
     def score(self, node: NodeInfo) -> int:
-        """The weighted number of matching pods around the node: less is better."""
+        """The weighted number of matching pods in the node's domains: less is better."""
         if node.name in self._ignored:
             return 0
         labels = node.labels
-        # Summed in the order of the constraints, as upstream does: with floats another order gives another sum.
+        # Summed in the order of the constraints, as upstream does: with floats the order changes the sum.
         score = 0.0
         for key, by_name, counts, weight, tolerance in self._rules:
             value = labels.get(key)
@@ -79,12 +79,12 @@ class SpreadScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
         return round_half_away(score)
 
     def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
-        """Where pods are counted host by host: those with such pods, and those without the label."""
+        """If each host is a domain: the nodes with matching pods, and those without the label."""
         hosts = [counts for _, by_name, counts, _, _ in self._rules if by_name]
         return {*hosts[0], *self._unnamed} if hosts else frozenset()
 
     def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
-        """Fewer pods give more points; nodes without the labels get none."""
+        """Fewer pods give a higher score; nodes without the labels get 0."""
         ignored = self._ignored
         if not ignored:
             return _fewer_are_better(scores)
@@ -98,14 +98,14 @@ class SpreadScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
         ]
 
     def fork_with(self, state: State) -> Self:
-        """A copy with counts of its own, which keeps up with a fork of the state."""
+        """A copy with separate counts, to be updated with a fork of the state."""
         other = copy(self)
         other._rules = tuple([rule._replace(counts=rule.counts.copy()) for rule in self._rules])
         other._upkeep = self._upkeep.fork()
         return other
 
     def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains:
-        """Count the pod for good, or do not count it any more; no other node comes into another class."""
+        """Count or uncount the pod permanently; no other node changes its class."""
         for index in self._upkeep.counted_in(pod, node):
             key, by_name, counts, _, _ = self._rules[index]
             where = node.name if by_name else node.labels.get(key, "")
@@ -113,7 +113,7 @@ class SpreadScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
         return NO_DOMAINS
 
     def update_feasible_count(self, node: NodeInfo, number: int) -> None:
-        """More feasible nodes, or fewer, may be in more domains or fewer, and that makes a constraint weigh more."""
+        """Update the weights: another number of feasible nodes may change the number of domains."""
         if node.name not in self._ignored:
             domains = self._upkeep.update_feasible_count(node, number)
             self._rules = tuple(
@@ -121,11 +121,11 @@ class SpreadScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
             )
 
     def apply_node_change(self, before: Node, after: Node) -> bool:
-        """With `nodeTaintsPolicy: Honor`, taints decide which nodes count: then compile anew."""
+        """With `nodeTaintsPolicy: Honor`, taints decide which nodes count: then it must be compiled again."""
         return not self._upkeep.eligibility.honors_taints
 
     def node_class(self, node: NodeInfo) -> Hashable:
-        """The node's domains; of a host, how many pods are on it."""
+        """The node's domains; if each host is one, the number of pods on it."""
         if node.name in self._ignored:
             return None
         values: list[str | int | None] = []
@@ -148,7 +148,7 @@ def _weight(domains: int) -> float:
 
 
 def round_half_away(number: float) -> int:
-    """Go's `math.Round`: halves go away from zero, not to the even neighbour."""
+    """Go's `math.Round`: halves are rounded away from zero, not to the even neighbour."""
     size = abs(number)
     whole = math.floor(size)
     if size - whole >= 0.5:
@@ -164,9 +164,9 @@ def compile_scorer(
     *,
     require_all: bool,
 ) -> SpreadScorer:
-    """Count the matching pods in the domains of the feasible nodes, and weigh the constraints (`initPreScoreState`).
+    """Count the matching pods in the domains of the feasible nodes, and compute the weights (`initPreScoreState`).
 
-    `nodes` are the feasible ones. With `require_all`, nodes that lack a topology key are neither scored nor counted.
+    `nodes` are the feasible nodes. With `require_all`, nodes that lack a topology key are neither scored nor counted.
     """
     keys = tuple(constraint.topology_key for constraint in constraints)
     required = keys if require_all else ()
@@ -188,7 +188,7 @@ def compile_scorer(
         censuses.append(census)
         weight = _weight(census.domains)
         rules.append(_Rule(key, key == HOSTNAME, counts, weight, float(constraint.max_skew - 1)))
-    # A shape does not fix what is on the node, so hosts with pods that count are exceptions.
+    # Pods are not part of a node's shape, so hosts with pods that count are exceptions.
     by_shape = (unfixed - {HOSTNAME}).isdisjoint(keys)
     upkeep = Upkeep(matches, eligibility, censuses, required)
     unnamed = nodes_by_label(state.cluster).of(HOSTNAME).get(None, ())

@@ -1,4 +1,4 @@
-"""Claims find volumes, or can be provisioned, on the pod's node (`plugins/volumebinding`)."""
+"""VolumeBinding: claims must find a volume, or get one provisioned, for the pod's node (`plugins/volumebinding`)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
 class VolumeBindingArgs(Model):
     """`VolumeBindingArgs`.
 
-    The timeout is about what follows a decision; `shape` must be unset while the gate StorageCapacityScoring is off.
+    The timeout is for binding, which is not modelled; `shape` must be unset if StorageCapacityScoring is off.
     """
 
     bind_timeout_seconds: int = 600
@@ -47,7 +47,7 @@ class VolumeBindingArgs(Model):
 
 
 class VolumeBinding:
-    """Refuses nodes that the pod's bound volumes cannot reach, or where its other claims cannot get one."""
+    """Rejects nodes that cannot use the pod's bound volumes, or where its other claims cannot get one."""
 
     name: ClassVar[str] = "VolumeBinding"
     reads_claims: ClassVar[bool] = True
@@ -57,7 +57,7 @@ class VolumeBinding:
         self._scores = "StorageCapacityScoring" in gates
 
     def pre_filter(self, pod: PodInfo, state: State) -> NodeFilter | Status:
-        """Sort the pod's claims into bound ones and those that wait for a node; any other stops the cycle."""
+        """Sort the pod's claims into bound ones and those that wait for a node; any other claim ends the cycle."""
         if not pod.pod.spec.volumes:
             return SKIP
         claims: list[PersistentVolumeClaim] = []
@@ -68,7 +68,7 @@ class VolumeBinding:
             claims.append(claim)
         return _compile(claims, state) if claims else SKIP
 
-    #: Filter fails: it relies on what PreFilter left behind.
+    #: Filter fails, because it needs PreFilter's state.
     without_pre_filter = always(error("not found"))
 
     sign = staticmethod(signers.volumes)
@@ -82,7 +82,7 @@ class VolumeBinding:
 
 
 def _usable_claim(pod: Pod, name: ClaimName, cluster: Cluster) -> PersistentVolumeClaim | Status:
-    """The claim, or why the pod cannot start with it anywhere (`podHasPVCs`)."""
+    """The claim, or why the pod cannot be scheduled with it (`podHasPVCs`)."""
     claim = cluster.get(PersistentVolumeClaim, f"{pod.metadata.namespace}/{name.name}")
     if claim is None:
         if name.ephemeral:
@@ -102,7 +102,7 @@ def _usable_claim(pod: Pod, name: ClaimName, cluster: Cluster) -> PersistentVolu
 
 
 def _compile(claims: list[PersistentVolumeClaim], state: State) -> NodeFilter | Status:
-    """Bound, delayed or immediate: what each claim is decides what is left to check (`GetPodVolumeClaims`)."""
+    """Sort the claims into bound, delayed and immediate ones, and compile the checks (`GetPodVolumeClaims`)."""
     bound: list[PersistentVolumeClaim] = []
     delayed: list[tuple[PersistentVolumeClaim, StorageClass]] = []
     immediate: list[PersistentVolumeClaim] = []

@@ -1,4 +1,4 @@
-"""Claims that are bound: the node must be within reach of their volumes (`checkBoundClaims`)."""
+"""Bound claims: the node must be able to use their volumes (`checkBoundClaims`)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
 
 
 class _Migration(NamedTuple):
-    """An in-tree volume as nodes see it whose kubelet hands the plugin's volumes to the CSI driver."""
+    """An in-tree volume as seen by nodes where the plugin is migrated to its CSI driver."""
 
     plugin: str
-    #: Where it can be used there; an error when it cannot be translated.
+    #: The nodes that can use it; an error if it cannot be translated.
     reach: Reach | Status
 
 
@@ -38,7 +38,7 @@ class _BoundVolume:
 
     @cached_property
     def out_of_reach(self) -> ClaimConflict:
-        """The objection to a node that the volume cannot reach."""
+        """The conflict with a node that cannot use the volume."""
         needs = _affinity_text(self._volume.spec.node_affinity)
         return ClaimConflict(
             ConflictReason.NODE_CONFLICT, self._claim, f"volume {self._volume.metadata.name} needs {needs}"
@@ -60,12 +60,12 @@ class BoundClaims:
                 self._missing = ClaimConflict(ConflictReason.VOLUME_NOT_FOUND, claim, detail)
                 break
             self._volumes.append(_BoundVolume(claim, volume, reaches.of(volume)))
-        #: What the answer can depend on: labels of the node, and its CSINode, which is found by its name.
+        #: The label keys that the result can depend on; it also depends on the CSINode, which is found by name.
         self.keys = frozenset[str]().union(*(volume.reach.keys for volume in self._volumes))
         self.by_name = any(volume.migration for volume in self._volumes)
 
     def check(self, node: NodeInfo) -> ClaimConflict | Status | None:
-        """The first volume that is out of the node's reach, or missing; or an error."""
+        """The conflict of the first volume that the node cannot use, or that is missing; or an error."""
         labels = node.labels
         for bound in self._volumes:
             reach = bound.reach
@@ -96,7 +96,7 @@ def _migration(volume: PersistentVolume) -> _Migration | None:
 
 
 def _affinity_text(affinity: VolumeNodeAffinity | None) -> str:
-    """The affinity in selectors' notation; a volume without one can be refused only by its translated zone label."""
+    """The affinity in selector notation; without one, only the translated zone label can exclude nodes."""
     if affinity is None or affinity.required is None:
         return "the zone it is labelled with"
     terms = (

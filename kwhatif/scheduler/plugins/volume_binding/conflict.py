@@ -1,4 +1,4 @@
-"""Why a node does not do for a claim."""
+"""Why a claim cannot be used on a node."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _ORDER = list(ConflictReason)
 
 
 class ClaimConflict:
-    """A reason, and the claim behind it. It says nothing about the node, so that many nodes share it."""
+    """A reason and its claim. It does not contain the node, so nodes can share it."""
 
     def __init__(self, reason: ConflictReason, claim: PersistentVolumeClaim, detail: str) -> None:
         self._reason = reason
         self._evidence = VolumeConflict(claim=key_of(claim), detail=detail)
-        #: The rejection of a node to which nothing else is objected.
+        #: The rejection of a node for this reason only.
         self.alone = Status(Code.UNRESOLVABLE, (reason.value,), (self._evidence,))
 
     def and_also(self, other: ClaimConflict) -> Status:

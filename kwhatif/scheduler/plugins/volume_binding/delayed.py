@@ -1,4 +1,4 @@
-"""Claims that wait for a node: each finds a volume there, or one can be provisioned (`FindPodVolumes`)."""
+"""Claims that wait for a node: each must find a volume, or one can be provisioned (`FindPodVolumes`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kwhatif.state.node_info import NodeInfo
 
 
 class Plan(NamedTuple):
-    """What would happen to the claims if the pod went to the node."""
+    """What would happen to the claims if the pod were placed on the node."""
 
     bindings: list[tuple[PersistentVolume, PersistentVolumeClaim]]
     provisions: list[Provisioning]
@@ -26,7 +26,7 @@ class DelayedClaims:
     """The pod's claims of classes that wait for the first consumer."""
 
     def __init__(self, delayed: Sequence[tuple[PersistentVolumeClaim, StorageClass]], cluster: Cluster) -> None:
-        #: Claims for which an earlier attempt chose a node: no volume is looked for any more.
+        #: Claims for which an earlier attempt chose a node: they get a new volume.
         self._selected: list[tuple[str, Provisioning, ClaimConflict]] = []
         self._searching: list[tuple[VolumeSearch, Provisioning]] = []
         for claim, storage_class in delayed:
@@ -39,9 +39,9 @@ class DelayedClaims:
                 self._selected.append(
                     (node_name, provisioning, ClaimConflict(ConflictReason.BIND_CONFLICT, claim, detail))
                 )
-        # The smallest request first, so that it takes the smallest volume.
+        # The smallest request comes first, so that it takes the smallest volume.
         self._searching.sort(key=lambda entry: requested_storage(entry[1].claim))
-        #: What the answer can depend on: labels of the node, and its name where one was chosen.
+        #: The result can depend on labels of the node, and on its name if a node was chosen.
         self.by_name = bool(self._selected)
         self.keys = frozenset[str]().union(
             *(search.keys | provisioning.keys for search, provisioning in self._searching),
@@ -49,11 +49,11 @@ class DelayedClaims:
 
     @property
     def makes_all(self) -> bool:
-        """Whether a volume is made for every claim, on whichever node: none exists that would do."""
+        """Whether every claim gets a new volume on any node, because no existing volume matches."""
         return not self._selected and all(search.finds_none for search, _ in self._searching)
 
     def plan(self, node: NodeInfo) -> Plan | ClaimConflict | Status:
-        """How all claims get a volume on the node; or why one does not, or an error."""
+        """How all claims get a volume on the node, or why one does not, or an error."""
         for node_name, _, elsewhere in self._selected:
             if node_name != node.name:
                 return elsewhere

@@ -21,7 +21,7 @@ from kwhatif.state.state import State
 
 
 class BindingFilter(Signed, NodeFilter):
-    """The pod's claims against one node after another."""
+    """Checks the pod's claims against nodes."""
 
     def __init__(
         self,
@@ -41,14 +41,14 @@ class BindingFilter(Signed, NodeFilter):
         self.signature = tuple([(key_of(claim), claim.spec.volume_name) for claim in bound]), self._signed(delayed)
 
     def _signed(self, delayed: Sequence[tuple[PersistentVolumeClaim, StorageClass]]) -> Hashable:
-        """Claims of one class that ask for the same are alike, if a volume has to be made for each of them."""
+        """Claims of one class with equal requests are interchangeable, if each of them needs a new volume."""
         asked = [(storage_class.metadata.name, msgspec.json.encode(claim.spec)) for claim, storage_class in delayed]
         if self._delayed is None or self._delayed.makes_all:
             return tuple(asked)
         return tuple([(key_of(claim), claim.metadata.annotations.get(SELECTED_NODE)) for claim, _ in delayed]), *asked
 
     def filter(self, node: NodeInfo) -> Status:
-        """Bound volumes must reach the node, and every other claim must find or get a volume there."""
+        """The node must be able to use bound volumes, and every other claim must find or get a volume there."""
         objection = self._bound.check(node)
         if isinstance(objection, Status):
             return objection
@@ -61,14 +61,14 @@ class BindingFilter(Signed, NodeFilter):
         return SUCCESS if objection is None else objection.alone
 
     def plan(self, node: NodeInfo) -> Plan | None:
-        """What would happen to the claims that wait for a node; None: none waits, or it cannot be there."""
+        """What would happen to the claims that wait for a node; None if none waits, or the node does not fit."""
         plan = self._delayed.plan(node) if self._delayed is not None else None
         return plan if isinstance(plan, Plan) else None
 
     def reserve(self, node: NodeInfo, state: State) -> Iterator[KubernetesObject]:
-        """Give volumes their claims and claims their node, so that the next pods find them taken.
+        """Bind volumes to claims and claims to the node, so that the next pods see them as used.
 
-        Upstream also annotates the volume as bound by the controller; no rule of the scheduler reads that.
+        Upstream also annotates the volume as bound by the controller, but no scheduling rule reads that.
         """
         if self._delayed is None:
             return

@@ -1,4 +1,4 @@
-"""Which events may help a pod's claims to their volumes (the hints in `volumebinding/volume_binding.go`)."""
+"""Events that may help a pod's claims to get volumes (the hints in `volumebinding/volume_binding.go`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kwhatif.state.pod_info import PodInfo
 
 
 def events_to_register() -> Sequence[ClusterEventWithHint]:
-    """Whatever claims, volumes, classes, capacities, drivers or nodes come or change."""
+    """Claims, volumes, classes, capacities, drivers or nodes are added or change."""
     change = ActionType.ADD | ActionType.UPDATE
     return (
         builtin(EventResource.STORAGE_CLASS, change, _after_class_change),
@@ -39,7 +39,7 @@ def _after_class_change(_pod: PodInfo, old: StorageClass | None, new: StorageCla
 
 
 def _after_csi_node_change(_pod: PodInfo, old: CSINode | None, new: CSINode, _cluster: Cluster) -> QueueingHint:
-    """Other in-tree plugins are handed to drivers."""
+    """The set of migrated in-tree plugins has changed."""
     return queue_if(old is None or _migrated(old) != _migrated(new))
 
 
@@ -48,7 +48,7 @@ def _migrated(csi_node: CSINode) -> str:
 
 
 def _after_csi_driver_change(pod: PodInfo, old: CSIDriver, new: CSIDriver, _cluster: Cluster) -> QueueingHint:
-    """The driver of an inline volume no longer says how much room there is."""
+    """The driver of an inline volume no longer reports storage capacity."""
     if new.spec.storage_capacity or not old.spec.storage_capacity:
         return QueueingHint.QUEUE_SKIP
     drivers = (volume.csi.driver for volume in pod.pod.spec.volumes if volume.csi is not None)
@@ -58,7 +58,7 @@ def _after_csi_driver_change(pod: PodInfo, old: CSIDriver, new: CSIDriver, _clus
 def _after_capacity_change(
     _pod: PodInfo, old: CSIStorageCapacity | None, new: CSIStorageCapacity, _cluster: Cluster
 ) -> QueueingHint:
-    """There is room for larger volumes."""
+    """The capacity for volumes has grown."""
     if old is None:
         return QueueingHint.QUEUE
     before, after = _limit(old), _limit(new)
@@ -66,6 +66,6 @@ def _after_capacity_change(
 
 
 def _limit(capacity: CSIStorageCapacity) -> int | None:
-    """The size in bytes that a volume may have there, if it is known."""
+    """The maximum size of a volume in bytes, if known."""
     largest = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
     return None if largest is None else value(parse_quantity(largest))

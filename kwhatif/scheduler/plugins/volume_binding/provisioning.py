@@ -1,4 +1,4 @@
-"""Volumes that could be made for a claim (`checkVolumeProvisions` in `plugins/volumebinding/binder.go`)."""
+"""Volumes that can be provisioned for a claim (`checkVolumeProvisions` in `plugins/volumebinding/binder.go`)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ NO_PROVISIONER = ("", "kubernetes.io/no-provisioner")
 
 
 class Provisioning:
-    """Where a volume could be made for the claim.
+    """Where a volume can be provisioned for the claim.
 
-    Upstream also knows claims without a class here, and classes that are gone; but then the claim does not wait.
+    Upstream also checks for claims without a class, and for deleted classes, but such claims do not wait for a node.
     """
 
     def __init__(self, claim: PersistentVolumeClaim, storage_class: StorageClass, cluster: Cluster) -> None:
@@ -29,11 +29,11 @@ class Provisioning:
         supported = storage_class.provisioner not in NO_PROVISIONER
         self._topologies = topologies_reach(storage_class.allowed_topologies) if supported else NOWHERE
         self._pools = _pools(claim, storage_class, cluster)
-        #: The label keys that the answer can depend on.
+        #: The label keys that the result can depend on.
         self.keys = self._topologies.keys | self._pools.keys
 
     def check(self, labels: Labels) -> ClaimConflict | None:
-        """Why none can be made for a node with these labels."""
+        """Why no volume can be provisioned for a node with these labels; None if one can."""
         if not self._topologies.matches(labels):
             return self._no_volume
         if next(self._pools.of(labels), None) is None:
@@ -46,7 +46,7 @@ class Provisioning:
         return self._class.metadata.name
 
     def pool_size(self, labels: Labels) -> int | None:
-        """The bytes that are left in the pool for a node with these labels; None: its driver keeps no track of them."""
+        """The free bytes in the pool for a node with these labels; None if the driver does not report capacity."""
         return next(self._pools.of(labels), _NO_TRACK).size
 
     @cached_property
@@ -71,7 +71,7 @@ class Provisioning:
 
 
 class _Pool(NamedTuple):
-    """Bytes: the largest volume that there is room for, and what is left in all."""
+    """In bytes: the largest volume that fits, and the free capacity."""
 
     room: int
     size: int | None
@@ -82,7 +82,7 @@ _UNLIMITED: Reachable[_Pool] = Reachable([(EVERYWHERE, _NO_TRACK)])
 
 
 def _pools(claim: PersistentVolumeClaim, storage_class: StorageClass, cluster: Cluster) -> Reachable[_Pool]:
-    """The storage pools with room for the claim (`hasEnoughCapacity`); only some drivers keep track of theirs."""
+    """The storage pools with room for the claim (`hasEnoughCapacity`); only some drivers report capacity."""
     size = claim.spec.resources.requests.get(STORAGE)
     driver = cluster.get(CSIDriver, storage_class.provisioner)
     if size is None or driver is None or not driver.spec.storage_capacity:
@@ -94,7 +94,7 @@ def _pools(claim: PersistentVolumeClaim, storage_class: StorageClass, cluster: C
 
 
 def _pools_by_class(cluster: Cluster) -> Mapping[str, list[tuple[Reach, _Pool]]]:
-    """From where a pool can be reached, and how much it has left."""
+    """Pools by storage class: the nodes that can use each pool, and its free capacity."""
     pools: dict[str, list[tuple[Reach, _Pool]]] = {}
     for pool in cluster.all(CSIStorageCapacity).values():
         limit = pool.capacity if pool.maximum_volume_size is None else pool.maximum_volume_size

@@ -1,4 +1,4 @@
-"""VolumeBinding's Score: nodes whose storage the pod leaves the emptiest, unless the shape says otherwise.
+"""VolumeBinding's Score: prefers nodes with the emptiest storage afterwards, unless the shape says otherwise.
 
 (`scorer.go` and `Score` in `volume_binding.go`; only with the gate `StorageCapacityScoring`.)
 """
@@ -19,17 +19,17 @@ from kwhatif.scheduler.plugins.volume_binding.delayed import Plan
 from kwhatif.scheduler.plugins.volume_binding.filtering import BindingFilter
 from kwhatif.state.node_info import NodeInfo
 
-#: `defaults.go`.
+#: From `defaults.go`.
 DEFAULT_SHAPE = (
     UtilizationShapePoint(utilization=0, score=MAX_SHAPE_SCORE),
     UtilizationShapePoint(utilization=100, score=0),
 )
-#: Storage class -> bytes requested, and bytes that there are.
+#: Storage class -> requested bytes and total bytes.
 _Classes = dict[str, tuple[int, int]]
 
 
 class StorageScorer(NodeScorer):
-    """The mean over the storage classes that the pod's claims get their volumes from."""
+    """The mean score of the storage classes of the pod's claims."""
 
     reads = Reads.NODE
 
@@ -38,14 +38,14 @@ class StorageScorer(NodeScorer):
         self._score_of = requested_to_capacity_ratio(shape)
 
     def score(self, node: NodeInfo) -> int:
-        """0 to 100; 0 where nothing is bound or made whose size is known."""
+        """0 to 100; 0 if no volume of known size is bound or provisioned."""
         plan = self._claims.plan(node)
         if plan is None:
             return 0
         classes = _of_bindings(plan) if plan.bindings else _of_provisions(plan, node)
         if not classes:
             return 0
-        # An unknown size counts as full. `math.Round`, of which no operand is negative.
+        # An unknown size counts as full. As `math.Round`, for operands that are never negative.
         total = sum(
             self._score_of(requested, size) if size else self._score_of(1, 0) for requested, size in classes.values()
         )
@@ -62,7 +62,7 @@ def _of_bindings(plan: Plan) -> _Classes:
 
 
 def _of_provisions(plan: Plan, node: NodeInfo) -> _Classes:
-    """Claims of a class share the pool that the last of them would take."""
+    """Claims of a class share the pool that the last of them would use."""
     classes: _Classes = {}
     for provisioning in plan.provisions:
         size = provisioning.pool_size(node.labels)

@@ -1,4 +1,4 @@
-"""Volumes that exist already, for a claim that waits (`FindMatchingVolume` in `component-helpers/storage/volume`)."""
+"""Existing volumes for a claim that waits (`FindMatchingVolume` in `component-helpers/storage/volume`)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _FILESYSTEM = "Filesystem"
 
 
 class VolumeSearch:
-    """The volumes that would do for a claim, were the node within their reach."""
+    """The volumes that match a claim, if the node can use them."""
 
     def __init__(self, claim: PersistentVolumeClaim, cluster: Cluster) -> None:
-        #: The claim's selector is not valid, or it has a class whose gate is off: the scheduler fails on it.
+        #: Set if the claim's selector is not valid, or a feature gate is off: then the scheduler fails.
         self.error: Status | None = _without_gate(claim, cluster)
         self._prebound: list[tuple[Reach, PersistentVolume]] = []
         free: list[tuple[Reach, PersistentVolume]] = []
@@ -40,10 +40,10 @@ class VolumeSearch:
             elif _is_offered(volume, claim, selector):
                 free.append((reaches.of(volume), volume))
         self._free = Reachable(free)
-        #: What a claim gets that waits for no node: the volume that was meant for it, else the smallest.
+        #: The volume of a claim that does not wait for a node: the one reserved for it, or the smallest.
         self.anywhere = next((volume for _, volume in (*self._prebound, *free)), None)
         self._is_empty = not free and not self._prebound
-        #: The label keys that the answer can depend on.
+        #: The label keys that the result can depend on.
         self.keys = self._free.keys.union(*(reach.keys for reach, _ in self._prebound))
 
     def _selector(self, claim: PersistentVolumeClaim) -> Selector:
@@ -59,14 +59,14 @@ class VolumeSearch:
 
     @property
     def finds_none(self) -> bool:
-        """Whether there is no such volume on any node."""
+        """Whether no volume matches on any node."""
         return self._is_empty and self.error is None
 
     def find(self, labels: Labels, taken: Container[str]) -> PersistentVolume | None:
         """The volume that the claim gets on a node with these labels; `taken` are names of other claims' volumes."""
         for reach, volume in self._prebound:
             if volume.metadata.name not in taken:
-                # A volume that somebody meant for this claim is the only choice, reachable or not.
+                # A volume that is reserved for this claim is the only choice, even if the node cannot use it.
                 return volume if reach.matches(labels) else None
         for volume in self._free.of(labels):
             if volume.metadata.name not in taken:
@@ -84,9 +84,9 @@ def _without_gate(claim: PersistentVolumeClaim, cluster: Cluster) -> Status | No
 
 
 def _candidates(claim: PersistentVolumeClaim, cluster: Cluster) -> Iterator[PersistentVolume]:
-    """Volumes of the claim's class that are large enough, if nobody else has claimed them: its own, then by size.
+    """Volumes of the claim's class that are large enough and not claimed by others: its own, then by size.
 
-    Of equally small ones upstream takes the first in a list that has no order; here it is the first by name.
+    If several have the same size, upstream takes the first of an unordered list; here it is the first by name.
     """
     volumes = volumes_of_class(cluster, claim_class(claim))
     by_name = cluster.all(PersistentVolume)
@@ -99,7 +99,7 @@ def _candidates(claim: PersistentVolumeClaim, cluster: Cluster) -> Iterator[Pers
 
 
 def _could_hold(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """What even a volume that was meant for the claim must meet."""
+    """The conditions that even a volume reserved for the claim must meet."""
     offered, wanted = volume.spec, claim.spec
     return (
         (offered.claim_ref is None or is_bound_to(volume, claim))
@@ -110,7 +110,7 @@ def _could_hold(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 
 def _is_offered(volume: PersistentVolume, claim: PersistentVolumeClaim, selector: Selector) -> bool:
-    """What a volume that nobody claimed must meet as well; its class is the claim's already."""
+    """The further conditions for an unclaimed volume; it already has the claim's class."""
     return (
         volume.status.phase == "Available"
         and selector.matches(volume.metadata.labels)

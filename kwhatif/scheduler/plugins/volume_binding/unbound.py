@@ -1,4 +1,4 @@
-"""Why a claim that should be bound before any pod is not: what its own volume, or the nearest one, lacks for it."""
+"""Why an immediate claim is not bound: what its own volume, or the closest one, lacks."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _FILESYSTEM = "Filesystem"
 
 
 def mismatches(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Iterator[Mismatch]:
-    """What keeps the volume from the claim, though nobody else has it.
+    """Why the claim cannot be bound to the volume, even though no other claim has it.
 
-    For a claim that names its volume, nothing else counts (`checkVolumeSatisfyClaim` in `pv_controller.go`).
+    For a claim that names its volume, only this counts (`checkVolumeSatisfyClaim` in `pv_controller.go`).
     """
     offered, wanted = volume.spec, claim.spec
     if capacity_of(volume) < requested_storage(claim):
@@ -46,7 +46,7 @@ def mismatches(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Iterat
 
 
 def _in_the_way(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Iterator[Mismatch]:
-    """What a volume that the claim does not name must meet as well (`FindMatchingVolume`), and whose it is already."""
+    """The conditions for a volume that the claim does not name (`FindMatchingVolume`), and its current claim."""
     ref = volume.spec.claim_ref
     if ref is not None and not is_bound_to(volume, claim):
         yield Mismatch("claimRef", key_of(claim), f"{ref.namespace}/{ref.name}")
@@ -64,7 +64,7 @@ def _in_the_way(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Itera
 
 
 def why_unbound(claim: PersistentVolumeClaim, cluster: Cluster) -> UnboundClaim:
-    """The claim, its class, and the volume that comes nearest."""
+    """The claim, its class, and the closest volume."""
     name = claim_class(claim)
     storage_class = cluster.get(StorageClass, name)
     volumes = cluster.all(PersistentVolume)
@@ -89,7 +89,7 @@ def _all(volume: PersistentVolume, claim: PersistentVolumeClaim) -> tuple[Mismat
 
 
 def _nearest(claim: PersistentVolumeClaim, cluster: Cluster) -> PersistentVolume | None:
-    """The volume that lacks the least; of several, one of the claim's own class, then the smallest that is enough."""
+    """The volume with the fewest mismatches; then one of the claim's class, then the smallest that is large enough."""
     wanted = requested_storage(claim)
 
     def distance(volume: PersistentVolume) -> tuple[int, bool, bool, int, str]:
