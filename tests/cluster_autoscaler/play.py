@@ -72,7 +72,9 @@ def pod(name: str, cpu: str = "1", on: str = "", **more: Any) -> Json:
             **more.get("metadata", {}),
         },
         "spec": {
-            "containers": [{"name": "main", "image": "app:1", "resources": {"requests": {"cpu": cpu, "memory": "64Mi"}}}],
+            "containers": [
+                {"name": "main", "image": "app:1", "resources": {"requests": {"cpu": cpu, "memory": "64Mi"}}}
+            ],
             "schedulerName": "default-scheduler",
             "priority": more.get("priority", 0),
             **({"nodeName": on} if on else {}),
