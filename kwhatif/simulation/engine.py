@@ -85,8 +85,6 @@ class Engine:
         self.first_event = 0
         #: Controllers whose timers nobody waits for before somebody does something.
         self._not_waited_for: Sequence[str] = ()
-        #: Whether this is a fork that only looks ahead: what it finds is not asked about again.
-        self._is_ahead = False
 
     def fork(self) -> Engine:
         """An independent simulation with the same past; it costs next to nothing, whatever the size of the cluster.
@@ -201,7 +199,6 @@ class Engine:
     def _look_ahead(self) -> Engine:
         """A fork to see what comes; what was before does not count as a loop there."""
         ahead = self.fork()
-        ahead._is_ahead = True
         ahead.loops.forget()
         return ahead
 
@@ -275,18 +272,19 @@ class Engine:
             return
         self.tally.look()
         found = self.loops.look(self.evictors.left, self._is_due_since)
-        if found is not None and not self._is_ahead and not self._comes_back():
+        if found is not None and not self.loops.is_waiting and not self._comes_back():
             self.loops.forget()
             return
         self.cycle = found
 
     def _comes_back(self) -> bool:
-        """Whether what looks like a loop goes round once more: what no object shows may have made progress."""
+        """Whether what looks like a loop goes round once more, to the very same picture (see `loops`)."""
         ahead = self._look_ahead()
         try:
+            ahead.loops.wait_for_return()
             ahead._horizon = ahead.clock.now + self.parameters.horizon
             ahead._run()
-            return not ahead._goes_on()
+            return ahead.cycle is not None
         finally:
             ahead.end()
 

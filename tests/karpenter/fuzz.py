@@ -9,27 +9,37 @@ from collections import Counter
 
 from tests.karpenter.generate import FAMILIES, generate
 from tests.karpenter.judge import ROOT, Case, Judge
+from tests.karpenter.objects import Json
 from tests.karpenter.play import canonical, play
 
 FOUND = ROOT / "build" / "disagreements"
 #: How often the judge runs a case: it walks over maps.
 _RUNS = 4
 _MOST_RUNS = 400
+_MANY = 8
 _MOST_SAVED = 20
 
 
 def compared(case: Case, judge: Judge) -> tuple[str, bool]:
     """How many ways there are to go (`one`, `several`), and whether kwhatif goes one of them.
 
-    A way that few runs go may not be among those that were seen: then many more are tried.
+    A way that few runs go may not be among those that were seen: then many more are tried. Where there are more than
+    can be seen, it is enough that as many nodes are made and the same pods are left.
     """
     made = canonical(case["ask"], play(case))
     runs = _RUNS
     while True:
-        ways = {json.dumps(canonical(case["ask"], each)) for each in judge.outcomes(case, runs)}
-        if json.dumps(made) in ways or len(ways) == 1 or runs >= _MOST_RUNS:
-            return "several" if len(ways) > 1 else "one", json.dumps(made) in ways
+        ways = [canonical(case["ask"], each) for each in judge.outcomes(case, runs)]
+        distinct = {json.dumps(each) for each in ways}
+        if json.dumps(made) in distinct:
+            return "several" if len(distinct) > 1 else "one", True
+        if runs >= (_MOST_RUNS if len(distinct) > 1 else 10 * _RUNS):
+            return "unseen", len(distinct) > _MANY and any(_coarse(made) == _coarse(each) for each in ways)
         runs *= 10
+
+
+def _coarse(found: Json) -> tuple[int, list[str]]:
+    return len(found.get("newNodes", ())), [row["pod"] for row in found.get("refused", ())]
 
 
 def main() -> int:

@@ -18,7 +18,7 @@ from kwhatif.autoscaler.karpenter.requirements import (
     label_requirements,
 )
 from kwhatif.autoscaler.karpenter.topology import Standing, uid_of
-from kwhatif.autoscaler.karpenter.volumes import Volumes, attached, merged_volumes, volume_alternatives
+from kwhatif.autoscaler.karpenter.volumes import VolumeLostError, Volumes, attached, merged_volumes, volume_alternatives
 from kwhatif.kube.matching.ports import HostPort
 from kwhatif.kube.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT
 from kwhatif.kube.model.bystanders import NodeClaim, NodePool, karpenter_condition
@@ -204,7 +204,7 @@ class World:
         self.standing = Standing(self.cluster, _standing_nodes(self.cluster), by_node)
         self.budgets = Budgets(self.cluster)
         self._wanted: dict[str, Wanted] = {}
-        self._volumes: dict[str, Volumes] = {}
+        self._volumes: dict[str, Volumes | None] = {}
 
     @cached_property
     def pools(self) -> list[NodePool]:
@@ -222,20 +222,23 @@ class World:
         uid = uid_of(pod)
         found = self._wanted.get(uid)
         if found is None:
-            found = self._wanted[uid] = Wanted(pod, uid, volume_alternatives(self.cluster, pod))
+            try:
+                alternatives = volume_alternatives(self.cluster, pod)
+            except VolumeLostError:
+                alternatives = None
+            found = self._wanted[uid] = Wanted(pod, uid, alternatives)
         return found
 
-    def volumes(self, pod: Pod) -> Volumes:
-        """The claims of the pod that count to the limits of CSI drivers."""
+    def volumes(self, pod: Pod) -> Volumes | None:
+        """The claims of the pod that count to the limits of CSI drivers; None: that cannot be found out."""
         uid = uid_of(pod)
-        found = self._volumes.get(uid)
-        if found is None:
-            found = self._volumes[uid] = attached(self.cluster, pod)
-        return found
+        if uid not in self._volumes:
+            self._volumes[uid] = attached(self.cluster, pod) if pod.spec.volumes else {}
+        return self._volumes[uid]
 
     def used_volumes(self, node: StateNode) -> Volumes:
         """Those of the pods on a node."""
-        return merged_volumes(self.volumes(pod) for pod in node.pods)
+        return merged_volumes(self.volumes(pod) or {} for pod in node.pods)
 
     def volume_limits(self, node: StateNode) -> dict[str, int]:
         """How many volumes of each driver the node takes."""

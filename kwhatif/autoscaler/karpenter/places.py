@@ -217,7 +217,8 @@ class Place:
         standing = self.standing
         if not fits(pod.requests, self.free) or taints_objection(standing.taints, pod.tolerations) is not None:
             return None
-        if volumes and exceeds(self.volumes, volumes, standing.limits):
+        # QUIRK: on a node that has too many volumes already, no pod fits, not even one without volumes.
+        if standing.limits and exceeds(self.volumes, volumes, standing.limits):
             return None
         if pod.ports and self._conflicts(pod):
             return None

@@ -309,6 +309,7 @@ class Wanted:
         "alternatives",
         "devices",
         "driver_claims",
+        "is_lost",
         "key",
         "labels",
         "namespace",
@@ -322,7 +323,7 @@ class Wanted:
         "uid",
     )
 
-    def __init__(self, pod: Pod, uid: str, alternatives: Sequence[Requirements]) -> None:
+    def __init__(self, pod: Pod, uid: str, alternatives: Sequence[Requirements] | None) -> None:
         #: Its preferences stand in order.
         self.pod = sorted_preferences(pod)
         self.uid = uid
@@ -335,11 +336,13 @@ class Wanted:
         self.ports = container_ports(pod)
         self.devices = uses_claims(pod)
         #: Where its volumes can be reached: one of these has to hold; none: anywhere.
-        self.alternatives = alternatives
+        self.alternatives = alternatives or ()
+        #: Something of its volumes does not exist. QUIRK: then they bind it to nothing, and topology overlooks the pod.
+        self.is_lost = alternatives is None
         self.requirements = pod_requirements(self.pod)
         node = pod.spec.affinity and pod.spec.affinity.node_affinity
         self.strict = pod_requirements(self.pod, strict=True) if node and node.preferred else self.requirements
 
     def with_pod(self, pod: Pod) -> Wanted:
         """The same pod after it has given something up."""
-        return Wanted(pod, self.uid, self.alternatives)
+        return Wanted(pod, self.uid, None if self.is_lost else self.alternatives)

@@ -36,8 +36,7 @@ OPERATORS = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST, "Gt", "Lt", "Gte", "Lte")
 WELL_KNOWN = frozenset(
     {NODE_POOL, ZONE, REGION, INSTANCE_TYPE, ARCH, OS, CAPACITY_TYPE, "node.kubernetes.io/windows-build"}
 )
-#: Old names of labels -> those that count; with those that the clouds' storage drivers have for zones, which the
-#: provider of each cloud adds.
+#: Old names of labels -> those that count. The providers of clouds add what their storage drivers call zones.
 NORMALIZED = {
     "failure-domain.beta.kubernetes.io/zone": ZONE,
     "failure-domain.beta.kubernetes.io/region": REGION,

@@ -98,7 +98,8 @@ class Scheduler:
         self._strictly_reserved, self._consolidates = strictly_reserved, consolidates
         self._active = [place for place in ground.standing if place.name not in without]
         nodes = [place.for_topology for place in self._active]
-        self.topology = Topology(ground.world.standing, list(filter(None, nodes)), ground.domains, pods)
+        found = [pod for pod in pods if not pod.is_lost]
+        self.topology = Topology(ground.world.standing, list(filter(None, nodes)), ground.domains, found)
         self.topology.register_all(HOSTNAME, (place.node.hostname for place in self._active))
         self._left: dict[str, Amounts] = dict(ground.limits)
         for place in self._active:
@@ -165,7 +166,9 @@ class Scheduler:
 
     def _to_standing(self, pod: Wanted) -> bool:
         ground = self._ground
-        volumes = ground.world.volumes(pod.pod) if pod.pod.spec.volumes else {}
+        volumes = ground.world.volumes(pod.pod)
+        if volumes is None:
+            return False
         stays_off_fresh = self._consolidates and not (
             pod.pod.status.phase == "Pending" or pod.pod.spec.node_name in ground.going
         )

@@ -83,12 +83,22 @@ def _class(claim: PersistentVolumeClaim) -> str:
 # --- where they can be reached ---------------------------------------------------------------------------------------
 
 
+class VolumeLostError(LookupError):
+    """A claim, a volume or a class that does not exist."""
+
+
 def volume_alternatives(cluster: Cluster, pod: Pod) -> list[Requirements]:
-    """What a node must be for the pod's volumes: one of these; none, if it can be any (`GetRequirements`)."""
+    """What a node must be for the pod's volumes: one of these; none, if it can be any (`GetRequirements`).
+
+    Raises:
+        VolumeLostError: something of them does not exist.
+    """
     found: list[Requirements] = []
     for name in claim_names(pod):
         claim = _claim(cluster, pod, name)
-        ways = list(_of_claim(cluster, claim)) if claim is not None else []
+        if claim is None:
+            raise VolumeLostError(name.name)
+        ways = list(_of_claim(cluster, claim))
         if ways and found:
             both = [(one, other) for one in found for other in ways]
             # Only where no two go together, they are all kept: nothing meets them then.
@@ -100,12 +110,16 @@ def volume_alternatives(cluster: Cluster, pod: Pod) -> list[Requirements]:
 
 
 def _of_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Requirements]:
-    volume = cluster.get(PersistentVolume, claim.spec.volume_name) if claim.spec.volume_name else None
     if claim.spec.volume_name:
-        yield from _of_volume(volume) if volume is not None else ()
+        volume = cluster.get(PersistentVolume, claim.spec.volume_name)
+        if volume is None:
+            raise VolumeLostError(claim.spec.volume_name)
+        yield from _of_volume(volume)
     elif _class(claim):
         found = cluster.get(StorageClass, _class(claim))
-        for term in found.allowed_topologies if found is not None else ():
+        if found is None:
+            raise VolumeLostError(_class(claim))
+        for term in found.allowed_topologies:
             if term.match_label_expressions:
                 expressions = term.match_label_expressions
                 yield Requirements.of(requirement(each.key, IN, each.values) for each in expressions)
@@ -129,11 +143,16 @@ def _of_volume(volume: PersistentVolume) -> Iterator[Requirements]:
 # --- how many a node takes -------------------------------------------------------------------------------------------
 
 
-def attached(cluster: Cluster, pod: Pod) -> Volumes:
-    """The pod's claims by the CSI driver that attaches them; others do not count (`GetVolumes`)."""
+def attached(cluster: Cluster, pod: Pod) -> Volumes | None:
+    """The pod's claims by the CSI driver that attaches them; others do not count (`GetVolumes`).
+
+    None: a volume that one of them is bound to does not exist, so no node that stands is tried for the pod.
+    """
     found: dict[str, set[str]] = {}
     for name in claim_names(pod):
         claim = _claim(cluster, pod, name)
+        if claim is not None and claim.spec.volume_name not in ("", *cluster.all(PersistentVolume)):
+            return None
         driver = _driver(cluster, claim) if claim is not None else ""
         if driver:
             found.setdefault(driver, set()).add(f"{pod.metadata.namespace}/{name.name}")

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"sort"
-	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -247,7 +246,7 @@ func (w *world) kept() []map[string]any {
 	for name, said := range messages {
 		texts := []string{}
 		for text := range said {
-			texts = append(texts, strings.TrimSpace(text))
+			texts = append(texts, text)
 		}
 		sort.Strings(texts)
 		rows = append(rows, map[string]any{"node": name, "messages": texts})
