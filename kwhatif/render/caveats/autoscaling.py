@@ -43,9 +43,10 @@ def sentence(caveat: AutoscalingCaveat) -> str:  # noqa: C901, PLR0911 - an arm 
             verb = "is" if len(flags) == 1 else "are"
             return f"{some(flags)} would change what the autoscaler does, and {verb} not modelled"
         case ExpendablePodsCount(cutoff=cutoff, pods=pods):
+            keep = "keeps its" if len(pods) == 1 else "keep their"
             return (
-                f"{plural(len(pods), 'pod')} of a priority below {cutoff} ({some(pods)}) keep their room here: the"
-                " autoscaler takes it for free"
+                f"{plural(len(pods), 'pod')} below priority {cutoff} ({some(pods)}) {keep} room here: the autoscaler"
+                " takes it for free"
             )
         case PricesUnknown(names=names):
             return f"prices are not known{f': of {some(names)}' if names else ''}"
