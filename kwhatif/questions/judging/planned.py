@@ -110,7 +110,7 @@ class PendingPods:
             state: the same, with everything that was applied but pods and what makes them.
             planned: what is asked about.
             wanted: the keys of pods that are asked for by themselves.
-            full: whether pending pods count with the workloads that are asked about; else with those that are asked for by name.
+            full: whether pending pods count with the workloads that are asked about; else with those asked for by name.
         """
         self._session = session
         self._state = state
