@@ -46,9 +46,9 @@ LOCK := @uv pip compile --quiet --universal --python-version 3.11 --generate-has
 	--custom-compile-command 'make lock' pyproject.toml
 
 lock: ## pin the newest versions of all packages, with their hashes (needs uv)
-	$(LOCK) --upgrade --extra zst --extra build --output-file requirements.lock
-	$(LOCK) --upgrade --extra zst --extra build --extra dev --output-file requirements-dev.lock
-	$(LOCK) --upgrade --extra zst --extra build --extra release --output-file requirements-release.lock
+	$(LOCK) --upgrade --extra zst --extra metrics --extra build --output-file requirements.lock
+	$(LOCK) --upgrade --extra zst --extra metrics --extra build --extra dev --output-file requirements-dev.lock
+	$(LOCK) --upgrade --extra zst --extra metrics --extra build --extra release --output-file requirements-release.lock
 
 pin: ## pin base images by digest and actions by commit (needs docker and the network)
 	scripts/pin.sh

@@ -28,6 +28,7 @@ from kwhatif.cli.preempt import preempt
 from kwhatif.cli.queue import queue
 from kwhatif.cli.rbac import rbac
 from kwhatif.cli.schedule import schedule
+from kwhatif.cli.serve import serve
 from kwhatif.cli.simulate import simulate
 from kwhatif.cli.snapshot import app as snapshot
 from kwhatif.cli.upgrade import upgrade
@@ -67,6 +68,7 @@ for command in (
     capacity,
     deschedule,
     upgrade,
+    serve,
     rbac,
     completion,
     version,
