@@ -30,12 +30,11 @@ from kwhatif.questions.decisions.decide import decision_of, refusal
 from kwhatif.questions.decisions.short import in_full
 from kwhatif.questions.decisions.workload_rows import room_for_pods, workload_row
 from kwhatif.questions.judging.alone import Alone
-from kwhatif.questions.judging.instant import AtOneMoment
+from kwhatif.questions.judging.instant import InstantRun
 from kwhatif.questions.judging.named_classes import with_named_classes
 from kwhatif.questions.judging.order import fits_later, rivals
-from kwhatif.questions.judging.planned import Explain, Planned
+from kwhatif.questions.judging.planned import Explain, PendingPods, Planned
 from kwhatif.questions.judging.question import Answer, Question
-from kwhatif.questions.judging.waiting import PendingPods
 from kwhatif.questions.manifests.applied import Applied, apply_claims, apply_surroundings
 from kwhatif.questions.manifests.candidates import PlannedPod, Planner
 from kwhatif.questions.manifests.daemons import new_nodes, run_daemons
@@ -171,7 +170,7 @@ class _Judging:
                     workload = self._planned(applied)
                     if workload.update != "unchanged" or not self._is_made_of_another(applied):
                         planned.append(workload)
-        if any(each.rolls for each in planned):
+        if any(each.plan.rolls for each in planned):
             return self._simulated(planned, before, usage)
         plan = [each.copy() for each in planned]
         caveats = dict(self._caveats)
@@ -207,11 +206,11 @@ class _Judging:
 
     def _simulated(self, planned: Sequence[Planned], state: State, usage: QuotaUsage) -> _Found:
         """With time: rollouts go on to their end, and everybody reacts."""
-        from kwhatif.questions.judging.simulated import Simulated  # most answers do without
+        from kwhatif.questions.judging.settled import SettledRun  # most answers do without
 
         pending = self._pending(planned, state)
         asleep = self._sleeping(pending, planned)
-        simulated = Simulated(self._session, state, planned, self._explain, asleep, usage)
+        simulated = SettledRun(self._session, state, planned, self._explain, asleep, usage)
         earlier = simulated.play(pending.asked)
         self._caveats.update(dict.fromkeys(simulated.caveats))
         self.end = simulated.state
@@ -231,7 +230,7 @@ class _Judging:
     def _at_one_moment(self, planned: Sequence[Planned], state: State, usage: QuotaUsage) -> tuple[_Found, int]:
         """Each pod on its node before the next one's turn; and how many pods evict others."""
         pending = self._pending(planned, state)
-        moment = AtOneMoment(self._session, state, usage, planned, self._explain, self._question.rollout)
+        moment = InstantRun(self._session, state, usage, planned, self._explain, self._question.rollout)
         asleep = () if self._question.pending_in is not None else self._sleeping(pending, planned)
         moment.play(pending, asleep)
         self._caveats.update(dict.fromkeys(moment.caveats))
@@ -254,15 +253,7 @@ class _Judging:
             self._caveats[update.caveat] = None
         if update.denied is not None:
             return _refused(applied, obj, update.denied.message, self._cluster)
-        return Planned(
-            applied,
-            obj,
-            update.kind,
-            update.removed,
-            tuple(update.added.pods),
-            left_out=update.added.left_out,
-            rolls=update.rolls,
-        )
+        return Planned(applied, obj, update, update.removed)
 
     def _sleeping(self, pending: PendingPods, planned: Sequence[Planned]) -> Collection[str]:
         keys = pending.sleeping(self._question.applied)
@@ -280,9 +271,9 @@ class _Judging:
     def _judged(self, workload: Planned) -> JudgedWorkload:
         decisions = list(filter(None, workload.decisions.values()))
         source, removed = workload.applied.source, len(workload.removed)
-        room = room_for_pods(self._session.profiles, self._cluster) if workload.left_out else None
-        row = workload_row(source, workload.update, removed, decisions, workload.rollout, workload.left_out, room)
-        if workload.left_out:
+        room = room_for_pods(self._session.profiles, self._cluster) if workload.plan.left_out else None
+        row = workload_row(source, workload.update, removed, decisions, workload.rollout, workload.plan.left_out, room)
+        if workload.plan.left_out:
             caveat = TooManyPods(workload=row.name, count=row.replicas, judged=len(decisions))
             self._caveats[caveat] = None
         return JudgedWorkload(row, decisions, workload.applied.ignore)
