@@ -1,4 +1,4 @@
-"""What admission did to an object: every field that it set or changed, and which step did it."""
+"""The changes by admission: every field that a step set or changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kwhatif.kube.model.pod import PodTemplateSpec
 
 
 class FieldChange(msgspec.Struct, frozen=True):
-    """One field: who changed it, from what, to what; None is a field that was not there, or is no more."""
+    """One field: the step that changed it, the old and the new value; None is an absent field."""
 
     by: str
     field: str
@@ -45,7 +45,7 @@ def _differences(by: str, path: str, before: Any, after: Any) -> Iterator[FieldC
         yield FieldChange(by, path, _text(before), _text(after))
 
 
-#: Of a pod template, what the API does not have.
+#: Fields of a pod template that the API does not have.
 _OURS = frozenset({"digest", "mark", "text"})
 
 
@@ -56,7 +56,7 @@ def _fields(kind: type[Model]) -> tuple[tuple[str, str], ...]:
 
 
 def _text(value: Any) -> str | None:
-    """The value as a manifest has it; what is empty counts as absent."""
+    """The value as a manifest has it; an empty value counts as absent."""
     if value in (None, "", (), {}):
         return None
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
