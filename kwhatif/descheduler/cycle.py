@@ -26,7 +26,7 @@ from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.node import Node
 
-#: Evicts; returns why it could not do its work, or "".
+#: Runs a plugin; returns its error, or "".
 Run = Callable[[Any, Handle], str]
 
 PLUGINS: Mapping[str, Run] = {
@@ -41,12 +41,12 @@ PLUGINS: Mapping[str, Run] = {
     "RemovePodsViolatingNodeTaints": remove_pods_violating_node_taints.run,
     "RemovePodsViolatingTopologySpreadConstraint": remove_pods_violating_topology_spread_constraint.run,
 }
-#: On fewer nodes nothing is done: a pod would have nowhere else to go.
+#: With fewer nodes nothing is done: an evicted pod could not go to another node.
 _FEWEST_NODES = 2
 
 
 def run_cycle(policy: RunnablePolicy, world: DeschedulerWorld) -> DeschedulingCycle:
-    """All profiles' plugins of the extension point Deschedule, in order, then those of Balance. `world` changes."""
+    """Run all profiles' Deschedule plugins, in order, then the Balance plugins. This changes `world`."""
     nodes = world.ready_nodes(policy.node_selector)
     if len(nodes) < _FEWEST_NODES:
         return DeschedulingCycle(skipped="Skipping descheduling cycle: requires >=2 nodes")
@@ -84,7 +84,7 @@ def _evictor(profile: RunnableProfile, world: DeschedulerWorld) -> DefaultEvicto
 def _spared(
     profile: RunnableProfile, evictor: DefaultEvictor, nodes: Sequence[Node], world: DeschedulerWorld
 ) -> Iterator[Spared]:
-    """The pods on these nodes that neither strategy of the profile can evict, as long as nothing changes."""
+    """The pods on these nodes that no strategy of the profile can evict, as long as nothing changes."""
     for name in (node.metadata.name for node in nodes):
         for pod in world.pods(name):
             found = evictor.objections(pod)

@@ -1,4 +1,4 @@
-"""What the rules look at."""
+"""The input of the rules."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import NamedTuple
 from kwhatif.report.decision import Decision
 from kwhatif.report.workload import WorkloadRow
 
-#: What an object itself says of the policy.
+#: The annotation by which an object suppresses rules.
 ANNOTATION = "kwhatif.dev/ignore"
 
 
 class JudgedWorkload(NamedTuple):
-    """What becomes of one object's pods, and what its annotation `kwhatif.dev/ignore` says."""
+    """The decisions about one object's pods, and its annotation `kwhatif.dev/ignore`."""
 
     row: WorkloadRow
     decisions: Sequence[Decision]
