@@ -165,74 +165,42 @@ __all__ = [
 
 #: Where the names live.
 _HOMES = {
-    "kwhatif.api.deschedule": ("deschedule",),
-    "kwhatif.api.gate": ("find_policy", "gate"),
-    "kwhatif.api.questions": ("advise", "pending", "preempt", "schedule"),
-    "kwhatif.api.scheduler": ("SchedulerOptions",),
-    "kwhatif.api.sessions": ("edited", "load", "load_live"),
-    "kwhatif.sources.manifests.given": ("Source", "text"),
-    "kwhatif.errors": ("ClusterUnreadable", "ExitCode", "InputError", "KwhatifError", "PluginFailed", "Problem"),
-    "kwhatif.api.maintenance": ("drain", "outage", "upgrade"),
-    "kwhatif.report": ("Report",),
-    "kwhatif.report.advise": ("AdviceRow", "AdviseRow", "AdvisedChangeRow", "AdvisedRow", "LeftRow", "PatchRow"),
-    "kwhatif.report.decision": ("Decision", "Outcome", "PreEnqueueRow"),
-    "kwhatif.report.deschedule": (
-        "DescheduleRow",
-        "EvictedRow",
-        "EvictionRefusedRow",
-        "NodeClassRow",
-        "NodeUseRow",
-        "ReplacementRow",
-        "RoundRow",
-        "SparedRow",
-        "StrategyRow",
-    ),
-    "kwhatif.report.inputs": (
-        "ChangeRow",
-        "EditRow",
-        "ProblemRow",
-        "SchedulerInfo",
-        "SnapshotInfo",
-        "SourceRow",
-        "TouchedRow",
-    ),
-    "kwhatif.report.nodes": (
-        "FeasibleRow",
-        "MissRow",
-        "NearNameRow",
-        "NearRow",
-        "ObjectionRow",
-        "ObstacleRow",
-        "RejectedRow",
-        "TooLargeRow",
-        "UnknownNameRow",
-    ),
-    "kwhatif.report.policy": ("FindingRow", "PolicyRow"),
-    "kwhatif.report.preemption": ("BudgetRow", "CandidateRow", "PreemptionRow", "ReprieveRow", "VictimRow"),
-    "kwhatif.report.queue": ("QueueRow", "QueuedPodRow", "WakeUpRow"),
-    "kwhatif.report.upgrade": ("LandingRow", "UpgradeRow", "UpgradeRuleRow", "UpgradedRow"),
-    "kwhatif.report.workload": ("QueuedRow", "RolloutRow", "WorkloadRow"),
-    "kwhatif.api.snapshots": ("describe", "save_snapshot"),
-    "kwhatif.api.capacity": ("capacity",),
-    "kwhatif.api.simulate": ("simulate",),
-    "kwhatif.api.compare": ("compare",),
-    "kwhatif.report.comparison": (
-        "Comparison",
-        "DifferenceRow",
-        "EndDifferenceRow",
-        "FateRow",
-        "PodDifferenceRow",
-    ),
-    "kwhatif.questions.session.inventory": ("Inventory",),
-    "kwhatif.questions.session.session": ("Session",),
+    "kwhatif.api.capacity": "capacity",
+    "kwhatif.api.compare": "compare",
+    "kwhatif.api.deschedule": "deschedule",
+    "kwhatif.api.gate": "find_policy gate",
+    "kwhatif.api.maintenance": "drain outage upgrade",
+    "kwhatif.api.questions": "advise pending preempt schedule",
+    "kwhatif.api.scheduler": "SchedulerOptions",
+    "kwhatif.api.sessions": "edited load load_live",
+    "kwhatif.api.simulate": "simulate",
+    "kwhatif.api.snapshots": "describe save_snapshot",
+    "kwhatif.errors": "ClusterUnreadable ExitCode InputError KwhatifError PluginFailed Problem",
+    "kwhatif.report": "Report",
+    "kwhatif.report.advise": "AdviceRow AdviseRow AdvisedChangeRow AdvisedRow LeftRow PatchRow",
+    "kwhatif.report.comparison": "Comparison DifferenceRow EndDifferenceRow FateRow PodDifferenceRow",
+    "kwhatif.report.decision": "Decision Outcome PreEnqueueRow",
+    "kwhatif.report.deschedule": "DescheduleRow EvictedRow EvictionRefusedRow NodeClassRow "
+    "NodeUseRow ReplacementRow RoundRow SparedRow StrategyRow",
+    "kwhatif.report.inputs": "ChangeRow EditRow ProblemRow SchedulerInfo SnapshotInfo SourceRow TouchedRow",
+    "kwhatif.report.nodes": "FeasibleRow MissRow NearNameRow NearRow "
+    "ObjectionRow ObstacleRow RejectedRow TooLargeRow UnknownNameRow",
+    "kwhatif.report.policy": "FindingRow PolicyRow",
+    "kwhatif.report.preemption": "BudgetRow CandidateRow PreemptionRow ReprieveRow VictimRow",
+    "kwhatif.report.queue": "QueueRow QueuedPodRow WakeUpRow",
+    "kwhatif.report.upgrade": "LandingRow UpgradeRow UpgradeRuleRow UpgradedRow",
+    "kwhatif.report.workload": "QueuedRow RolloutRow WorkloadRow",
+    "kwhatif.sources.manifests.given": "Source text",
+    "kwhatif.questions.session.inventory": "Inventory",
+    "kwhatif.questions.session.session": "Session",
 }
+_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
+    if name not in _HOME:
         raise AttributeError(f"module 'kwhatif' has no attribute {name!r}")
-    home = next(module for module, names in _HOMES.items() if name in names)
-    return getattr(import_module(home), name)
+    return getattr(import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any, Unpack
 
-from msgspec.structs import replace
-
 from kwhatif.api.arguments import require_known, require_names, require_session
-from kwhatif.api.simulate import Times, seconds_of
+from kwhatif.api.options import DrainArguments, MaintenanceOptions, OutageArguments
+from kwhatif.api.simulate import parameters_of, seconds_of
+from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.edits.edit import Wrong
 from kwhatif.edits.selection import selector_of
 from kwhatif.errors import InputError, Problem
@@ -22,43 +22,20 @@ from kwhatif.questions.story.played import named_nodes
 from kwhatif.questions.upgrade.upgrade import ask_upgrade
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
-from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.scheduler.release import ReleaseOptions, ask_release, known_version
 from kwhatif.sources.sweeps import SweepFile
 from kwhatif.sweep.processes import play
 from kwhatif.sweep.report import Runner, drain_each, outage_each
-from kwhatif.sweep.scenario import Drains, Outages, Player, ScenarioOutcome, SweepScenario
+from kwhatif.sweep.scenario import Outages, Player, ScenarioOutcome, SweepScenario
 
 
-class MaintenanceOptions(Times, total=False):
-    """Of `each`: who plays the scenarios. The report is the same in any case."""
-
-    #: How many processes of this machine; 0: as many as there are cores, if that is worth while.
-    jobs: int
-    #: The address of a Dask cluster's scheduler.
-    dask: str
-    #: A file: what is found is kept there, and what is there is not asked again.
-    resume: str
-    #: Is shown how many scenarios are done, and how many there are.
-    progress: Callable[[int, int], None] | None
-
-
-def drain(  # noqa: PLR0913 - kubectl's own flags
+def drain(
     session: Session,
     *nodes: str,
     selector: str = "",
     each: bool = False,
-    ignore_daemonsets: bool = False,
-    delete_emptydir_data: bool = False,
-    force: bool = False,
-    disable_eviction: bool = False,
-    grace_period: int = -1,
-    timeout: str = "0s",
-    skip_wait_for_delete_timeout: int = 0,
-    pod_selector: str = "",
-    parallel: int = 1,
-    order: bool = False,
-    **options: Unpack[MaintenanceOptions],
+    progress: Callable[[int, int], None] | None = None,
+    **options: Unpack[DrainArguments],
 ) -> Report:
     """Can these nodes be drained, in which waves, what blocks, and where do the pods land?
 
@@ -67,49 +44,33 @@ def drain(  # noqa: PLR0913 - kubectl's own flags
         nodes: names, globs, or label selectors such as `pool=general`; they are drained one after another.
         selector: instead of nodes, the labels that they have.
         each: drain each of the nodes alone (`report.scenarios`).
-        ignore_daemonsets: as kubectl's flag: pods of DaemonSets stay.
-        delete_emptydir_data: as kubectl's flag: pods with local storage go.
-        force: as kubectl's flag: pods without a controller go.
-        disable_eviction: as kubectl's flag: pods are deleted, whatever budgets say.
-        grace_period: in seconds; a negative one is each pod's own.
-        timeout: for each node, such as "5m"; "0s": as long as it takes.
-        skip_wait_for_delete_timeout: in seconds: pods whose end is overdue by more are left out; 0: none.
-        pod_selector: labels of the pods that are to go; "": all.
-        parallel: so many nodes at once; kubectl drains one after another.
-        order: drain the nodes in an order that does little harm (`story.verdict.nodes`), not in the one given.
-        options: how long things take, and who plays `each`, see `MaintenanceOptions`.
+        progress: hears how many scenarios are done, of how many.
+        options: the flags, how long things take, and who plays `each`, see `DrainArguments`.
 
     Raises:
         InputError: there is no such node, or a selector is not one.
         ValueError: a duration is none.
     """
     require_session(session, "drain")
-    require_known(options, MaintenanceOptions, "drain")
+    require_known(options, DrainArguments, "drain")
     _require_nodes(nodes, selector, "drain")
-    question = Drains(
-        ignore_daemonsets=ignore_daemonsets,
-        delete_emptydir_data=delete_emptydir_data,
-        force=force,
-        disable_eviction=disable_eviction,
-        grace_period=None if grace_period < 0 else float(grace_period),
-        timeout=seconds_of("timeout", timeout) or 0.0,
-        skip_wait_for_delete_timeout=skip_wait_for_delete_timeout,
-        pod_selector=pod_selector,
-    )
-    _selector("--pod-selector", pod_selector)
-    if each and (order or parallel != 1):
+    flags: dict[str, Any] = {name: value for name, value in options.items() if name in DrainOptions.__struct_fields__}
+    if "timeout" in options:
+        flags["timeout"] = seconds_of("timeout", options["timeout"])
+    question, order = DrainOptions(**flags), options.get("order", False)
+    _selector("--pod-selector", question.pod_selector)
+    if each and (order or question.parallel != 1):
         problem = Problem("--order" if order else "--parallel", "is about several nodes: leave out --each")
         raise InputError([problem])
-    if parallel < 1:
+    if question.parallel < 1:
         raise InputError([Problem("--parallel", "is less than 1")])
     names = named_nodes(session, nodes, _selector("--selector", selector))
     with rare_garbage_collection():
-        run, parameters = _runner(options, each=each), _parameters(options)
+        run, parameters = _runner(options, progress, each=each), parameters_of(options)
         if each:
             report = drain_each(session, names, question, parameters, run)
         else:
-            flags = replace(question.options(), parallel=parallel)
-            report = play_drain(session, names, flags, parameters, order=order)
+            report = play_drain(session, names, question, parameters, order=order)
     return worded(report)
 
 
@@ -118,9 +79,8 @@ def outage(
     *nodes: str,
     selector: str = "",
     each: str = "",
-    deleted: bool = False,
-    node_monitor_grace_period: str = "50s",
-    **options: Unpack[MaintenanceOptions],
+    progress: Callable[[int, int], None] | None = None,
+    **options: Unpack[OutageArguments],
 ) -> Report:
     """What is lost when these nodes fail at once, what comes back where and when, and what does not?
 
@@ -129,24 +89,22 @@ def outage(
         nodes: names, globs, or label selectors such as `topology.kubernetes.io/zone=b`.
         selector: instead of nodes, the labels that they have.
         each: instead of nodes, a label: for each of its values its nodes fail alone (`report.scenarios`).
-        deleted: whether the Node objects go; else their kubelets fall silent.
-        node_monitor_grace_period: after how long a silent node is lost: kube-controller-manager's flag.
-        options: how long things take, and who plays `each`, see `MaintenanceOptions`.
+        progress: hears how many scenarios are done, of how many.
+        options: how they fail, how long things take, and who plays `each`, see `OutageArguments`.
 
     Raises:
         InputError: there is no such node, or the selector is not one.
         ValueError: a duration is none.
     """
     require_session(session, "outage")
-    require_known(options, MaintenanceOptions, "outage")
+    require_known(options, OutageArguments, "outage")
     _require_nodes(nodes, selector or each, "outage")
     if [bool(nodes), bool(selector), bool(each)].count(True) > 1:
         raise TypeError("outage() takes nodes, a selector of nodes, or a label as each: only one of them")
     names = () if each else named_nodes(session, nodes, _selector("--selector", selector))
-    grace = seconds_of("node-monitor-grace-period", node_monitor_grace_period) or 0.0
+    deleted = options.get("deleted", False)
     with rare_garbage_collection():
-        run = _runner(options, each=bool(each))
-        parameters = replace(_parameters(options), node_monitor_grace_period=grace)
+        run, parameters = _runner(options, progress, each=bool(each)), parameters_of(options)
         if each:
             report = outage_each(session, each, Outages(deleted=deleted), parameters, run)
         else:
@@ -187,18 +145,13 @@ def _require_nodes(nodes: Sequence[str], otherwise: str, function: str) -> None:
         raise TypeError(f"{function}() needs a node, or a selector of nodes")
 
 
-def _parameters(options: Any) -> Parameters:
-    times = {name: seconds_of(name, str(text)) for name, text in options.items() if name in Times.__annotations__}
-    return replace(Parameters(), **times)
-
-
 # --- who plays the scenarios of `each` ---------------------------------------------------------------
 
 
-def _runner(options: Any, *, each: bool) -> Runner:
+def _runner(options: MaintenanceOptions, progress: Callable[[int, int], None] | None, *, each: bool) -> Runner:
     """Play them as the options say, but those that are in the file of `resume`."""
     jobs, dask, resume = options.get("jobs", 0), options.get("dask", ""), options.get("resume", "")
-    progress = options.get("progress") or (lambda done, total: None)  # noqa: ARG005
+    advance = progress or (lambda done, total: None)  # noqa: ARG005
     wrong = [f"--{name}" for name in ("jobs", "dask", "resume") if options.get(name)] if not each else []
     if jobs and dask:
         raise InputError([Problem("--jobs", "the workers of --dask play the scenarios: give one of the two")])
@@ -211,11 +164,11 @@ def _runner(options: Any, *, each: bool) -> Runner:
             known = file.outcomes if file is not None else {}
             left = [scenario for scenario in scenarios if scenario.name not in known]
             yield from [known[scenario.name] for scenario in scenarios if scenario.name in known]
-            progress(len(scenarios) - len(left), len(scenarios))
+            advance(len(scenarios) - len(left), len(scenarios))
             for number, outcome in enumerate(_played(player, left, jobs, dask), len(scenarios) - len(left) + 1):
                 if file is not None:
                     file.add(outcome)
-                progress(number, len(scenarios))
+                advance(number, len(scenarios))
                 yield outcome
 
     return run

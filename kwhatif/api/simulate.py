@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 from msgspec.structs import replace
 
 from kwhatif.api.arguments import require_edits, require_known, require_session
+from kwhatif.api.options import SimulationOptions
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.model.caveat import Caveat, merged
-from kwhatif.kube.model.caveat.manifests import HelmHooks
 from kwhatif.questions.manifests.edited import Given
 from kwhatif.questions.manifests.hooks import steps_of
 from kwhatif.questions.session.session import Session
@@ -26,27 +26,8 @@ from kwhatif.sources.manifests.edits import read_edits
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.manifests.scenario import parse_parameter, read_scenario
+from kwhatif.sources.manifests.unmodelled import in_cluster
 from kwhatif.sources.text.files import standard_input
-
-
-class Times(TypedDict, total=False):
-    """How long things take: durations as "5s"; a scenario's own go before these."""
-
-    #: From a pod's binding until its containers run.
-    start: str
-    #: From then until it is ready; "probe": as its probes say at the least.
-    readiness: str
-    #: How long pods take to end; "grace": their whole grace period, which is the most in any case.
-    termination: str
-    #: How much simulated time there is.
-    horizon: str
-
-
-class SimulationOptions(Times, total=False):
-    """How long things take, and who watches."""
-
-    #: Hears how many of the runs are done, of how many.
-    progress: Callable[[int, int], None] | None
 
 
 def simulate(
@@ -56,8 +37,7 @@ def simulate(
     scenario: str | None = None,
     namespace: str | None = None,
     validation: Validation = "strict",
-    runs: int = 0,
-    seed: int = 1,
+    progress: Callable[[int, int], None] | None = None,
     **options: Unpack[SimulationOptions],
 ) -> Report:
     """What follows if this is applied, and these things are done, until nothing happens any more.
@@ -69,10 +49,8 @@ def simulate(
         scenario: a file with steps and parameters: they come after the manifests, and before `then`.
         namespace: of objects that name none; else that of the live cluster's context, or `default`.
         validation: see `schedule`.
-        runs: how often to play it with other choices between equals and other times that pods take to end, too; what
-            these runs come to is in the story's `runs`.
-        seed: where these choices come from: the same seed, the same choices.
-        options: how long things take, and `progress`; see `SimulationOptions`.
+        progress: hears how many of the runs are done, of how many.
+        options: how long things take, and how often to play it, see `SimulationOptions`.
 
     Raises:
         InputError: with what is wrong with manifests, edits or the scenario; or a step is refused.
@@ -80,12 +58,12 @@ def simulate(
     """
     require_session(session, "simulate")
     require_known(options, SimulationOptions, "simulate")
-    progress = options.pop("progress", None)
+    runs, seed = options.get("runs", 0), options.get("seed", 1)
     require_edits(then, "then")
     if runs < 0:
         raise ValueError(f"runs: {runs} is negative")
     where, stdin, minor = namespace or session.namespace, standard_input(), session.cluster.minor
-    parameters = replace(Parameters(), **{name: seconds_of(name, str(text)) for name, text in options.items()})
+    parameters = parameters_of(options)
     steps: list[Given] = []
     caveats: Sequence[Caveat] = ()
     if manifests:
@@ -101,6 +79,16 @@ def simulate(
     with rare_garbage_collection():
         report = play(session, (*steps, *read.edits), parameters, where, Runs(runs, seed, progress) if runs else None)
     return worded(replace(report, caveat_details=merged((*caveats, *report.caveat_details))))
+
+
+def parameters_of(options: Mapping[str, object]) -> Parameters:
+    """How long things take, by those of the options that say so.
+
+    Raises:
+        InputError: one is not a duration.
+    """
+    names = [name for name in options if name in Parameters.__struct_fields__]
+    return replace(Parameters(), **{name: seconds_of(name, str(options[name])) for name in names})
 
 
 def seconds_of(name: str, text: str) -> float | None:
@@ -130,4 +118,4 @@ def _applied(
         raise InputError(read.problems)
     applied = tuple(map(as_applied, read.manifests))
     steps = steps_of(", ".join(names), applied, f"apply {' '.join(names)}", session.cluster)
-    return list(steps), [each for each in read.caveats if isinstance(each, HelmHooks)]
+    return list(steps), list(in_cluster(read.caveats, applied, session.cluster))

@@ -33,6 +33,7 @@ from kwhatif.cli.snapshot import app as snapshot
 from kwhatif.cli.upgrade import upgrade
 from kwhatif.cli.usage import ClosedPipeError, Command, Root, UsageError
 from kwhatif.cli.version import version, version_line
+from kwhatif.cli.watch import app as watch
 from kwhatif.errors import ExitCode, InputError, KwhatifError, PluginFailed
 from kwhatif.garbage import end_with_the_answer
 from kwhatif.render.safe import safe, shortened
@@ -72,6 +73,7 @@ for command in (
 ):
     app.command(cls=Command)(command)
 app.add_typer(snapshot, name="snapshot", help="A cluster in one file: save it, describe it.")
+app.add_typer(watch, name="watch")
 
 
 def _show_version(value: bool) -> None:  # noqa: FBT001 - Typer calls it

@@ -6,7 +6,11 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
 from functools import wraps
-from typing import Any
+from typing import Annotated, Any, get_type_hints, is_typeddict
+
+import typer
+
+from kwhatif.api.options import Option
 
 
 def _is_group(annotation: Any) -> bool:
@@ -16,8 +20,9 @@ def _is_group(annotation: Any) -> bool:
 def reads_cluster(command: Callable[..., None]) -> Callable[..., None]:
     """The command, with several options in the place of each parameter that stands for them.
 
-    Such a parameter's type is a dataclass, of whose fields each is an option, or another group of them. A command has
-    either a `SchedulerSource` under the name `cluster`, or a `ClusterSource` under the name `where`.
+    Such a parameter's type is a dataclass, of whose fields each is an option, or another group of them; or it is a
+    TypedDict of options that the library has, too (`api/options.py`). A command has either a `SchedulerSource` under
+    the name `cluster`, or a `ClusterSource` under the name `where`.
     """
     own = inspect.signature(command, eval_str=True)
     parameters = list(_spread(own))
@@ -39,10 +44,27 @@ def reads_cluster(command: Callable[..., None]) -> Callable[..., None]:
 def _spread(signature: inspect.Signature) -> Iterator[inspect.Parameter]:
     """The parameters, with those of its group in the place of each that stands for one."""
     for parameter in signature.parameters.values():
-        if _is_group(parameter.annotation):
-            yield from _spread(inspect.signature(parameter.annotation, eval_str=True))
+        group = parameter.annotation
+        if is_typeddict(group):
+            yield from map(_parameter, get_type_hints(group, include_extras=True).items())
+        elif _is_group(group):
+            yield from _spread(inspect.signature(group, eval_str=True))
         else:
             yield parameter
+
+
+def _parameter(declared: tuple[str, Any]) -> inspect.Parameter:
+    name, annotation = declared
+    option: Option = annotation.__metadata__[0]
+    made = typer.Option(
+        f"--{name.replace('_', '-')}",
+        help=option.help,
+        metavar=option.metavar or None,
+        min=option.min,
+        rich_help_panel=option.group or None,
+    )
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=option.default, annotation=Annotated[annotation.__origin__, made])
 
 
 def _gathered(signature: inspect.Signature, values: dict[str, Any]) -> dict[str, Any]:
@@ -50,7 +72,9 @@ def _gathered(signature: inspect.Signature, values: dict[str, Any]) -> dict[str,
     arguments = {}
     for name, parameter in signature.parameters.items():
         group = parameter.annotation
-        if _is_group(group):
+        if is_typeddict(group):
+            arguments[name] = {each: values[each] for each in get_type_hints(group)}
+        elif _is_group(group):
             arguments[name] = group(**_gathered(inspect.signature(group, eval_str=True), values))
         else:
             arguments[name] = values[name]

@@ -71,6 +71,17 @@ class Output(Enum):
         return BEST if self in (Output.TABLE, Output.MARKDOWN) else None
 
 
+class SweepOutput(Enum):
+    """Formats of an answer about nodes; `junit` only of many scenarios."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    JUNIT = "junit"
+    MARKDOWN = "markdown"
+
+
 class Color(Enum):
     """When to colour."""
 
@@ -125,6 +136,12 @@ ColorOption = Annotated[
 OutputOption = Annotated[
     Output, typer.Option("--output", "-o", metavar="FORMAT", help=f"How to print the answer: {one_of(Output)}.")
 ]
+SweepOutputOption = Annotated[
+    SweepOutput,
+    typer.Option(
+        "--output", "-o", metavar="FORMAT", help=f"How to print the answer: {one_of(SweepOutput)} (with --each)."
+    ),
+]
 FailOn = Annotated[
     str,
     fail_on(
@@ -132,6 +149,7 @@ FailOn = Annotated[
         besides=" Of --aftermath are pending, stalled and cycling.",
     ),
 ]
+Explain = Annotated[bool, typer.Option("--explain", help="The whole story: what because of what.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdicts.")]
 
 
@@ -199,6 +217,16 @@ Templates = Annotated[
         help="Where custom resources have their pod template, such as Rollout=.spec.template. Repeatable.",
     ),
 ]
+
+
+def check_output(output: SweepOutput, *, each: bool) -> None:
+    """A test for each scenario: so there have to be some.
+
+    Raises:
+        BadParameter: there are none.
+    """
+    if output is SweepOutput.JUNIT and not each:
+        raise typer.BadParameter("a test case is a scenario: give --each, too", param_hint="--output")
 
 
 def named(manifests: list[str] | None, filenames: list[str] | None) -> list[str]:

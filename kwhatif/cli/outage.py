@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif.api.options import OutageArguments
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.drain import Nodes
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import Printing, fail_on
+from kwhatif.cli.options import Explain, Printing, SweepOutput, SweepOutputOption, check_output, fail_on
+from kwhatif.cli.progress import counting_progress
 from kwhatif.cli.run import Style, answer, parse_conditions
-from kwhatif.cli.simulate import Explain, TimesOptions
-from kwhatif.cli.sweeps import Sweep, SweepOutput, SweepOutputOption, check_output
+
+if TYPE_CHECKING:
+    from kwhatif.questions.session.session import Session
+    from kwhatif.report import Report
 
 FailOn = Annotated[str, fail_on("harm", "pending", "cycling")]
 
@@ -28,17 +33,7 @@ def outage(
     each: Annotated[
         str, typer.Option("--each", metavar="KEY", help="For each value of this label, the nodes that have it, alone.")
     ] = "",
-    deleted: Annotated[
-        bool, typer.Option("--deleted", help="The Node objects go, too. Without it, kubelets fall silent.")
-    ] = False,
-    node_monitor_grace_period: Annotated[
-        str,
-        typer.Option(
-            "--node-monitor-grace-period", metavar="DURATION", help="After how long a silent node is taken for lost."
-        ),
-    ] = "50s",
-    times: TimesOptions,
-    sweep: Sweep,
+    options: OutageArguments,
     output: SweepOutputOption = SweepOutput.TABLE,
     explain: Explain = False,
     fail_on: FailOn = "harm",
@@ -58,17 +53,10 @@ def outage(
     if [bool(nodes), bool(selector), bool(each)].count(True) != 1:
         raise typer.BadParameter("name nodes, or their labels with -l, or a label with --each", param_hint="NODE")
     conditions = parse_conditions(fail_on, strict=cluster.strict)
-    answers = sweep.ask(
-        cluster,
-        times,
-        lambda session, how: kwhatif.outage(
-            session,
-            *(nodes or ()),
-            selector=selector or "",
-            each=each,
-            deleted=deleted,
-            node_monitor_grace_period=node_monitor_grace_period,
-            **how,
-        ),
-    )
-    answer(answers, Style(output.value, printing, explain), conditions)
+
+    def ask(session: Session, _: Sequence[str]) -> Report:
+        with counting_progress("scenarios") as advance:
+            names = nodes or ()
+            return kwhatif.outage(session, *names, selector=selector or "", each=each, progress=advance, **options)
+
+    answer(cluster.ask(ask), Style(output.value, printing, explain), conditions)

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif.api.options import SimulationOptions
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import Filenames, Manifests, Namespace, Output, OutputOption, Printing, Validate, fail_on
+from kwhatif.cli.options import (
+    Explain,
+    Filenames,
+    Manifests,
+    Namespace,
+    Output,
+    OutputOption,
+    Printing,
+    Validate,
+    fail_on,
+)
 from kwhatif.cli.progress import counting_progress
 from kwhatif.cli.run import Style, answer, parse_conditions
 
 if TYPE_CHECKING:
-    from kwhatif.api.simulate import Times as TimesArguments
     from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
 
@@ -30,48 +39,7 @@ Then = Annotated[
 ScenarioOption = Annotated[
     str | None, typer.Option("--scenario", metavar="FILE", help="Steps and parameters from a file, before --then.")
 ]
-Start = Annotated[
-    str, typer.Option("--start", metavar="DURATION", help="From a pod's binding until its containers run.")
-]
-Readiness = Annotated[
-    str, typer.Option("--readiness", metavar="HOW", help="From then until it is ready: probe, or a duration.")
-]
-Termination = Annotated[
-    str,
-    typer.Option("--termination", metavar="HOW", help="How long pods take to end: grace, or a duration, if shorter."),
-]
-Explain = Annotated[bool, typer.Option("--explain", help="The whole story: what because of what.")]
-Horizon = Annotated[str, typer.Option("--horizon", metavar="DURATION", help="How much simulated time to look ahead.")]
-RunsOption = Annotated[
-    int,
-    typer.Option(
-        "--runs", metavar="N", min=0, help="Play it N more times with other choices and times: what is always the same?"
-    ),
-]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Where the choices of --runs come from.")]
-
-
 FailOn = Annotated[str, fail_on("pending", "stalled", "cycling", "failed")]
-
-
-@dataclass(frozen=True)
-class TimesOptions:
-    """How long things take."""
-
-    start: Start = "5s"
-    readiness: Readiness = "probe"
-    termination: Termination = "grace"
-    horizon: Horizon = "1h"
-
-    @property
-    def arguments(self) -> TimesArguments:
-        """The library's arguments."""
-        return {
-            "start": self.start,
-            "readiness": self.readiness,
-            "termination": self.termination,
-            "horizon": self.horizon,
-        }
 
 
 @reads_cluster
@@ -83,9 +51,7 @@ def simulate(
     namespace: Namespace = None,
     then: Then = None,
     scenario: ScenarioOption = None,
-    times: TimesOptions,
-    runs: RunsOption = 0,
-    seed: Seed = 1,
+    options: SimulationOptions,
     validate: Validate = "strict",
     output: OutputOption = Output.TABLE,
     explain: Explain = False,
@@ -113,10 +79,8 @@ def simulate(
                 scenario=scenario,
                 namespace=namespace,
                 validation=validate,  # type: ignore[arg-type] # checked by the option
-                runs=runs,
-                seed=seed,
                 progress=advance,
-                **times.arguments,
+                **options,
             )
 
     answers = cluster.ask(ask, [*(manifests or ()), *(filename or ())], namespace=namespace)

@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
+from kwhatif.api.options import KUBECTL, SCENARIOS
+
 if TYPE_CHECKING:
     from kwhatif.questions.session.session import Session
 
 #: The groups after the one that has no name of its own, in this order.
 CLUSTER = "Cluster"
 EDITS = "What if"
-KUBECTL = "As in kubectl drain"
 SCHEDULER = "Scheduler"
 OTHER = "Other"
-_GROUPS = ("Options", KUBECTL, EDITS, CLUSTER, SCHEDULER, OTHER)
+_GROUPS = ("Options", KUBECTL, SCENARIOS, EDITS, CLUSTER, SCHEDULER, OTHER)
 #: The options that are looked for most, in the group that they are in.
 _FIRST = ("--output", "--namespace")
 #: Wrong usage, in whichever Click Typer brings: its only public name is that of a subclass.

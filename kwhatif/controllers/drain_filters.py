@@ -9,7 +9,7 @@ import msgspec
 
 from kwhatif.controllers.contract import View
 from kwhatif.controllers.finished_pods import pods_assigned_to
-from kwhatif.kube.matching.labels import EVERYTHING, Selector
+from kwhatif.kube.matching.labels import parse_selector
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, is_terminal
@@ -28,22 +28,28 @@ FLAGS: Mapping[str, str] = {
 }
 
 
-class DrainOptions(msgspec.Struct, frozen=True):
-    """The flags of `kubectl drain` that are modelled."""
+class DrainOptions(msgspec.Struct, frozen=True, tag="drain"):
+    """The flags of `kubectl drain` that are modelled, with its names and defaults."""
 
     ignore_daemonsets: bool = False
     delete_emptydir_data: bool = False
     force: bool = False
     disable_eviction: bool = False
-    #: Seconds; None: each pod's own grace period.
-    grace_period: float | None = None
+    #: Seconds; negative: each pod's own grace period.
+    grace_period: int = -1
     #: Seconds per node; 0: no timeout.
     timeout: float = 0.0
     #: Seconds; 0: no pod is skipped.
     skip_wait_for_delete_timeout: int = 0
-    pod_selector: Selector = EVERYTHING
+    #: In kubectl's notation; "": all pods.
+    pod_selector: str = ""
     #: How many nodes are drained in parallel; kubectl drains one at a time.
     parallel: int = 1
+
+    @property
+    def grace_seconds(self) -> float | None:
+        """The grace period of all pods; None: each has its own."""
+        return None if self.grace_period < 0 else float(self.grace_period)
 
 
 class PodDeleteStatus(NamedTuple):
@@ -92,7 +98,8 @@ def list_pods(node: str, options: DrainOptions, view: View) -> PodDeleteList:
     """The pods of the node that match the selector, with the results of the filters (`GetPodsForDeletion`)."""
     pods = view.state.cluster.all(Pod)
     found = (pods[key] for key in pods_assigned_to(node, view.state))
-    selected = [pod for pod in found if options.pod_selector.matches(pod.metadata.labels)]
+    selector = parse_selector(options.pod_selector)
+    selected = [pod for pod in found if selector.matches(pod.metadata.labels)]
     return PodDeleteList([(pod, _delete_status(pod, options, view)) for pod in selected])
 
 

@@ -111,7 +111,7 @@ class DrainedNode:
             return []
         for pod in self.pods:
             self._grant(pod, now)
-        return [DeletePod(pod.key, "Deleted", self._options.grace_period) for pod in self.pods]
+        return [DeletePod(pod.key, "Deleted", self._options.grace_seconds) for pod in self.pods]
 
     def act(self, api: EvictionApi, view: View) -> list[Write]:
         """Request the evictions that are due, and check whether evicted pods are gone."""
@@ -154,7 +154,7 @@ class DrainedNode:
             timeout = go_duration(round(self._options.timeout * 10**9))
             self._give_up(pod, f"{error}: global timeout reached: {timeout}")
             return ()
-        answer = api.evict(pod.key, self._options.grace_period)
+        answer = api.evict(pod.key, self._options.grace_seconds)
         if isinstance(answer, EvictionGranted):
             self._grant(pod, view.now)
             return answer.writes

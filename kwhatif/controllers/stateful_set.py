@@ -6,7 +6,9 @@ A pod is replaced by one with the same name, so only after the old one is gone. 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from msgspec.structs import replace
 
@@ -25,6 +27,7 @@ from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.numbers import ordinal_of
 from kwhatif.workloads.owners import reference
 from kwhatif.workloads.stateful_set import (
+    REVISION_LABEL,
     claims_of,
     first_to_roll,
     is_ordered,
@@ -118,18 +121,20 @@ class _Sync:
 
     def moves(self) -> Moves:
         """One step of the loop over the pods."""
-        replicas = {ordinal: self._replica(pod) for ordinal, pod in self._pods.items()}
+        update, seconds, view = self._update.name, self._set.spec.min_ready_seconds, self._view
+        # As by properties, without calls for each of thousands of pods, at each of thousands of syncs.
+        replicas = {
+            ordinal: Replica(
+                pod.metadata.labels.get(REVISION_LABEL, "") == update,
+                (phase := pod.status.phase) == "Running" and is_available(pod, seconds, view),
+                pod.metadata.deletion_timestamp is not None,
+                phase != "Running" and is_terminal(pod),
+            )
+            for ordinal, pod in self._pods.items()
+        }
         most = most_unavailable(self._set, len(self._ordinals), self._view.state.cluster.gates)
         lowest = first_to_roll(self._set)
         return sync(replicas, self._ordinals, ordered=is_ordered(self._set), lowest=lowest, most=most)
-
-    def _replica(self, pod: Pod) -> Replica:
-        return Replica(
-            revision_label(pod) == self._update.name,
-            pod.status.phase == "Running" and is_available(pod, self._set.spec.min_ready_seconds, self._view),
-            pod.metadata.deletion_timestamp is not None,
-            is_terminal(pod),
-        )
 
     @property
     def _partition(self) -> int | None:
@@ -201,6 +206,8 @@ class _Sync:
 
     def _owned_claims(self) -> Iterator[Write]:
         """Set the owners of claims by the retention policy: the set, or a surplus pod."""
+        if not self._set.spec.volume_claim_templates:
+            return
         for ordinal, pod in sorted(self._pods.items()):
             surplus = pod if ordinal not in self._ordinals else None
             for _, known in self._claims(pod):
@@ -211,15 +218,18 @@ class _Sync:
                     yield Update(owned)
 
     def _count(self, revision: str) -> int:
-        return sum(
-            revision_label(pod) == revision and pod.metadata.deletion_timestamp is None for pod in self._pods.values()
-        )
+        return self._counts[revision]
+
+    @cached_property
+    def _counts(self) -> Counter[str]:
+        """The number of pods by revision, without those that are being deleted."""
+        return Counter(revision_label(pod) for pod in self._pods.values() if pod.metadata.deletion_timestamp is None)
 
     def _note_status(self, moves: Moves) -> None:
         """`completeRollingUpdate`: once all pods have the new revision and are ready, it is the current one."""
-        wanted = len(self._ordinals)
-        ready = sum(pod.status.phase == "Running" and is_ready(pod) for pod in self._pods.values())
-        is_done = self._count(self._update.name) == ready == len(self._pods) == wanted
+        is_done = self._count(self._update.name) == len(self._pods) == len(self._ordinals) and all(
+            pod.status.phase == "Running" and is_ready(pod) for pod in self._pods.values()
+        )
         if is_done and self._set.spec.update_strategy.type != _ON_DELETE:
             self._current, self._memory[_UNKNOWN] = self._update, False
         self._memory[_CURRENT] = self._current.name

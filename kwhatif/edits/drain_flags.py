@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
+
+import msgspec
 
 from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.edits.edit import Drain, Wrong
 from kwhatif.edits.selection import selector_of
-from kwhatif.kube.matching.labels import Selector
 from kwhatif.kube.matching.names import did_you_mean, nearest
+
+#: Flag -> option, but for what an edit says otherwise.
+_FLAGS = {
+    f"--{field.name.replace('_', '-')}": field
+    for field in msgspec.structs.fields(DrainOptions)
+    if field.name not in ("timeout", "parallel")
+}
 
 
 def drain_options(edit: Drain) -> DrainOptions:
@@ -20,12 +27,11 @@ def drain_options(edit: Drain) -> DrainOptions:
     """
     options: dict[str, Any] = {"timeout": edit.timeout or 0.0}
     for flag in edit.args:
-        name, given, value = flag.partition("=")
+        name, _, value = flag.partition("=")
         if name not in _FLAGS:
             raise Wrong(f"unknown flag: {name}", did_you_mean(nearest(name, _FLAGS)))
-        field, read = _FLAGS[name]
         try:
-            options[field] = read(value if given else "")
+            options[_FLAGS[name].name] = _READERS[_FLAGS[name].type](value)
         except Wrong:
             raise
         except ValueError as wrong:
@@ -49,25 +55,12 @@ def _whole(text: str) -> int:
         raise ValueError(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
 
 
-def _grace(text: str) -> float | None:
-    """Parse a grace period; a negative one means the pod's own."""
-    seconds = _whole(text)
-    return None if seconds < 0 else float(seconds)
-
-
-def _pods(text: str) -> Selector:
+def _pods(text: str) -> str:
     try:
-        return selector_of(text)
+        selector_of(text)
     except Wrong as wrong:
         raise Wrong("--pod-selector=<pod_selector> must be a valid label selector", wrong.message) from wrong
+    return text
 
 
-_FLAGS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
-    "--ignore-daemonsets": ("ignore_daemonsets", _switch),
-    "--delete-emptydir-data": ("delete_emptydir_data", _switch),
-    "--force": ("force", _switch),
-    "--disable-eviction": ("disable_eviction", _switch),
-    "--grace-period": ("grace_period", _grace),
-    "--skip-wait-for-delete-timeout": ("skip_wait_for_delete_timeout", _whole),
-    "--pod-selector": ("pod_selector", _pods),
-}
+_READERS = {bool: _switch, int: _whole, str: _pods}

@@ -7,15 +7,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from kwhatif.edits.edit import Reference, Wrong
-from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
+from kwhatif.kube.matching.labels import Selector, SelectorError, parse_selector
 from kwhatif.kube.matching.names import did_you_mean, is_like, nearest
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.kinds import BY_WORD, RESOURCES, Resource
-from kwhatif.kube.model.meta import LabelSelector, Requirement
 from kwhatif.kube.model.node import Node
 
-_SEPARATOR = re.compile(r"[(),]")
-_IN = re.compile(r"(?P<key>\S+)\s+(?P<operator>in|notin)\s+\((?P<values>[^()]*)\)")
 #: A set-based requirement within a text, from its operator on, because searching for a key would be slow.
 _HAS_IN = re.compile(r"(?<=\s)(?:in|notin)\s+\([^()]*\)")
 #: The most names that are suggested or listed, so that they fit in one line.
@@ -191,35 +188,9 @@ def selector_of(text: str) -> Selector:
         Wrong: it is not valid.
     """
     try:
-        return compile_selector(LabelSelector(match_expressions=tuple(map(_requirement, _split(text)))))
+        return parse_selector(text)
     except SelectorError as wrong:
         raise Wrong(f"{text!r} is not a label selector: {wrong}") from wrong
-
-
-def _split(text: str) -> Iterator[str]:
-    """Split the requirements at commas that are not in brackets."""
-    start, is_open = 0, False
-    for found in _SEPARATOR.finditer(text):
-        if found[0] != ",":
-            is_open = found[0] == "("
-        elif not is_open:
-            yield text[start : found.start()]
-            start = found.end()
-    yield text[start:]
-
-
-def _requirement(text: str) -> Requirement:
-    text = text.strip()
-    if found := _IN.fullmatch(text):
-        values = tuple(value.strip() for value in found["values"].split(","))
-        return Requirement(key=found["key"], operator="In" if found["operator"] == "in" else "NotIn", values=values)
-    for sign, operator in (("!=", "NotIn"), ("==", "In"), ("=", "In")):
-        key, found_sign, value = text.partition(sign)
-        if found_sign:
-            return Requirement(key=key.strip(), operator=operator, values=(value.strip(),))
-    if text.startswith("!"):
-        return Requirement(key=text[1:].strip(), operator="DoesNotExist")
-    return Requirement(key=text, operator="Exists")
 
 
 def _near_labels(word: str, nodes: Mapping[str, Node]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.names import did_you_mean, nearest
 from kwhatif.kube.model.caveat import Caveat
@@ -16,7 +17,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.story import ScenarioRow
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.sweep.scenario import Drains, Outages, Player, ScenarioOutcome, SweepQuestion, SweepScenario, together
+from kwhatif.sweep.scenario import Outages, Player, ScenarioOutcome, SweepQuestion, SweepScenario, together
 
 #: So many that do harm are explained, the worst first.
 _EXPLAINED = 2
@@ -24,7 +25,9 @@ _EXPLAINED = 2
 Runner = Callable[[Player, Sequence[SweepScenario]], Iterable[ScenarioOutcome]]
 
 
-def drain_each(session: Session, nodes: Sequence[str], question: Drains, parameters: Parameters, run: Runner) -> Report:
+def drain_each(
+    session: Session, nodes: Sequence[str], question: DrainOptions, parameters: Parameters, run: Runner
+) -> Report:
     """Drain each of the nodes alone."""
     return _sweep(session, [SweepScenario(name, (name,)) for name in nodes], question, parameters, run)
 
@@ -61,7 +64,7 @@ def _sweep(
     outcomes = sorted(run(player, together(session, scenarios)), key=lambda outcome: trouble(outcome.row))
     rows = [outcome.row for outcome in outcomes]
     explained, left_out = _explained(player, rows)
-    command = "drain" if isinstance(question, Drains) else "outage"
+    command = "drain" if isinstance(question, DrainOptions) else "outage"
     found = (*player.base.caveats(player.base.engine), *left_out)
     ends = (caveat for outcome in outcomes for caveat in outcome.caveats)
     report = session.report(command, (), _in_one([*found, *ends]))

@@ -10,8 +10,6 @@ import msgspec
 
 from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.edits.edit import Apply
-from kwhatif.edits.selection import selector_of
-from kwhatif.kube.matching.labels import EVERYTHING
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.meta import controller_of
@@ -31,29 +29,6 @@ from kwhatif.simulation.parameters import Parameters
 _KEPT_NODES = 250_000
 
 
-class Drains(msgspec.Struct, frozen=True, tag="drain"):
-    """Can the nodes be drained?"""
-
-    ignore_daemonsets: bool = False
-    delete_emptydir_data: bool = False
-    force: bool = False
-    disable_eviction: bool = False
-    grace_period: float | None = None
-    timeout: float = 0.0
-    skip_wait_for_delete_timeout: int = 0
-    #: As it is given; "" for all pods.
-    pod_selector: str = ""
-
-    def options(self) -> DrainOptions:
-        """The flags of the command.
-
-        Raises:
-            Wrong: the selector is not one.
-        """
-        selector = selector_of(self.pod_selector) if self.pod_selector else EVERYTHING
-        return DrainOptions(**{**msgspec.structs.asdict(self), "pod_selector": selector})
-
-
 class Outages(msgspec.Struct, frozen=True, tag="outage"):
     """May the nodes fail?"""
 
@@ -61,7 +36,8 @@ class Outages(msgspec.Struct, frozen=True, tag="outage"):
     deleted: bool = False
 
 
-SweepQuestion = Drains | Outages
+#: May the nodes be drained, or may they fail?
+SweepQuestion = DrainOptions | Outages
 
 
 class SweepScenario(msgspec.Struct, frozen=True):
@@ -110,8 +86,8 @@ class Player:
 
     def played(self, nodes: tuple[str, ...]) -> Drained | Lost:
         """The whole simulation of a scenario."""
-        if isinstance(self.question, Drains):
-            return Drained(self.base, nodes, self.question.options())
+        if isinstance(self.question, DrainOptions):
+            return Drained(self.base, nodes, self.question)
         return Lost(self.base, nodes, deleted=self.question.deleted)
 
     def play(self, scenario: SweepScenario) -> ScenarioOutcome:

@@ -1,15 +1,18 @@
-"""Numbers in names and annotations, which anybody may have written."""
+"""Numbers in names, annotations and bounds, which anybody may have written."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from kwhatif.kube.model.meta import ObjectMeta
 
+_PERCENT = re.compile(r"(\d{1,18})%")
 #: Ten digits hold every number of 32 bits.
 _DIGITS = re.compile(r"(?=[0-9])0*+([0-9]{0,10})")
 
 
+@lru_cache(16_384)
 def natural_number(text: str) -> int | None:
     """The number that digits stand for; None for other texts, and for what Go has no int32 for."""
     match = _DIGITS.fullmatch(text)
@@ -29,3 +32,18 @@ def ordinal_of(meta: ObjectMeta, owner: str) -> int | None:
     """
     name, _, number = meta.name.rpartition("-")
     return natural_number(number) if name == owner else None
+
+
+def resolved(bound: int | str | None, total: int, *, default: int | str, round_up: bool) -> int:
+    """A number as it is, a percentage of the total (`GetScaledValueFromIntOrPercent`).
+
+    What is neither the API server would refuse; it counts as nothing.
+    """
+    value = default if bound is None else bound
+    if isinstance(value, int):
+        return value
+    percent = _PERCENT.fullmatch(value)
+    if percent is None:
+        return 0
+    parts = int(percent[1]) * total
+    return -(-parts // 100) if round_up else parts // 100

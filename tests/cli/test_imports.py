@@ -25,6 +25,8 @@ for line in sys.argv[1:]:
 OURS = {
     "kwhatif",
     "kwhatif._version",
+    "kwhatif.api",
+    "kwhatif.api.options",
     "kwhatif.cli",
     "kwhatif.cli.app",
     "kwhatif.cli.capacity",
@@ -51,7 +53,6 @@ OURS = {
     "kwhatif.cli.simulate",
     "kwhatif.cli.snapshot",
     "kwhatif.cli.stages",
-    "kwhatif.cli.sweeps",
     "kwhatif.cli.upgrade",
     "kwhatif.cli.usage",
     "kwhatif.cli.version",

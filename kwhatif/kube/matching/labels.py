@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from kwhatif.kube.matching.label_syntax import label_key_errors, label_value_errors
 from kwhatif.kube.model.meta import LabelSelector, Requirement
+
+_SEPARATOR = re.compile(r"[(),]")
+_IN = re.compile(r"(?P<key>\S+)\s+(?P<operator>in|notin)\s+\((?P<values>[^()]*)\)")
 
 Labels = Mapping[str, str]
 Test = Callable[[Labels], bool]
@@ -184,6 +188,46 @@ def compile_selector(selector: LabelSelector | None) -> Selector:
 def selector_of_map(labels: Labels) -> Selector:
     """The selector `key = value` for every pair (Services, ReplicationControllers)."""
     return Selector(tuple(labels.items()))
+
+
+@lru_cache(64)
+def parse_selector(text: str) -> Selector:
+    """The selector that kubectl writes as `zone=b,disk!=ssd,!gpu,tier in (a,b)`; "" selects everything.
+
+    Raises:
+        SelectorError: it is not one.
+    """
+    return (
+        compile_selector(LabelSelector(match_expressions=tuple(map(_requirement, _split(text)))))
+        if text
+        else EVERYTHING
+    )
+
+
+def _split(text: str) -> Iterator[str]:
+    """The requirements: parts between commas that are not in brackets."""
+    start, is_open = 0, False
+    for found in _SEPARATOR.finditer(text):
+        if found[0] != ",":
+            is_open = found[0] == "("
+        elif not is_open:
+            yield text[start : found.start()]
+            start = found.end()
+    yield text[start:]
+
+
+def _requirement(text: str) -> Requirement:
+    text = text.strip()
+    if found := _IN.fullmatch(text):
+        values = tuple(value.strip() for value in found["values"].split(","))
+        return Requirement(key=found["key"], operator="In" if found["operator"] == "in" else "NotIn", values=values)
+    for sign, operator in (("!=", "NotIn"), ("==", "In"), ("=", "In")):
+        key, found_sign, value = text.partition(sign)
+        if found_sign:
+            return Requirement(key=key.strip(), operator=operator, values=(value.strip(),))
+    if text.startswith("!"):
+        return Requirement(key=text[1:].strip(), operator="DoesNotExist")
+    return Requirement(key=text, operator="Exists")
 
 
 def describe(requirement: Requirement) -> str:

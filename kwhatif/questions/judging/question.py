@@ -11,14 +11,14 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.policy.judged import JudgedWorkload
+from kwhatif.questions.judging.planned import Explain
 from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.placing.queue import Explain
 from kwhatif.questions.rows import queued_row
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import ProblemRow
-from kwhatif.workloads.rolling.update import Rollout
+from kwhatif.workloads.comparison import Rollout
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):

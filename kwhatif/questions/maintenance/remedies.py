@@ -21,12 +21,6 @@ from kwhatif.kube.model.workload import SCALABLE, Scalable
 from kwhatif.report.maintenance import BlockedRow
 from kwhatif.simulation.engine import Engine
 
-_OPTIONS = {
-    "--ignore-daemonsets": "ignore_daemonsets",
-    "--delete-emptydir-data": "delete_emptydir_data",
-    "--force": "force",
-}
-
 
 class _NoFiles:
     """A reader for edits that are made here: they name neither files nor fields that there are not."""
@@ -58,7 +52,7 @@ class Remedy(NamedTuple):
 
     def with_flag(self, options: DrainOptions) -> DrainOptions:
         """The options with the flag, if it is one."""
-        return replace(options, **{_OPTIONS[self.text]: True}) if self.is_flag else options
+        return replace(options, **{self.text[2:].replace("-", "_"): True}) if self.is_flag else options
 
 
 def remedies(row: BlockedRow, options: DrainOptions, engine: Engine, nodes: tuple[str, ...]) -> Iterator[Remedy]:

@@ -11,13 +11,12 @@ from kwhatif.controllers.contract import DeletePod
 from kwhatif.controllers.disruption import Disruption
 from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.drain_filters import DrainOptions
-from kwhatif.kube.matching.labels import compile_selector
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, PodAnnotations, PodMeta
 from kwhatif.kube.model.volume import SomeVolume
 from kwhatif.kube.model.workload import DaemonSet
-from tests.builders import PodBuilder, node, pod, selector
+from tests.builders import PodBuilder, node, pod
 from tests.fake_world import World
 from tests.unit.controllers.test_disruption import budget, web
 
@@ -152,7 +151,7 @@ FREE: dict[str, tuple[list[Any], DrainOptions]] = {
     "a controller that is not there is one": ([mine("a", "Widget", "w")], DrainOptions()),
     "others are not selected": (
         [mine("a").labels(app="a"), pod("bare", "shop").on("n1")],
-        DrainOptions(pod_selector=compile_selector(selector(app="a"))),
+        DrainOptions(pod_selector="app=a"),
     ),
     "overdue pods are left out": (
         [mine("a"), pod("late", "shop").on("n1").terminating("2026-02-28T23:59:00Z")],
@@ -256,7 +255,7 @@ def test_one_failure_of_several_nodes() -> None:
 
 def test_without_evictions_budgets_do_not_matter() -> None:
     given = budget(min_available=9, status={})
-    options = replace(ALL, disable_eviction=True, grace_period=5.0)
+    options = replace(ALL, disable_eviction=True, grace_period=5)
     done = Draining(web("a").owner("ReplicaSet", "rs"), given, options=options).run(stop=5)
     assert done.output == ["node/n1 cordoned", "pod/a deleted", "node/n1 drained"]
     assert [lost[1:] for lost in done.world.deleted][:1] == [("Deleted", "shop/a")]

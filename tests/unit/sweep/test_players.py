@@ -17,12 +17,13 @@ from typing import Any
 import pytest
 
 import kwhatif
+from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.errors import InputError, WorkersLost
 from kwhatif.questions.session.session import Session
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sweep import processes
 from kwhatif.sweep.processes import default_jobs, play_here, play_in_processes
-from kwhatif.sweep.scenario import Drains, Outages, Player, ScenarioOutcome, SweepScenario, blocks, together
+from kwhatif.sweep.scenario import Outages, Player, ScenarioOutcome, SweepScenario, blocks, together
 from tests.dumps import DEMO
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -67,8 +68,12 @@ def test_the_order_of_scenarios_does_not_matter(demo: Session) -> None:
     assert there == back
 
 
-@pytest.mark.parametrize("question", [Outages(), Outages(deleted=True), Drains(ignore_daemonsets=True, force=True)])
-def test_a_scenario_that_is_over_leaves_no_circle_of_references(demo: Session, question: Drains | Outages) -> None:
+@pytest.mark.parametrize(
+    "question", [Outages(), Outages(deleted=True), DrainOptions(ignore_daemonsets=True, force=True)]
+)
+def test_a_scenario_that_is_over_leaves_no_circle_of_references(
+    demo: Session, question: DrainOptions | Outages
+) -> None:
     playing = Player(demo, Parameters(), question)
     played = playing.played(("general-a1",))
     engine = played.engine
@@ -83,7 +88,7 @@ def test_a_scenario_that_is_over_leaves_no_circle_of_references(demo: Session, q
 
 
 def test_a_player_is_the_same_elsewhere(demo: Session) -> None:
-    one = Player(demo, Parameters(), Drains(ignore_daemonsets=True, pod_selector="app!=x"))
+    one = Player(demo, Parameters(), DrainOptions(ignore_daemonsets=True, pod_selector="app!=x"))
     other = pickle.loads(pickle.dumps(one))
     for scenario in scenarios(demo)[:3]:
         assert one.play(scenario) == other.play(scenario)

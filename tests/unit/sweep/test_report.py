@@ -11,7 +11,7 @@ from kwhatif.questions.maintenance.outage import outage
 from kwhatif.questions.session.session import Session
 from kwhatif.sweep.processes import play_here
 from kwhatif.sweep.report import drain_each, outage_each
-from kwhatif.sweep.scenario import Drains, Outages
+from kwhatif.sweep.scenario import Outages
 from tests.builders import cluster
 from tests.unit.whatif.test_drain import QUICK, bare, budget, web
 from tests.unit.whatif.test_outage import living
@@ -28,7 +28,7 @@ OBJECTS = [
 
 def test_drains_are_what_they_are_alone_and_the_worst_is_first() -> None:
     session = Session(cluster(*OBJECTS))
-    rows = drain_each(session, ("n1", "n2", "n3"), Drains(), QUICK, play_here).scenarios
+    rows = drain_each(session, ("n1", "n2", "n3"), DrainOptions(), QUICK, play_here).scenarios
     assert [(row.scenario, row.verdict.ok) for row in rows] == [("n3", False), ("n1", True), ("n2", True)]
     for row in rows:
         story = drain(session, (row.scenario,), DrainOptions(), QUICK).story

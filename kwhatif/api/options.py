@@ -1,0 +1,95 @@
+"""Options that a function of the library and its command share, each declared once.
+
+The fields of a TypedDict are annotated with what the command line's help says of them (`Option`): the command takes
+them all as one parameter (`cli/option_groups.py`), and hands them to the function as they are.
+`kwhatif --help` reads this module, so it imports nothing that takes time.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple, TypedDict
+
+#: Groups of the command line's help.
+KUBECTL, SCENARIOS = "As in kubectl drain", "Many scenarios (with --each)"
+
+
+class Option(NamedTuple):
+    """An option of the command line, under the name of the field."""
+
+    help: str
+    default: bool | int | str = False
+    #: What stands for its value; "": it is a switch.
+    metavar: str = ""
+    #: The least number that it takes.
+    min: int | None = None
+    #: The group that it is listed in; "": the first.
+    group: str = ""
+
+
+class Times(TypedDict, total=False):
+    """How long things take: durations as "5s"; a scenario's own go before these."""
+
+    start: Annotated[str, Option("From a pod's binding until its containers run.", "5s", "DURATION")]
+    readiness: Annotated[str, Option("From then until it is ready: probe, or a duration.", "probe", "HOW")]
+    termination: Annotated[str, Option("How long pods take to end: grace, or a duration, if shorter.", "grace", "HOW")]
+    horizon: Annotated[str, Option("How much simulated time to look ahead.", "1h", "DURATION")]
+
+
+class SimulationOptions(Times, total=False):
+    """How long things take, and how often to play it.
+
+    What the other runs of `runs` come to is in the story's `runs`; the same `seed`, the same choices.
+    """
+
+    runs: Annotated[
+        int, Option("Play it N more times with other choices and times: what is always the same?", 0, "N", min=0)
+    ]
+    seed: Annotated[int, Option("Where the choices of --runs come from.", 1, "N")]
+
+
+class MaintenanceOptions(Times, total=False):
+    """How long things take, and, of `each`, who plays the scenarios. The report is the same in any case."""
+
+    jobs: Annotated[int, Option("How many processes; 0: as is best here.", 0, "N", min=0, group=SCENARIOS)]
+    dask: Annotated[
+        str, Option("On the Dask cluster of this scheduler (needs kwhatif[dask]).", "", "ADDRESS", group=SCENARIOS)
+    ]
+    resume: Annotated[
+        str, Option("Keep what is found in this file, and go on where it ends.", "", "FILE", group=SCENARIOS)
+    ]
+
+
+class DrainFlags(TypedDict, total=False):
+    """The flags of `kubectl drain` (`controllers/drain_filters.py`), and how several nodes are drained."""
+
+    ignore_daemonsets: Annotated[bool, Option("Let pods of DaemonSets stay.", group=KUBECTL)]
+    delete_emptydir_data: Annotated[bool, Option("Evict pods with local storage, too.", group=KUBECTL)]
+    force: Annotated[bool, Option("Evict pods without a controller, too.", group=KUBECTL)]
+    disable_eviction: Annotated[bool, Option("Delete pods, whatever budgets say.", group=KUBECTL)]
+    grace_period: Annotated[
+        int, Option("How long pods may take to end; negative: as each says.", -1, "SECONDS", group=KUBECTL)
+    ]
+    timeout: Annotated[str, Option("Give up a node after this; 0s: never.", "0s", "DURATION", group=KUBECTL)]
+    skip_wait_for_delete_timeout: Annotated[
+        int, Option("Do not wait for pods whose end is overdue by more; 0: wait for all.", 0, "SECONDS", group=KUBECTL)
+    ]
+    pod_selector: Annotated[str, Option("Evict only these pods.", "", "LABELS", group=KUBECTL)]
+    parallel: Annotated[int, Option("How many nodes to drain at once; kubectl drains one.", 1, "N", min=1)]
+    order: Annotated[bool, Option("Propose the order of the nodes that does the least harm, and drain in it.")]
+
+
+class DrainArguments(DrainFlags, MaintenanceOptions, total=False):
+    """Flags of the drain, how long things take, and who plays the scenarios of `each`."""
+
+
+class OutageFlags(TypedDict, total=False):
+    """How the nodes fail, and kube-controller-manager's flag."""
+
+    deleted: Annotated[bool, Option("The Node objects go, too. Without it, kubelets fall silent.")]
+    node_monitor_grace_period: Annotated[
+        str, Option("After how long a silent node is taken for lost.", "50s", "DURATION")
+    ]
+
+
+class OutageArguments(OutageFlags, MaintenanceOptions, total=False):
+    """How the nodes fail, how long things take, and who plays the scenarios of `each`."""
