@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from kwhatif._version import __version__
 
 if TYPE_CHECKING:
+    from kwhatif.api.autoscale import autoscale, consolidate
     from kwhatif.api.capacity import capacity
     from kwhatif.api.compare import compare
     from kwhatif.api.deschedule import deschedule
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
     from kwhatif.report.advise import AdviceRow, AdvisedChangeRow, AdvisedRow, AdviseRow, LeftRow, PatchRow
+    from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
     from kwhatif.report.comparison import (
         Comparison,
         DifferenceRow,
@@ -78,11 +80,13 @@ __all__ = [
     "AdviseRow",
     "AdvisedChangeRow",
     "AdvisedRow",
+    "AutoscaleRow",
     "BudgetRow",
     "CandidateRow",
     "ChangeRow",
     "ClusterUnreadable",
     "Comparison",
+    "ConsolidateRow",
     "Decision",
     "DescheduleRow",
     "DifferenceRow",
@@ -143,8 +147,10 @@ __all__ = [
     "WorkloadRow",
     "__version__",
     "advise",
+    "autoscale",
     "capacity",
     "compare",
+    "consolidate",
     "deschedule",
     "describe",
     "drain",
@@ -165,6 +171,7 @@ __all__ = [
 
 #: Where the names live.
 _HOMES = {
+    "kwhatif.api.autoscale": "autoscale consolidate",
     "kwhatif.api.capacity": "capacity",
     "kwhatif.api.compare": "compare",
     "kwhatif.api.deschedule": "deschedule",
@@ -178,6 +185,7 @@ _HOMES = {
     "kwhatif.errors": "ClusterUnreadable ExitCode InputError KwhatifError PluginFailed Problem",
     "kwhatif.report": "Report",
     "kwhatif.report.advise": "AdviceRow AdviseRow AdvisedChangeRow AdvisedRow LeftRow PatchRow",
+    "kwhatif.report.autoscale": "AutoscaleRow ConsolidateRow",
     "kwhatif.report.comparison": "Comparison DifferenceRow EndDifferenceRow FateRow PodDifferenceRow",
     "kwhatif.report.decision": "Decision Outcome PreEnqueueRow",
     "kwhatif.report.deschedule": "DescheduleRow EvictedRow EvictionRefusedRow NodeClassRow "

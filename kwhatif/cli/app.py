@@ -17,6 +17,7 @@ import typer
 from typer.main import get_command
 
 from kwhatif.cli.advise import advise
+from kwhatif.cli.autoscale import autoscale, consolidate
 from kwhatif.cli.capacity import capacity
 from kwhatif.cli.characters import adapt_streams
 from kwhatif.cli.completion import completion
@@ -66,6 +67,8 @@ for command in (
     queue,
     capacity,
     deschedule,
+    autoscale,
+    consolidate,
     upgrade,
     rbac,
     completion,

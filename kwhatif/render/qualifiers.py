@@ -5,6 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kwhatif.kube.model.caveat import Caveat, lacking, manifests, reading
+from kwhatif.kube.model.caveat.autoscaling import (
+    AutoscalerDisagrees,
+    CloudCapacityUnknown,
+    ExpanderAssumed,
+    ExpanderTied,
+    ExpendablePodsCount,
+    FlagsNotModelled,
+    GroupBoundsUnknown,
+    KarpenterVersionAssumed,
+    PricesUnknown,
+    ShapesObservedOnly,
+)
 from kwhatif.kube.model.caveat.descheduling import (
     EvictionOrder,
     MomentNotKnown,
@@ -317,4 +329,14 @@ _CONSTANT: Mapping[type, str] = {
     EvictionsAtOnce: "evictions count as done at once",
     MomentNotKnown: "the moment of the dump is not known",
     EvictionOrder: "who is evicted depends on the order",
+    GroupBoundsUnknown: "how large the node groups may be is not known",
+    ExpanderAssumed: "the expander is assumed",
+    ExpanderTied: "equally good groups are chosen by chance",
+    FlagsNotModelled: "some flags of the autoscaler are not modelled",
+    ExpendablePodsCount: "expendable pods keep their room here",
+    PricesUnknown: "prices are not known",
+    ShapesObservedOnly: "only instance types that run in the cluster are tried",
+    CloudCapacityUnknown: "what the cloud has is not known",
+    KarpenterVersionAssumed: "the version of Karpenter is assumed",
+    AutoscalerDisagrees: "two autoscalers are there",
 }

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.kube.gates import default_gates
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.volume import SomeVolume, Volume
+from kwhatif.kube.model.volume import EmptyDirVolume, SomeVolume, Volume
 
 #: Whether a change can affect a pod that fits on some node.
 Concerns = Callable[[Pod], bool]
@@ -31,7 +31,7 @@ def _with_devices(pod: Pod) -> bool:
 
 
 #: Volumes without scheduling rules: local ones, and those with the content of other objects.
-_ON_NODE = (Volume(), Volume(empty_dir=SomeVolume()), Volume(host_path=SomeVolume()))
+_ON_NODE = (Volume(), Volume(empty_dir=EmptyDirVolume()), Volume(host_path=SomeVolume()))
 
 
 def _with_volumes(pod: Pod) -> bool:
