@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.meta import Row
 from kwhatif.report.inputs import SourceRow
-from kwhatif.report.row import Row
 
 FindingLevel = Literal["fail", "warn"]
 

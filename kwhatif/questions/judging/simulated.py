@@ -12,6 +12,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from kwhatif.admission.changes import ChangeRow
 from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.kube.model.caveat import Caveat
@@ -22,11 +23,9 @@ from kwhatif.questions.judging.attempts import Attempts
 from kwhatif.questions.judging.course import Course
 from kwhatif.questions.judging.prepared import prepare
 from kwhatif.questions.placing.queue import Explain, Planned
-from kwhatif.questions.rows import change_rows
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_verdict
 from kwhatif.report.decision import Decision
-from kwhatif.report.inputs import ChangeRow
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
@@ -152,7 +151,7 @@ class Simulated:
             course.refused = course.refused or (pod, outcome.message)
             return
         course.refused = None
-        self._changes[key_of(outcome.object)] = change_rows(outcome.changes)
+        self._changes[key_of(outcome.object)] = outcome.changes
 
     def _tried(self, result: ScheduleResult) -> None:
         pod = result.pod
