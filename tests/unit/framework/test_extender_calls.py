@@ -145,7 +145,7 @@ def test_scores_are_weighted_and_scaled_and_added_up() -> None:
     )
     assert result.scores.total == [20, 100, 100]
     assert result.scores.best() == ["b", "c"]
-    assert [remark.oddity for remark in result.cycle.extenders.remarks] == [Oddity.IGNORED_FAILURE]
+    assert [remark.oddity for remark in result.cycle.extenders.remarks] == [Oddity.IGNORED_FAILURE.value]
 
 
 def test_a_sum_of_scores_runs_over_as_in_go() -> None:
