@@ -28,6 +28,7 @@ from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.admission.runtime_class import apply_runtime_class, check_overhead
 from kwhatif.admission.validation.pod import validate_pod
 from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.policy import LimitRange, PriorityClass, RuntimeClass
 from kwhatif.kube.model.workload import Namespace
@@ -76,13 +77,21 @@ class ReplicaAdmission:
         meta, last = pod.metadata, self._last
         like = replace(meta, name="", uid=""), pod.status, *map(cluster.generation, _READ)
         if is_reference() or last is None or last[0] is not pod.spec or last[1] != like:
-            admitted = admit_pod(pod, cluster, usage)
+            admitted = _admit_one(pod, cluster, usage)
             if not isinstance(admitted, Denied):
                 self._last = pod.spec, like, admitted
             return admitted
         known = last[2].object
         named = replace(known, metadata=replace(known.metadata, name=meta.name, uid=meta.uid))
         return usage.charge(named) or replace(last[2], object=named)
+
+
+def _admit_one(pod: Pod, cluster: Cluster, usage: QuotaUsage) -> Admitted[Pod] | Denied:
+    """A name that the API server makes it makes late: plugins that change the pod do not see it."""
+    meta, owner = pod.metadata, controller_of(pod.metadata)
+    if not meta.generate_name or (owner is not None and owner.kind == "StatefulSet"):  # which names its pods itself
+        return admit_pod(pod, cluster, usage)
+    return next(admit_replicas(replace(pod, metadata=replace(meta, name="")), (meta.name,), cluster, usage))
 
 
 def complete_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:

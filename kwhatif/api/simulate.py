@@ -12,7 +12,6 @@ from kwhatif.api.options import SimulationOptions
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.model.caveat import Caveat, merged
-from kwhatif.kube.model.caveat.manifests import HelmHooks
 from kwhatif.questions.manifests.edited import Given
 from kwhatif.questions.manifests.hooks import steps_of
 from kwhatif.questions.session.session import Session
@@ -27,6 +26,7 @@ from kwhatif.sources.manifests.edits import read_edits
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.manifests.scenario import parse_parameter, read_scenario
+from kwhatif.sources.manifests.unmodelled import in_cluster
 from kwhatif.sources.text.files import standard_input
 
 
@@ -118,4 +118,4 @@ def _applied(
         raise InputError(read.problems)
     applied = tuple(map(as_applied, read.manifests))
     steps = steps_of(", ".join(names), applied, f"apply {' '.join(names)}", session.cluster)
-    return list(steps), [each for each in read.caveats if isinstance(each, HelmHooks)]
+    return list(steps), list(in_cluster(read.caveats, applied, session.cluster))

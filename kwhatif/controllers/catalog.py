@@ -34,6 +34,16 @@ CONTROLLERS: tuple[Controller, ...] = (
     *claims.CONTROLLERS,
     *volume_binder.CONTROLLERS,
 )
+#: Those that make pods, or claims for them, and bind these; who owns what stays as it is.
+MAKING_PODS: tuple[Controller, ...] = (
+    *deployment.CONTROLLERS,
+    *replica_set.CONTROLLERS,
+    *stateful_set.CONTROLLERS,
+    *daemon_set.CONTROLLERS,
+    *job.CONTROLLERS,
+    *claims.CONTROLLERS,
+    *volume_binder.CONTROLLERS,
+)
 
 
 def all_controllers(node_monitor_grace_period: float = 50.0) -> tuple[Controller, ...]:

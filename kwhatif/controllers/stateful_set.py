@@ -6,7 +6,9 @@ A pod is replaced under its name, so not before the one before it is gone. The w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from msgspec.structs import replace
 
@@ -201,6 +203,8 @@ class _Sync:
 
     def _owned_claims(self) -> Iterator[Write]:
         """Claims belong to their set, or to a pod that is to go, as the retention policy wants it."""
+        if not self._set.spec.volume_claim_templates:
+            return
         for ordinal, pod in sorted(self._pods.items()):
             surplus = pod if ordinal not in self._ordinals else None
             for _, known in self._claims(pod):
@@ -211,15 +215,18 @@ class _Sync:
                     yield Update(owned)
 
     def _count(self, revision: str) -> int:
-        return sum(
-            revision_label(pod) == revision and pod.metadata.deletion_timestamp is None for pod in self._pods.values()
-        )
+        return self._counts[revision]
+
+    @cached_property
+    def _counts(self) -> Counter[str]:
+        """By revision, how many pods there are that nobody has deleted."""
+        return Counter(revision_label(pod) for pod in self._pods.values() if pod.metadata.deletion_timestamp is None)
 
     def _note_status(self, moves: Moves) -> None:
         """`completeRollingUpdate`: once all pods are of the new revision and ready, it is the current one."""
-        wanted = len(self._ordinals)
-        ready = sum(pod.status.phase == "Running" and is_ready(pod) for pod in self._pods.values())
-        is_done = self._count(self._update.name) == ready == len(self._pods) == wanted
+        is_done = self._count(self._update.name) == len(self._pods) == len(self._ordinals) and all(
+            pod.status.phase == "Running" and is_ready(pod) for pod in self._pods.values()
+        )
         if is_done and self._set.spec.update_strategy.type != _ON_DELETE:
             self._current, self._memory[_UNKNOWN] = self._update, False
         self._memory[_CURRENT] = self._current.name

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.admission.default_tolerations import add_default_tolerations
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.left_out import with_pod_images
 from kwhatif.admission.new_pod import stored_pod
@@ -16,6 +17,7 @@ from kwhatif.admission.outcome import Denied
 from kwhatif.admission.resize import is_resize, refuse_resize
 from kwhatif.admission.updated import updated
 from kwhatif.admission.validation.pod import validate_pod
+from kwhatif.admission.validation.pod_update import validate_pod_update
 from kwhatif.edits.edit import Apply, Assignment, Label, Patch, Reference, Resolved, SetFields, Wrong
 from kwhatif.edits.policies import counted
 from kwhatif.edits.selection import Lookup
@@ -205,6 +207,13 @@ def apply(edit: Apply, lookup: Lookup) -> Resolved:
             if lookup.cluster.get(PersistentVolumeClaim, key_of(obj)) is None:  # nothing that matters can change
                 made.append(obj)
                 written.append(default_object(obj))
+        elif isinstance(obj, Pod) and (known := lookup.cluster.get(Pod, key_of(obj))) is not None:
+            pod = add_default_tolerations(default_object(applied_object(obj, lookup.cluster)))
+            denied = validate_pod_update(pod, known)
+            if denied is not None:
+                refused.append((obj, denied.message))
+            elif pod != known:
+                written.append(pod)
         elif isinstance(obj, Pod | Workload):
             new = applied_object(obj, lookup.cluster)
             denied = None if isinstance(new, Pod) else check_workload(new, lookup.cluster)

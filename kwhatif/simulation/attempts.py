@@ -16,14 +16,18 @@ from kwhatif.state.pod_info import PodInfo
 class SimulatedAttempts:
     """What was found for pods of a signature is kept, and shared by forks."""
 
-    def __init__(self, world: World, profiles: Mapping[str, Profile], *, scored: bool) -> None:
-        """`scored`: see `BatchCache`."""
+    def __init__(self, world: World, profiles: Mapping[str, Profile], *, scored: bool, gated: bool = False) -> None:
+        """`scored`: see `BatchCache`; `gated`: whether pods are asked about that were not popped from the queue."""
         self._world = world
         self._cycles = Cycles()
         #: A pod that was popped is not asked again whether it may enter the queue.
         self._caches = {
             name: BatchCache(
-                replace(profile, pre_enqueue=()), world.state, self._cycles, scored=scored, choose=self._choose
+                profile if gated else replace(profile, pre_enqueue=()),
+                world.state,
+                self._cycles,
+                scored=scored,
+                choose=self._choose,
             )
             for name, profile in profiles.items()
         }

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 
+from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Controller, earliest
 from kwhatif.controllers.node_lifecycle import returned
 from kwhatif.kube.model.cluster import KubernetesObject
@@ -50,6 +51,7 @@ class Engine:
         chance: Chance | None = None,
         asleep: Collection[str] = (),
         *,
+        usage: QuotaUsage | None = None,
         scored: bool = False,
     ) -> None:
         """Set up.
@@ -62,11 +64,12 @@ class Engine:
             parameters: how long things take.
             chance: who takes one of several equally good choices; by default, the convention.
             asleep: keys of pending pods that are not tried before they change themselves.
+            usage: what is used of quotas; None: what they say themselves.
             scored: whether somebody wants to know the scores of nodes that nobody has to choose between.
         """
         self.parameters = parameters
         self.clock = clock
-        self.world = World(state, clock, chance or Chance())
+        self.world = World(state, clock, chance or Chance(), usage)
         self.scheduler = Scheduler(self.world, profiles, asleep, scored=scored)
         self.kubelets = Kubelets(self.world, parameters)
         self.reactions = Reactions(self.world, controllers)
@@ -82,8 +85,6 @@ class Engine:
         self.first_event = 0
         #: Controllers whose timers nobody waits for before somebody does something.
         self._not_waited_for: Sequence[str] = ()
-        #: Whether this is a fork that only looks ahead: what it finds is not asked about again.
-        self._is_ahead = False
 
     def fork(self) -> Engine:
         """An independent simulation with the same past; it costs next to nothing, whatever the size of the cluster.
@@ -198,7 +199,6 @@ class Engine:
     def _look_ahead(self) -> Engine:
         """A fork to see what comes; what was before does not count as a loop there."""
         ahead = self.fork()
-        ahead._is_ahead = True
         ahead.loops.forget()
         return ahead
 
@@ -272,18 +272,19 @@ class Engine:
             return
         self.tally.look()
         found = self.loops.look(self.evictors.left, self._is_due_since)
-        if found is not None and not self._is_ahead and not self._comes_back():
+        if found is not None and not self.loops.is_waiting and not self._comes_back():
             self.loops.forget()
             return
         self.cycle = found
 
     def _comes_back(self) -> bool:
-        """Whether what looks like a loop goes round once more: what no object shows may have made progress."""
+        """Whether what looks like a loop goes round once more, to the very same picture (see `loops`)."""
         ahead = self._look_ahead()
         try:
+            ahead.loops.wait_for_return()
             ahead._horizon = ahead.clock.now + self.parameters.horizon
             ahead._run()
-            return not ahead._goes_on()
+            return ahead.cycle is not None
         finally:
             ahead.end()
 

@@ -1,7 +1,16 @@
-"""Endless loops, found by fingerprints: the same picture twice, with pods created or deleted in between.
+"""Endless loops, found by fingerprints: the same picture again, with pods created or deleted in between.
 
 The picture holds all that controllers go by and that changes for good: pods, nodes, budgets, counts of Jobs, how many
-pods workloads want, their revisions, and what drains have still to do. Times are left out: they never come back.
+pods workloads want, their revisions, volumes and claims, and what drains have still to do. Times are left out: they
+never come back.
+
+Why what comes to an end is not called a loop: to come to an end, something has to move on with every round, and all
+that may do so for ever is in the picture, so a picture that has come back means a round in which nothing did. Two
+things could still deceive. One: what moves on may be written late. A Job counts a failed pod up to a second after it
+has failed, so the picture before the second failure is counted is that after the first one is. That happens once for
+each number; therefore the very same picture has to come back again, while everything is played on, on a fork
+(`Engine`). Two: a timer, such as a Job's deadline, may run through all rounds; then it is waited for, and what comes
+back many times before that is only suspected to be a loop.
 """
 
 from __future__ import annotations
@@ -18,6 +27,7 @@ from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget
+from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.kube.model.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from kwhatif.simulation.world import World
 from kwhatif.workloads.replicas import HASH_LABEL
@@ -66,6 +76,10 @@ class Loops:
         self._world = world
         #: The fingerprints of all that has come since the start, less those of what has gone.
         self._sum = 0
+        #: That of the picture at which was looked last.
+        self._mark = 0
+        #: Whether that picture alone counts which `wait_for_return` was about.
+        self.is_waiting = False
         self._seen: dict[int, _Seen] = {}
         world.watchers.append(self._observe)
 
@@ -85,6 +99,15 @@ class Loops:
         """Somebody acts from outside: what was before does not count."""
         self._seen = {}
 
+    def wait_for_return(self) -> None:
+        """From now on only the present picture counts, which was looked at already."""
+        self._seen = {self._mark: self._present()}
+        self.is_waiting = True
+
+    def _present(self) -> _Seen:
+        world = self._world
+        return _Seen(world.now, world.churn, len(world.history.events))
+
     def look(self, evictors: Hashable, is_due_since: Callable[[float], bool]) -> EndlessLoop | None:
         """Whether the present was there before.
 
@@ -92,11 +115,10 @@ class Loops:
             evictors: how far those have come that are at work.
             is_due_since: whether anything that was due at a time already is still to come: it may end the loop.
         """
-        world = self._world
-        mark = (self._sum + hash(evictors)) & _MASK
-        now = _Seen(world.now, world.churn, len(world.history.events))
-        before = self._seen.setdefault(mark, now)
-        if before is now or world.churn == before.churn or now.at == before.at:
+        self._mark = mark = (self._sum + hash(evictors)) & _MASK
+        now = self._present()
+        before = self._seen.get(mark) if self.is_waiting else self._seen.setdefault(mark, now)
+        if before is None or before is now or now.churn == before.churn or now.at == before.at:
             return None
         if not is_due_since(before.at):
             return EndlessLoop(before.at, now.at, before.events, now.events)
@@ -107,7 +129,10 @@ class Loops:
         return EndlessLoop(before.at, now.at, before.events, now.events, "something that is yet to come may end it")
 
 
-_OBSERVED = (Pod, Node, PodDisruptionBudget, Job, Deployment, ReplicaSet, ReplicationController, StatefulSet)
+_OBSERVED = (
+    *(Pod, Node, PodDisruptionBudget, PersistentVolume, PersistentVolumeClaim),
+    *(Job, Deployment, ReplicaSet, ReplicationController, StatefulSet),
+)
 
 
 def _of(obj: KubernetesObject) -> int:
@@ -130,6 +155,10 @@ def _picture(obj: KubernetesObject) -> tuple[object, ...]:
             return "ReplicaSet", key_of(obj), obj.spec.replicas, obj.metadata.annotations
         case Deployment() | ReplicationController():
             return type(obj).__name__, key_of(obj), obj.spec.replicas
+        case PersistentVolume():  # without names: those of what is made for one pod never come back
+            return "volume", obj.spec.storage_class_name, obj.status.phase, obj.spec.claim_ref is None
+        case PersistentVolumeClaim():
+            return "claim", obj.metadata.namespace, obj.spec.storage_class_name, bool(obj.spec.volume_name)
     return ()
 
 

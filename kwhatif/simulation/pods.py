@@ -27,6 +27,16 @@ def marked(pod: Pod, end: str) -> Pod:
     return replace(pod, metadata=replace(pod.metadata, deletion_timestamp=end))
 
 
+def begins_to_go(before: Pod, after: Pod) -> bool:
+    """Whether somebody has deleted it just now."""
+    return before.metadata.deletion_timestamp is None and after.metadata.deletion_timestamp is not None
+
+
+def unbound(pod: Pod) -> Pod:
+    """The pod without a node."""
+    return replace(pod, spec=replace(pod.spec, node_name="")) if pod.spec.node_name else pod
+
+
 def bound(pod: Pod, node: str, time: str) -> Pod:
     """The pod has got a node, and its kubelet has seen it."""
     status = replace(pod.status, nominated_node_name="", start_time=time)

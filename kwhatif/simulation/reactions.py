@@ -145,6 +145,12 @@ class Reactions:
             self._due[number].setdefault(key, None)
         self.react()
 
+    def retry_refused(self) -> None:
+        """Whatever a quota has refused is due now."""
+        for (number, key), refusal in self.refusals.items():
+            if "exceeded quota" in refusal.message:
+                self._due[number].setdefault(key, None)
+
     def _in_vain(self) -> set[tuple[int, str]]:
         """Whose creation was refused, and nothing has changed since."""
         unchanged = self._world.state.generation

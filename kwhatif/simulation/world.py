@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self, cast
 
 from msgspec.structs import replace
@@ -48,7 +48,8 @@ class World(SimulatedView):
     Nobody changes the state but by `write` and `put`.
     """
 
-    def __init__(self, state: State, clock: Clock, chance: Chance) -> None:
+    def __init__(self, state: State, clock: Clock, chance: Chance, usage: QuotaUsage | None = None) -> None:
+        """`usage`: what is used of quotas; None: what they say themselves."""
         super().__init__(state, clock)
         self.chance = chance
         self.history = History()
@@ -57,7 +58,7 @@ class World(SimulatedView):
         #: How many pods were created or deleted so far.
         self.churn = 0
         finished_pods(state.cluster)  # made of the survey, which holds for the start only; from here on it is kept up
-        self._usage = QuotaUsage(state.cluster)
+        self._usage = usage or QuotaUsage(state.cluster)
         self._replicas = ReplicaAdmission()
         #: What webhooks add to pods that were created, by workload.
         self.injections: dict[str, KnownInjection] = {}
@@ -106,6 +107,17 @@ class World(SimulatedView):
             changes = self._off_its_node(before, Upsert(obj))
         self.state.apply(*changes)
         self._announce(before, obj, event)
+
+    def replaced(self, before: Pod, after: Pod) -> None:
+        """The pod is as it is given from now on: what it was is given as well, as it need not be there."""
+        self.state.apply(Upsert(after))
+        self._announce(before, after, None)
+
+    def lose_at_once(self, pods: Sequence[Pod]) -> None:
+        """The pods leave their nodes and are gone, and controllers do not hear of it."""
+        self.state.apply(*(Evict(key_of(pod), "PreemptionByScheduler") for pod in pods))
+        for pod in pods:
+            self._owned.changed(pod, None)
 
     def _announce(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
         changed = after or before

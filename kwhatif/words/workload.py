@@ -156,9 +156,9 @@ def _waiting(decisions: Sequence[Decision], beyond: Beyond) -> str:
     waiting = [decision for decision in decisions if decision.outcome == "Waits"]
     if not waiting:
         return ""
-    last = [decision for decision in decisions if decision.outcome not in ("Placed", "Waits")][-1]
+    others = [decision.pod for decision in decisions if decision.outcome not in ("Placed", "Waits")]
     name = str(waiting[0].waits_for)
-    what = "it" if last.pod == name else name.partition("/")[2]
+    what = "it" if others[-1:] == [name] else name.partition("/")[2]
     count = len(waiting) + beyond.get("Waits", 0)
     return f"{count} {'waits' if count == 1 else 'wait'} for {what}"
 
@@ -178,6 +178,9 @@ def _fared(alike: Sequence[Decision], which: str) -> str:
 
 def _fate(outcome: Outcome, number: int, alike: Sequence[Decision], which: str) -> str:
     """What becomes of so many pods; `alike` are the decisions about them, as far as there are any."""
+    if outcome == "Waits":
+        what = str(alike[0].waits_for).partition("/")[2] if alike else "others"
+        return f"{which} {'waits' if number == 1 else 'wait'} for {what}".strip()
     one, many = _FATES[outcome]
     said = f"{which} {one if number == 1 else many}".strip()
     victims = [victim for decision in alike for victim in decision.victims]

@@ -37,9 +37,9 @@ class Merged(NamedTuple):
 
 
 def applied_object(new: T, cluster: Cluster) -> T:
-    """The object of a manifest as the API server has it afterwards; a pod, and what is new, stay as they are given."""
+    """The object of a manifest as the API server has it afterwards; what is new stays as it is given."""
     obj: Any = new
-    known = cluster.get(type(obj), key_of(obj)) if obj.metadata.name and not isinstance(obj, Pod) else None
+    known = cluster.get(type(obj), key_of(obj)) if obj.metadata.name else None
     if known is None:
         return noted(new)
     made: T = merged(new, known).object
@@ -71,10 +71,10 @@ def noted(new: T) -> T:
 
 def _merged_rest(new: Any, known: Any) -> Any:
     """Everything but the template, which is the new one's already."""
-    owned, applied = _owned(known.metadata.applied), new.metadata.applied
-    if applied is None or not applied.given:
+    owned, given = _owned(known.metadata.applied), _given(new)
+    if given is None:
         return _with_number(new, known, owned)  # what it gives and what it leaves out cannot be told apart
-    live, given = _data_of(known), msgspec.json.decode(applied.given)
+    live = _data_of(known)
     tree = three_way(_applicable(live), _applicable(given), owned, kind=type(new).__name__)
     metadata = {**live.get("metadata", {}), **tree.pop("metadata", {})}
     data = {"kind": type(new).__name__, "apiVersion": new.api_version, **tree, "metadata": metadata}
@@ -87,6 +87,19 @@ def _merged_rest(new: Any, known: Any) -> Any:
     if hasattr(known, "status"):
         made = replace(made, status=known.status)
     return default_object(with_template(made, template_of(new)) if isinstance(new, WORKLOADS) else made)
+
+
+def _given(new: Any) -> Json | None:
+    """What the manifest says; None where that cannot be told from what it leaves out.
+
+    Of a pod only what the model has: what it gives as the default is not known to be given. What was applied of pods
+    before is not kept, either, so what the manifest no longer has stays.
+    """
+    if isinstance(new, Pod):
+        return _data_of(new)
+    applied = new.metadata.applied
+    given: Json | None = None if applied is None or not applied.given else msgspec.json.decode(applied.given)
+    return given
 
 
 def _with_number(new: Any, known: Any, owned: Owned) -> Any:

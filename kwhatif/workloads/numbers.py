@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from kwhatif.kube.model.meta import ObjectMeta
 
@@ -10,6 +11,7 @@ from kwhatif.kube.model.meta import ObjectMeta
 _DIGITS = re.compile(r"(?=[0-9])0*+([0-9]{0,10})")
 
 
+@lru_cache(16_384)
 def natural_number(text: str) -> int | None:
     """The number that digits stand for; None for other texts, and for what Go has no int32 for."""
     match = _DIGITS.fullmatch(text)

@@ -18,8 +18,7 @@ from kwhatif.kube.model.workload import PodSource
 from kwhatif.questions.decisions.decide import stand_in
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.candidates import PlannedPod, Planner
-from kwhatif.questions.placing.queue import in_queue_order
-from kwhatif.questions.placing.sleeping import asleep
+from kwhatif.questions.placing.pending_pods import asleep, in_queue_order
 from kwhatif.questions.session.session import Session
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.state.pod_info import PodInfo

@@ -11,41 +11,47 @@ from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import already_exists
+from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.kube.model.caveat.scheduling import EvictionsAtOnce, PendingAsleep
 from kwhatif.kube.model.caveat.workloads import TooManyPods
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.job import CronJob
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.questions.decisions.decide import decision_of, refusal
 from kwhatif.questions.decisions.short import in_full
 from kwhatif.questions.decisions.workload_rows import room_for_pods, workload_row
 from kwhatif.questions.judging.alone import Alone
+from kwhatif.questions.judging.instant import AtOneMoment
 from kwhatif.questions.judging.named_classes import with_named_classes
 from kwhatif.questions.judging.order import fits_later, rivals
+from kwhatif.questions.judging.planned import Explain, Planned
 from kwhatif.questions.judging.question import Answer, Question
+from kwhatif.questions.judging.waiting import PendingPods
 from kwhatif.questions.manifests.applied import Applied, apply_claims, apply_surroundings
 from kwhatif.questions.manifests.candidates import PlannedPod, Planner
 from kwhatif.questions.manifests.daemons import new_nodes, run_daemons
 from kwhatif.questions.manifests.hooks import ends, in_phases, without_earlier_runs
 from kwhatif.questions.manifests.warned import not_asked, warnings_of
-from kwhatif.questions.placing.placer import Describe, Placer
-from kwhatif.questions.placing.queue import Explain, Planned, Queue, in_queue_order
-from kwhatif.questions.placing.waiting import Waiting
+from kwhatif.questions.placing.pending_pods import in_queue_order
+from kwhatif.questions.placing.placer import Describe
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.report.policy import JudgedWorkload
 from kwhatif.scheduler.batch import ScheduleResult
-from kwhatif.state.change import Delete
+from kwhatif.simulation.reactions import LivelockError
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.custom import TemplatePathError
+from kwhatif.workloads.expand import named
 
 #: Where pods evict others, all that follows is simulated while their number, times that of the nodes, is at most this.
 _MOST_EVICTING = 50_000
@@ -89,6 +95,8 @@ class _Judging:
         self._state = session.state.fork()
         self._cluster = self._state.cluster
         self._caveats = dict.fromkeys((*session.caveats, *question.caveats))
+        #: What was assumed of pods and claims that were made.
+        self._assumed: dict[Caveat, None] = {}
         self._problems = list(question.problems)
         self._reacted: list[JudgedWorkload] = []
         #: The state once the pods have been placed.
@@ -105,10 +113,11 @@ class _Judging:
         is_alone = question.alone or not question.admission
         judged, others, earlier = self._each_alone() if is_alone else self._one_after_another()
         self._caveats.update(self._planner.caveats)
+        self._caveats.update(self._assumed)
         if question.pending_in is None and not (judged or others or self._problems):
             self._caveats[NothingJudged()] = None
         decisions = [*(decision for each in judged for decision in each.decisions), *others]
-        left_out = self._session.left_out(self._cluster, decisions)
+        left_out = self._session.left_out(self.end.cluster, decisions)
         warned: list[Caveat] = []
         if question.admission:
             applied, before = question.applied, self._session.cluster
@@ -152,9 +161,10 @@ class _Judging:
     # --- one after another ---------------------------------------------------------------------------
 
     def _one_after_another(self) -> _Found:
-        claims = apply_claims(self._cluster, self._question.applied, self._planner.claims)
-        planned = [_refused(applied, denied.message, self._cluster) for applied, denied in claims]
-        before = self._state.fork()
+        planner = self._planner
+        claims = apply_claims(self._cluster, self._question.applied, planner.claims)
+        planned = [_refused(applied, applied.object, denied.message, self._cluster) for applied, denied in claims]
+        before, usage = self._state.fork(), planner.usage.fork()
         for applied in self._question.applied:
             if applied.is_workload:
                 with self._noting_problems(applied):
@@ -162,19 +172,23 @@ class _Judging:
                     if workload.update != "unchanged" or not self._is_made_of_another(applied):
                         planned.append(workload)
         if any(each.rolls for each in planned):
-            return self._simulated(planned, before)
+            return self._simulated(planned, before, usage)
         plan = [each.copy() for each in planned]
         caveats = dict(self._caveats)
-        found, evicting = self._placed(planned)
-        if self._goes_on and fits_later(planned, self._state, self._session.profiles):
+        try:
+            found, evicting = self._at_one_moment(planned, before.fork(), usage.fork())
+        except LivelockError:  # with time, it is seen who never comes to an end
             self._caveats = dict(caveats)
-            return self._simulated(plan, before)
+            return self._simulated(plan, before, usage)
+        if self._goes_on and fits_later(planned, self.end, self._session.profiles):
+            self._caveats = dict(caveats)
+            return self._simulated(plan, before, usage)
         self._note_rivals(planned)
         if evicting >= _BURST and self._reacts:
             if evicting * len(before.nodes) > _MOST_EVICTING:
                 self._caveats[EvictionsAtOnce(count=evicting)] = None
             else:
-                self._reacted = self._simulated(plan, before)[0]
+                self._reacted = self._simulated(plan, before, usage)[0]
         return found
 
     @property
@@ -191,19 +205,22 @@ class _Judging:
         if self._goes_on:
             self._caveats.update(dict.fromkeys(rivals(planned, self.end, self._session.profiles)))
 
-    def _simulated(self, planned: Sequence[Planned], state: State) -> _Found:
-        """By a simulation: rollouts go on to their end, and everybody reacts."""
-        from kwhatif.questions.judging.simulated import (
-            Simulated,
-        )  # most answers do without, and it is a third of all modules
+    def _simulated(self, planned: Sequence[Planned], state: State, usage: QuotaUsage) -> _Found:
+        """With time: rollouts go on to their end, and everybody reacts."""
+        from kwhatif.questions.judging.simulated import Simulated  # most answers do without
 
-        waiting = Waiting(self._session, state, planned, full=self._question.full)
-        simulated = Simulated(self._session, state, planned, self._explain, self._sleeping(waiting, planned))
-        earlier = simulated.play(waiting.counting)
+        pending = self._pending(planned, state)
+        asleep = self._sleeping(pending, planned)
+        simulated = Simulated(self._session, state, planned, self._explain, asleep, usage)
+        earlier = simulated.play(pending.asked)
         self._caveats.update(dict.fromkeys(simulated.caveats))
         self.end = simulated.state
         self._note_rivals(planned)
         return list(map(self._judged, planned)), [], earlier
+
+    def _pending(self, planned: Sequence[Planned], state: State) -> PendingPods:
+        wanted = {info.key for info in self._asked_pending()}
+        return PendingPods(self._session, state, planned, wanted=wanted, full=self._question.full)
 
     @property
     def _explain(self) -> Explain:
@@ -211,29 +228,16 @@ class _Judging:
         explain_all = partial(_explain_all, partial(decision_of, described=question.described))
         return question.explain or (explain_all if question.full else _explain_few)
 
-    def _placed(self, planned: Sequence[Planned]) -> tuple[_Found, int]:
-        """At one moment, each pod on its node before the next one's turn; and how many pods evict others."""
-        queue = Queue(self._planner, self._explain, self._session.profiles)
-        for workload in planned:
-            queue.add(workload)
-        self._state.apply(*(Delete.of(pod) for workload in queue.workloads for pod in workload.removed))
-        waiting = Waiting(self._session, self._state, queue.workloads, full=self._question.full)
-        wanted = {info.key for info in self._asked_pending()}
-        asked = waiting.enqueue(queue, wanted, () if wanted else self._sleeping(waiting, queue.workloads))
-        placer = Placer(self._session.profiles, self._state, late_budgets=self._question.rollout == "end")
-        queue.place_all(placer)
-        self._caveats.update(placer.caveats)
-        others: list[Decision] = []
-        for key, asking in asked.items():
-            decision = queue.earlier.pop(key, None)
-            if decision is None:
-                continue  # its controller has deleted it
-            if asking is None:
-                others.append(decision)
-            else:
-                asking.decide(decision)
-        found = list(map(self._judged, queue.workloads)), others, list(queue.earlier.values())
-        return found, queue.evicting
+    def _at_one_moment(self, planned: Sequence[Planned], state: State, usage: QuotaUsage) -> tuple[_Found, int]:
+        """Each pod on its node before the next one's turn; and how many pods evict others."""
+        pending = self._pending(planned, state)
+        moment = AtOneMoment(self._session, state, usage, planned, self._explain, self._question.rollout)
+        asleep = () if self._question.pending_in is not None else self._sleeping(pending, planned)
+        moment.play(pending, asleep)
+        self._caveats.update(dict.fromkeys(moment.caveats))
+        self._assumed = dict.fromkeys(moment.assumed)
+        self.end = moment.state
+        return (list(map(self._judged, planned)), moment.others, moment.earlier), moment.evicting
 
     def _is_made_of_another(self, applied: Applied) -> bool:
         """Whether it is what the controller of another one makes, as in a dump that is taken for manifests."""
@@ -242,23 +246,26 @@ class _Judging:
 
     def _planned(self, applied: Applied) -> Planned:
         if ends(applied) and self._cluster.get(type(applied.object), key_of(applied.object)) is not None:
-            return _refused(applied, already_exists(applied.object).message, self._cluster)
+            return _refused(applied, applied.object, already_exists(applied.object).message, self._cluster)
+        obj: Any = applied.object
+        obj = obj if isinstance(obj, CustomResource) else named(obj, self._cluster)
         update = self._planner.plan(applied)
         if update.caveat:
             self._caveats[update.caveat] = None
         if update.denied is not None:
-            return _refused(applied, update.denied.message, self._cluster)
+            return _refused(applied, obj, update.denied.message, self._cluster)
         return Planned(
             applied,
+            obj,
             update.kind,
             update.removed,
-            update.added.stages,
+            tuple(update.added.pods),
             left_out=update.added.left_out,
             rolls=update.rolls,
         )
 
-    def _sleeping(self, waiting: Waiting, planned: Sequence[Planned]) -> Collection[str]:
-        keys = waiting.sleeping(self._question.applied)
+    def _sleeping(self, pending: PendingPods, planned: Sequence[Planned]) -> Collection[str]:
+        keys = pending.sleeping(self._question.applied)
         if keys and planned:
             self._caveats[PendingAsleep(pods=tuple(keys))] = None
         return frozenset(keys)
@@ -291,9 +298,9 @@ def _explain_all(describe: Describe, result: ScheduleResult, explained: Collecti
     return None if result.outcome in explained else describe
 
 
-def _refused(applied: Applied, message: str, cluster: Cluster) -> Planned:
+def _refused(applied: Applied, obj: KubernetesObject, message: str, cluster: Cluster) -> Planned:
     decision = refusal(applied, message, cluster)
-    return Planned(applied, decisions={decision.pod: decision}, is_refused=True)
+    return Planned(applied, obj, decisions={decision.pod: decision}, is_refused=True)
 
 
 def _where(source: SourceRow) -> str:

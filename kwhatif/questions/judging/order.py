@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kwhatif.kube.model.caveat.scheduling import OrderOfEquals
 from kwhatif.kube.model.pod import Pod
-from kwhatif.questions.placing.queue import Planned
+from kwhatif.questions.judging.planned import Planned
 from kwhatif.report.decision import Decision
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.changes import ChangeRow
 from kwhatif.admission.outcome import Admitted, Denied
+from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
@@ -21,8 +22,8 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.questions.judging.attempts import Attempts
 from kwhatif.questions.judging.course import Course
+from kwhatif.questions.judging.planned import Asked, Explain, Planned
 from kwhatif.questions.judging.prepared import prepare
-from kwhatif.questions.placing.queue import Explain, Planned
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_verdict
 from kwhatif.report.decision import Decision
@@ -30,7 +31,7 @@ from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.simulation.pods import running
+from kwhatif.simulation.pods import begins_to_go, running
 from kwhatif.simulation.world import World
 from kwhatif.state.state import State
 
@@ -49,6 +50,7 @@ class Simulated:
         planned: Sequence[Planned],
         explain: Explain,
         asleep: Collection[str],
+        usage: QuotaUsage,
     ) -> None:
         """Set up.
 
@@ -58,6 +60,7 @@ class Simulated:
             planned: these, in the order in which they are applied.
             explain: which decisions say why, and how.
             asleep: keys of pending pods that are not tried.
+            usage: what is used of quotas.
         """
         self._session = session
         self._courses = [Course(each) for each in planned]
@@ -65,19 +68,21 @@ class Simulated:
         prepare(state, [each.applied.object for each in planned if each.update != "unchanged"])
         clock = Clock(start_of(state.cluster))
         controllers = all_controllers()
-        self._engine = Engine(state, session.profiles, controllers, clock, _PARAMETERS, asleep=asleep, scored=True)
+        self._engine = Engine(
+            state, session.profiles, controllers, clock, _PARAMETERS, asleep=asleep, usage=usage, scored=True
+        )
         self._engine.scheduler.begin()
         self._world = self._engine.world
         self._attempts = Attempts(self._engine, session.profiles, explain)
         #: By key, how admission has changed the pod.
         self._changes: dict[str, tuple[ChangeRow, ...]] = {}
         #: The pending pods that are asked for, by key.
-        self._asked: Mapping[str, Planned] = {}
+        self._asked: Mapping[str, Asked] = {}
         self._world.watchers.append(self._observe)
         self._world.admission_watcher = self._admitted
         self._engine.scheduler.watcher = self._tried
 
-    def play(self, asked: Mapping[str, Planned]) -> list[Decision]:
+    def play(self, asked: Mapping[str, Asked]) -> list[Decision]:
         """Apply everything, and go on until nothing happens any more.
 
         Args:
@@ -132,7 +137,9 @@ class Simulated:
         if isinstance(after, PodDisruptionBudget):
             self._attempts.burst.over(key_of(after))
         pod = after or before
-        if not isinstance(pod, Pod) or (before is not None and after is not None and not _begins_to_go(before, after)):
+        if not isinstance(pod, Pod):
+            return
+        if isinstance(before, Pod) and isinstance(after, Pod) and not begins_to_go(before, after):
             return
         course = self._course_of(pod)
         if course is None:
@@ -148,32 +155,38 @@ class Simulated:
         if course is None:
             return
         if isinstance(outcome, Denied):
-            course.refused = course.refused or (pod, outcome.message)
+            course.was_refused(pod, outcome.message)
             return
-        course.refused = None
+        course.was_admitted()
         self._changes[key_of(outcome.object)] = outcome.changes
 
     def _tried(self, result: ScheduleResult) -> None:
         pod = result.pod
         course = self._course_of(pod.pod)
         is_made = course is not None and pod.uid in course.made
-        self._attempts.keep(result, course.planned if course and is_made else self._asked.get(pod.key))
+        if course is not None and is_made:
+            self._attempts.keep(result, course.planned.explained)
+        else:
+            asked = self._asked.get(pod.key)
+            self._attempts.keep(result, None if asked is None else asked.explained)
 
     # --- the end -------------------------------------------------------------------------------------
 
     def _finish(self, course: Course) -> None:
         planned, world = course.planned, self._world
         for uid, key in self._counted(course):
-            decision = self._attempts.fate(planned, uid, key)
+            decision = self._attempts.fate(planned.explained, uid, key)
             if decision is not None:
                 planned.decide(replace(decision, changes=self._changes.get(key, ())))
         if planned.update != "unchanged":
-            for decision in course.missing(world):
+            for decision in course.missing(world, self._engine.reactions):
                 planned.decide(decision)
         planned.removed = tuple(self._removed(course))
         for key, asking in self._asked.items():
             info = world.state.pods.get(key)
-            decision = None if asking is not planned or info is None else self._attempts.fate(planned, info.uid, key)
+            if asking.planned is not planned or info is None:
+                continue
+            decision = self._attempts.fate(planned.explained, info.uid, key)
             if decision is not None:
                 planned.decide(decision)
         if planned.rolls:
@@ -198,10 +211,6 @@ class Simulated:
             owner = self._by_root.get(f"Pod {gone.pod}") or self._by_root.get(gone.owner or "")
             if gone.initial and gone.how in _ROLLED and owner is course and gone.pod in pods:
                 yield pods[gone.pod].pod
-
-
-def _begins_to_go(before: KubernetesObject, after: KubernetesObject) -> bool:
-    return before.metadata.deletion_timestamp is None and after.metadata.deletion_timestamp is not None
 
 
 def _run(pods: Sequence[Pod], world: World) -> None:

@@ -196,11 +196,6 @@ class Planner:
         stored = stored_pod(pod, self.cluster)
         return PlannedPod(pod, refusal=stored.message) if isinstance(stored, Denied) else PlannedPod(stored)
 
-    def take_back(self, pod: Pod) -> None:
-        """A pod stays that was taken to be removed."""
-        self.cluster.add(pod)
-        self.usage.charge(pod)
-
     def _named(self, group: ReplicaGroup) -> ReplicaGroup:
         """The group with other names, where pods before it have got the same: stand-ins know the cluster only."""
         used = self._names.setdefault(group.pod.metadata.namespace, set())

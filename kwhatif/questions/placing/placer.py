@@ -16,7 +16,6 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.decisions.caveats import caveats_of
 from kwhatif.questions.decisions.decide import ignored
 from kwhatif.questions.decisions.short import in_short
-from kwhatif.questions.placing.burst import Burst
 from kwhatif.report.decision import Decision
 from kwhatif.scheduler.batch import BatchCache, ScheduleResult
 from kwhatif.scheduler.batch.cache import Cycles
@@ -55,14 +54,12 @@ def _nowhere(result: ScheduleResult) -> None:
 class Placer:
     """Places pods as if each had reached its node, and its victims were gone, before the next one's turn."""
 
-    def __init__(self, profiles: Mapping[str, Profile], state: State, *, late_budgets: bool = False) -> None:
-        """`late_budgets`: the scheduler chooses as in a burst, see `Burst`; else budgets are counted at once."""
+    def __init__(self, profiles: Mapping[str, Profile], state: State) -> None:
         #: Moves on with every pod: give a fork of one that is still needed.
         self.state = state
         #: What the decisions leave out, in the order in which it was noticed.
         self.caveats: dict[Caveat, None] = {}
         self._profiles = profiles
-        self._burst = Burst() if late_budgets else None
         cycles = Cycles()
         self._caches = {name: BatchCache(profile, state, cycles) for name, profile in profiles.items()}
 
@@ -97,8 +94,6 @@ class Placer:
             decided = describe(result.whole or attempt(self._profiles[name], pod, self.state))
             if result.hinted:
                 decided = replace(decided, ties=result.ties)
-        if self._burst is not None and result.victims:
-            decided = self._burst.as_left(decided or in_short(result))
         is_out = evicts or result.outcome != "Preempts"
         return Placement(result.settled, decided, self._move_on(result) if is_out else ())
 
@@ -113,10 +108,6 @@ class Placer:
         if key in self.state.pods:
             self.state.apply(Delete(Pod, key))
 
-    def take_back(self, pod: PodInfo) -> None:
-        """A pod that was taken to be gone is there after all."""
-        self.state.apply(Upsert(pod.pod))
-
     def _move_on(self, result: ScheduleResult) -> tuple[tuple[KubernetesObject | None, KubernetesObject], ...]:
         state, pod, name = self.state, result.pod, result.node
         if name is None:
@@ -128,10 +119,7 @@ class Placer:
         victims = result.victims
         if victims:
             state.apply(*(Evict(victim.pod.key, "PreemptionByScheduler") for victim in victims))
-            if self._burst is not None:
-                self._burst.add(victims)
-            else:
-                disrupt(state, victims)
+            disrupt(state, victims)
         cleared = (Nominate(other.key, None) for other in result.cleared_nominations)
         reserved = result.reserve(state.by_name[name])
         pairs = tuple((state.cluster.get(type(obj), key_of(obj)), obj) for obj in reserved)

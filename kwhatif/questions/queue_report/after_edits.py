@@ -11,8 +11,8 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.decisions.decide import ignored
 from kwhatif.questions.decisions.short import in_full
+from kwhatif.questions.placing.pending_pods import may_have_rejected
 from kwhatif.questions.placing.placer import Describe, Placement
-from kwhatif.questions.placing.sleeping import may_have_rejected
 from kwhatif.questions.queue_report.replay import Replay, Sleeper
 from kwhatif.questions.queue_report.trying import QueueQuestion, Tried, kind_of
 from kwhatif.questions.session.session import Session

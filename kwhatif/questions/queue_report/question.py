@@ -11,7 +11,7 @@ from kwhatif.kube.model.caveat.reading import ScheduledMeanwhile
 from kwhatif.kube.model.caveat.scheduling import QueueNotSeen
 from kwhatif.kube.model.pod import Pod, pod_condition
 from kwhatif.kube.model.pod_status import SchedulingEvents
-from kwhatif.questions.placing.queue import in_queue_order
+from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.queue_report.after_edits import after_edits
 from kwhatif.questions.queue_report.backoff import Backoff, backoff_end_of
 from kwhatif.questions.queue_report.trying import QueueQuestion, Tried, Trying

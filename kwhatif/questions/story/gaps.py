@@ -40,7 +40,7 @@ def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
         before: the cluster as it was at its start.
     """
     world, cluster = engine.world, engine.world.state.cluster
-    yield from _claims(engine)
+    yield from caveats_of_claims(world)
     yield from map(injected, world.injections.values())
     yield from _missed(world)
     yield from _autoscalers(engine)
@@ -69,7 +69,7 @@ def gaps_of_verdict(engine: Engine, before: Cluster) -> Iterator[Caveat]:
         before: the cluster as it was at its start.
     """
     world = engine.world
-    yield from _claims(engine)
+    yield from caveats_of_claims(world)
     yield from map(injected, world.injections.values())
     yield from _missed(world)
     yield from _left_out(
@@ -99,9 +99,8 @@ def _missed(world: World) -> Iterator[Caveat]:
         yield OldRevisionsUnknown(workloads=tuple(missed))
 
 
-def _claims(engine: Engine) -> Iterator[Caveat]:
-    """What was assumed of claims that the story has made, or bound; or why they are bound to nothing."""
-    world = engine.world
+def caveats_of_claims(world: World) -> Iterator[Caveat]:
+    """What was assumed of claims that were made, or bound; or why they are bound to nothing."""
     touched = dict.fromkeys(event.object for event in world.history.events)
     for name in touched:
         kind, _, key = name.partition(" ")

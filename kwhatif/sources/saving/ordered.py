@@ -13,6 +13,9 @@ from itertools import pairwise
 #: What may follow in a new name to make it larger: a letter stands at the end, so that no new name is a number.
 _NEXT = (*"abcdefghijklmnopqrstuvwxyz", *(f"{digit}x" for digit in range(10)))
 _LAST = "~"
+#: The longest name that the API server takes (`DNS1123SubdomainMaxLength`): a longer text is not made of names, and to
+#: look for them at each of its dashes would take long.
+_LONGEST = 253
 
 
 class OrderedNames:
@@ -66,7 +69,7 @@ class OrderedNames:
     def _parts_of(self, text: str) -> tuple[str, str] | None:
         """What the text is made of: the longest base that it begins with, and the rest."""
         found = self._parts.get(text)
-        if found is None:
+        if found is None and len(text) <= _LONGEST:
             end = text.rfind("-", 0, len(text) - 1)
             while end > 0:
                 if text[:end] in self._bases:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.questions.placing.burst import Burst
+from kwhatif.questions.judging.burst import Burst
 from kwhatif.report.decision import Decision
 from kwhatif.report.preemption import BudgetRow, CandidateRow, PreemptionRow, VictimRow
 from kwhatif.scheduler.preemption.candidate import Victim

@@ -301,7 +301,12 @@ def test_whoever_asks_about_pending_pods_has_them_tried_again() -> None:
 
 AFTER = {
     "took its room": ([waiting("old")], "3", "U", "old"),
-    "as one of many": ([waiting("old", "1"), waiting("older", "1", created="2025")], "3", "U", "older old"),
+    "as one of many": (
+        [waiting("old", "1"), waiting("older", "1", created="2025-01-01T00:00:00Z")],
+        "3",
+        "U",
+        "older old",
+    ),
     "does not matter": ([waiting("old")], "9", "U", ""),
     "fits nowhere itself": ([waiting("old", "9")], "5", "U", ""),
     "took the room of others": (

@@ -153,3 +153,10 @@ def test_the_report_lists_what_is_kept(tmp_path: Any) -> None:
     assert "public name" in ran.stdout
     assert "shop" not in ran.stdout
     assert run(f"kwhatif {saved} --report").code == 2
+
+
+def test_a_text_that_is_longer_than_any_name_is_renamed_as_a_whole() -> None:
+    text = "-".join(["x"] * 200_000)
+    names = OrderedNames(dict.fromkeys([text, "x", "x-x"], ""), (), (), {}, {"x"})
+    assert names.of("x-x") == "-".join([names.of("x")] * 2)
+    assert "-" not in names.of(text)

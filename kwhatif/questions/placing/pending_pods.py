@@ -1,7 +1,7 @@
-"""Pending pods that the scheduler has tried in vain: they sleep until an event wakes them, or five minutes have passed.
+"""The pending pods of a cluster that was read: their order in the queue, and which of them sleep.
 
-(`unschedulablePods` in `pkg/scheduler/backend/queue/scheduling_queue.go`. Of a cluster that was read, the only trace of
-it is the pod's condition.)
+Those that the scheduler has tried in vain sleep until an event wakes them, or five minutes have passed
+(`unschedulablePods` in `pkg/scheduler/backend/queue/scheduling_queue.go`). The only trace of it is the pod's condition.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.pod import Pod, pod_condition
+from kwhatif.kube.model.pod_status import SchedulingEvents
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.events import cluster_events
@@ -19,6 +20,21 @@ from kwhatif.scheduler.queue.hinting import Occurrence, QueueingHints
 from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
+
+
+def in_queue_order(pods: Iterable[PodInfo], events: Mapping[str, SchedulingEvents]) -> list[PodInfo]:
+    """Pending pods in the order of the queue; those that are being deleted are out.
+
+    Priority first (`PrioritySort`); then who was put there first: when it was tried in vain for the last time, as
+    Events show, or else when it was created.
+    """
+
+    def stamp(info: PodInfo) -> str:
+        seen = events.get(info.key)
+        return ((seen.last_attempt if seen else "") or info.pod.metadata.creation_timestamp or "").removesuffix("Z")
+
+    found = [info for info in pods if info.pod.metadata.deletion_timestamp is None]
+    return sorted(found, key=lambda info: (-info.priority, stamp(info)))
 
 
 def was_tried(pod: Pod) -> bool:

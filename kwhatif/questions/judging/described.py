@@ -1,0 +1,82 @@
+"""`Described`: results of the engine's scheduler as decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from msgspec.structs import replace
+
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.scheduling import Batching
+from kwhatif.kube.model.pod import Pod
+from kwhatif.questions.decisions.caveats import caveats_of
+from kwhatif.questions.decisions.short import in_short
+from kwhatif.questions.judging.burst import Burst
+from kwhatif.questions.judging.planned import Explain
+from kwhatif.questions.placing.placer import Describe
+from kwhatif.questions.placing.taken_room import took_room
+from kwhatif.report.decision import Decision, Outcome
+from kwhatif.scheduler.batch import ScheduleResult
+from kwhatif.scheduler.framework.attempt import Attempt, attempt
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.simulation.world import World
+from kwhatif.state.change import Delete
+from kwhatif.state.pod_info import PodInfo
+
+
+class Described:
+    """Results of a scheduler as decisions, each described before anything changes."""
+
+    def __init__(self, world: World, profiles: Mapping[str, Profile], explain: Explain) -> None:
+        """`explain`: which decisions say why, and how."""
+        self._world = world
+        self._profiles = profiles
+        self._explain = explain
+        self.caveats: dict[Caveat, None] = {}
+        #: Those of pods that were pending already, and are not asked for, in the order in which they were first tried.
+        self._earlier: dict[str, ScheduleResult] = {}
+        self.burst = Burst()
+
+    def note(self, result: ScheduleResult) -> None:
+        """What the result leaves out or assumes."""
+        if result.whole is not None:
+            self.caveats.update(dict.fromkeys(caveats_of(result.whole)))
+        if result.hinted:
+            self.caveats[Batching()] = None
+
+    def profile_of(self, pod: Pod) -> Profile | None:
+        """None: another scheduler places it."""
+        return self._profiles.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+
+    def described(
+        self, explained: list[Outcome], result: ScheduleResult, whole: Callable[[], Attempt] | None = None
+    ) -> Decision:
+        """The decision, explained where that is wanted.
+
+        Args:
+            explained: the outcomes that are explained of its like.
+            result: about the pod.
+            whole: the whole attempt, on a state without the pod; None: there is none yet.
+        """
+        describe = self._explain(result, explained)
+        if result.outcome not in explained:
+            explained.append(result.outcome)
+        if describe is None:
+            return in_short(result)
+        found = self._with_others(result, describe, self.attempt(result.pod) if whole is None else whole())
+        return replace(found, ties=result.ties) if result.hinted else found
+
+    def _with_others(self, result: ScheduleResult, describe: Describe, whole: Attempt) -> Decision:
+        before = [each for each in self._earlier.values() if each.node is not None]
+        decision = describe(whole)
+        if not before or result.outcome not in ("Preempts", "Unschedulable"):
+            return decision
+        return replace(decision, after=took_room(result, before, whole.cycle.profile, whole.cycle.state))
+
+    def attempt(self, pod: PodInfo) -> Attempt:
+        """A whole attempt for the pod, as things are."""
+        state = self._world.state.fork()
+        state.apply(Delete(Pod, pod.key))
+        profile = self.profile_of(pod.pod)
+        assert profile is not None, "it was tried"
+        return attempt(profile, pod, state)

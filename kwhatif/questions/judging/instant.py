@@ -1,0 +1,289 @@
+"""The manifests are applied, and each pod is tried once, in the order of the queue: no time passes.
+
+Objects are applied in their order. Their controllers make the pods, the scheduler takes them by priority, with those
+that were pending before, and budgets are counted when the burst is over, as in a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
+
+from msgspec.structs import replace
+
+from kwhatif.admission.changes import ChangeRow
+from kwhatif.admission.outcome import Admitted, Denied
+from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.controllers.catalog import MAKING_PODS
+from kwhatif.controllers.taint_eviction import evicted_after
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.workloads import EvictedByTaint
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.job import CronJob
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.workload import StatefulSet
+from kwhatif.questions.decisions.decide import ignored
+from kwhatif.questions.decisions.short import in_short
+from kwhatif.questions.judging.course import Course
+from kwhatif.questions.judging.described import Described
+from kwhatif.questions.judging.planned import HOLDS_UP, Asked, Explain, Planned
+from kwhatif.questions.judging.prepared import prepare
+from kwhatif.questions.judging.waiting import PendingPods
+from kwhatif.questions.manifests.injected import injected
+from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.gaps import caveats_of_claims
+from kwhatif.report.decision import Decision, Outcome
+from kwhatif.scheduler.batch import ScheduleResult
+from kwhatif.scheduler.framework.attempt import Attempt
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.simulation.clock import Clock, start_of
+from kwhatif.simulation.instant import WAITING, InstantEngine
+from kwhatif.simulation.owned import root_of
+from kwhatif.simulation.world import World
+from kwhatif.state.change import Delete
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+from kwhatif.workloads.rolling.update import Rollout
+
+
+class AtOnce(Described):
+    """Each pod is tried once: what comes of that is the decision."""
+
+    def __init__(
+        self, world: World, profiles: Mapping[str, Profile], explain: Explain, *, counts_budgets: bool
+    ) -> None:
+        """`counts_budgets`: see `InstantEngine`."""
+        super().__init__(world, profiles, explain)
+        self._counts_budgets = counts_budgets
+        #: The rows of pods that were pending already, and are not asked for, in the order in which they were tried.
+        self.earlier: list[Decision] = []
+        #: How many pods have evicted others.
+        self.evicting = 0
+
+    def decide(self, result: ScheduleResult, explained: list[Outcome] | None) -> Decision:
+        """A pod was tried; `explained`: None where it is not asked for."""
+        if result.outcome == "Ignored":
+            return ignored(result.pod.pod)
+        self.note(result)
+        decision = (
+            in_short(result) if explained is None else self.described(explained, result, partial(self._whole, result))
+        )
+        if result.victims:
+            self.evicting += 1
+            if not self._counts_budgets:
+                decision = self.burst.as_left(decision)
+                self.burst.add(result.victims)
+        if result.outcome == "Placed" and result.node is not None:
+            self._look_at_taints(result.pod, result.node)
+        if explained is None:
+            self._earlier[result.pod.key] = result.settled
+            self.earlier.append(decision)
+        return decision
+
+    def _whole(self, result: ScheduleResult) -> Attempt:
+        """The attempt that was made, if it was a whole one: the pod is taken out of its state."""
+        if result.whole is None:
+            return self.attempt(result.pod)
+        self._world.state.apply(Delete(Pod, result.pod.key))
+        return result.whole
+
+    def _look_at_taints(self, pod: PodInfo, name: str) -> None:
+        node = self._world.state.by_name[name].node
+        seconds = evicted_after(pod.pod, node) if node.spec.taints else None
+        if seconds is not None:
+            self.caveats[EvictedByTaint(seconds=int(seconds), pods=(pod.key,))] = None
+
+
+class AtOneMoment:
+    """One question."""
+
+    def __init__(
+        self,
+        session: Session,
+        state: State,
+        usage: QuotaUsage,
+        planned: Sequence[Planned],
+        explain: Explain,
+        rollout: Rollout,
+    ) -> None:
+        """Set up.
+
+        Args:
+            session: the cluster, before anything is applied.
+            state: a fork of it, in which everything is applied but pods and what makes them.
+            usage: what is used of its quotas.
+            planned: these, in the order in which they are applied.
+            explain: which decisions say why, and how.
+            rollout: which moment of a rollout is asked for.
+        """
+        self._session, self._rollout = session, rollout
+        self._courses = [Course(each) for each in planned]
+        self._numbers = {name: number for number, course in enumerate(self._courses) for name in course.roots()}
+        prepare(state, [each.applied.object for each in planned if each.update != "unchanged"])
+        counts_budgets = rollout != "end"
+        self._engine = InstantEngine(
+            state,
+            session.profiles,
+            MAKING_PODS,
+            Clock(start_of(state.cluster)),
+            usage,
+            self._is_ready,
+            counts_budgets=counts_budgets,
+        )
+        self._world = self._engine.world
+        self._decided = AtOnce(self._world, session.profiles, explain, counts_budgets=counts_budgets)
+        #: The number of the object that is being applied.
+        self._applying: int | None = None
+        #: By UID of a pod that was made, the number of its object.
+        self._made: dict[str, int] = {}
+        #: By key, how admission has changed the pod.
+        self._changes: dict[str, tuple[ChangeRow, ...]] = {}
+        self._pending: PendingPods | None = None
+        #: What becomes of those that are asked for by themselves.
+        self.others: list[Decision] = []
+        self._world.watchers.append(self._observe)
+        self._world.admission_watcher = self._admitted
+        self._engine.watcher = self._tried
+
+    def play(self, pending: PendingPods, asleep: Collection[str]) -> None:
+        """Apply everything, and try the pods; `asleep`: keys of pending pods that are not tried.
+
+        Raises:
+            LivelockError: controllers never come to an end.
+        """
+        engine, self._pending = self._engine, pending
+        for info in pending.in_order:
+            is_asked = info.key in pending.asked or pending.holding_up(info.key) is not None
+            if is_asked or (info.key not in asleep and pending.is_ours(info)):
+                engine.enqueue(info, WAITING, is_asked=is_asked, is_known=info.key in pending.workloads)
+        for number, course in enumerate(self._courses):
+            self._applying = number
+            for event in course.apply_at_once(self._session.cluster, self._world, self._rollout):
+                engine.reactions.look_at(event, None)
+            engine.react()
+        self._applying = None
+        if self._world.history.gone:
+            engine.retry()
+        engine.schedule()
+        for course in self._courses:
+            if not course.planned.is_refused:
+                self._finish(course)
+
+    @property
+    def state(self) -> State:
+        """The cluster as it is now."""
+        return self._world.state
+
+    @property
+    def earlier(self) -> list[Decision]:
+        """About pods that were pending already, are not asked for, and came first."""
+        return self._decided.earlier
+
+    @property
+    def evicting(self) -> int:
+        """How many pods evict others."""
+        return self._decided.evicting
+
+    @property
+    def caveats(self) -> Iterator[Caveat]:
+        """What the decisions leave out."""
+        yield from self._decided.caveats
+
+    @property
+    def assumed(self) -> Iterator[Caveat]:
+        """What had to be assumed of pods and claims."""
+        yield from caveats_of_claims(self._world)
+        yield from map(injected, self._world.injections.values())
+
+    def _is_ready(self, info: PodInfo) -> bool:
+        """At the moment of a rollout with the most pods, none is ready that comes for an old one."""
+        number = self._made.get(info.uid)
+        if self._rollout != "surge" or number is None:
+            return True
+        planned = self._courses[number].planned
+        is_first = isinstance(planned.object, StatefulSet) and info.key not in self._session.state.pods
+        return is_first or planned.update != "changed"
+
+    # --- watching ------------------------------------------------------------------------------------
+
+    def _number_of(self, pod: Pod) -> int | None:
+        """That of the object that the pod was made of."""
+        itself = self._numbers.get(f"Pod {key_of(pod)}")
+        if itself is not None:
+            return itself
+        root = root_of(pod, self.state.cluster)
+        return self._applying if root is None else self._numbers.get(root)
+
+    def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
+        del event
+        if not isinstance(after, Pod) or (isinstance(before, Pod) and not _starts_again(before, after)):
+            return
+        number = self._number_of(after)
+        if number is None:
+            return
+        course, info = self._courses[number], PodInfo(after, self.state.cluster.resizes)
+        if course.has_all:
+            return
+        self._made[info.uid] = number
+        course.made[info.uid] = info.key
+        course.planned.decisions[info.key] = None
+        self._engine.enqueue(info, number, is_asked=True)
+
+    def _admitted(self, pod: Pod, outcome: Admitted[Pod] | Denied) -> None:
+        number = self._number_of(pod)
+        if number is None:
+            return
+        course = self._courses[number]
+        if isinstance(outcome, Denied):
+            course.was_refused(pod, outcome.message)
+        else:
+            course.was_admitted()
+            self._changes[key_of(outcome.object)] = outcome.changes
+
+    def _tried(self, result: ScheduleResult) -> None:
+        pod = result.pod
+        number = self._made.get(pod.uid)
+        if number is not None:
+            planned = self._courses[number].planned
+            decision = self._decided.decide(result, planned.explained)
+            planned.decide(replace(decision, changes=self._changes.get(pod.key, ())))
+            return
+        asked = self._asked(result)
+        decision = self._decided.decide(result, None if asked is None else asked.explained)
+        if asked is not None and asked.planned is None:
+            self.others.append(decision)
+        elif asked is not None and asked.planned is not None:
+            asked.planned.decide(decision)
+
+    def _asked(self, result: ScheduleResult) -> Asked | None:
+        """With what a pod counts that was pending already."""
+        key, pending = result.pod.key, self._pending
+        assert pending is not None, "pods are tried once everything is applied"
+        held_up = pending.holding_up(key) if result.outcome in HOLDS_UP else None
+        if key in pending.asked or held_up is None or held_up.held_up is not None:
+            return pending.asked.get(key)
+        return Asked(held_up.explained, held_up)
+
+    # --- the end -------------------------------------------------------------------------------------
+
+    def _finish(self, course: Course) -> None:
+        planned, world = course.planned, self._world
+        for key in [key for key, decision in planned.decisions.items() if decision is None]:
+            del planned.decisions[key]  # its controller has deleted it
+        if planned.update != "unchanged":
+            for decision in course.missing(world, self._engine.reactions):
+                planned.decide(decision)
+        if not isinstance(planned.applied.object, Pod | CronJob):
+            planned.removed = tuple(self._removed(course))
+
+    def _removed(self, course: Course) -> Iterator[Pod]:
+        """The pods that were there and make way; those that had ended do not count."""
+        pods = self._session.state.pods
+        for gone in self._world.history.gone.values():
+            number = self._numbers.get(gone.owner or "")
+            if gone.initial and number is not None and self._courses[number] is course and gone.pod in pods:
+                yield pods[gone.pod].pod
+
+
+def _starts_again(before: Pod, after: Pod) -> bool:
+    return not after.spec.node_name and (bool(before.spec.node_name) or is_terminal(before))

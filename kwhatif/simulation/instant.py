@@ -1,0 +1,216 @@
+"""`InstantEngine`: what the engine answers where no time passes.
+
+Pods appear as their controllers make them, and each is tried once, in the order of the scheduler's queue. A pod that
+gets a node runs there and is ready at once; one that evicts others goes to its node at once, and their controllers do
+not hear of it. A pod that a controller deletes is gone at once. Nothing is tried again: `Engine` does that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.controllers.contract import Controller
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.pod import Pod
+from kwhatif.scheduler.batch.result import ScheduleResult
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.preemption.disruption import disrupt
+from kwhatif.simulation.attempts import SimulatedAttempts
+from kwhatif.simulation.chance import Chance
+from kwhatif.simulation.clock import Clock
+from kwhatif.simulation.pods import begins_to_go, unbound
+from kwhatif.simulation.reactions import Reactions
+from kwhatif.simulation.world import World
+from kwhatif.state.change import Nominate, Upsert
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+from kwhatif.workloads.removal import as_ready
+
+#: Of pods that wait already: they stand before those that are made.
+WAITING = -1
+
+
+class _Entry(NamedTuple):
+    """A pod in the queue; entries are compared by the three numbers, which are unique."""
+
+    #: Negated.
+    priority: int
+    #: That of its workload, or `WAITING`.
+    rank: int
+    number: int
+    key: str
+    uid: str
+    #: The node that its manifest names: it is judged as if it were pending all the same.
+    node_name: str
+    is_asked: bool
+    #: Whether controllers hear that it has got a node.
+    is_known: bool
+
+
+class InstantEngine:
+    """One moment."""
+
+    def __init__(
+        self,
+        state: State,
+        profiles: Mapping[str, Profile],
+        controllers: Sequence[Controller],
+        clock: Clock,
+        usage: QuotaUsage,
+        is_ready: Callable[[PodInfo], bool],
+        *,
+        counts_budgets: bool,
+    ) -> None:
+        """Set up.
+
+        Args:
+            state: it moves on: give a fork of one that is still needed.
+            profiles: scheduler name -> profile.
+            controllers: in the order in which they act.
+            clock: which stands still.
+            usage: what is used of quotas; it moves on.
+            is_ready: whether a pod is ready as soon as it has a node; else it is not by the end of the moment.
+            counts_budgets: whether budgets are counted after every eviction, not only when all pods have been tried.
+        """
+        self.world = World(state, clock, Chance(), usage)
+        self.reactions = Reactions(self.world, controllers)
+        #: Is shown what comes of every attempt before anything changes; it may take the pod out of the state.
+        self.watcher: Callable[[ScheduleResult], None] | None = None
+        self._profiles = profiles
+        self._attempts = SimulatedAttempts(self.world, profiles, scored=True, gated=True)
+        self._is_ready = is_ready
+        self._counts_budgets = counts_budgets
+        self._queue: list[_Entry] = []
+        self._numbers = 0
+        #: By rank, how many pods are in the queue.
+        self._queued: Counter[int] = Counter()
+        #: How many pods are in the queue whose fate is asked for.
+        self._asked = 0
+        #: Keys of the pods that are to go.
+        self._going: list[str] = []
+        #: Keys of the pods that were evicted: what a controller makes in their place is not tried.
+        self._evicted: set[str] = set()
+        self.world.watchers.append(self._observe)
+
+    def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
+        del event
+        if isinstance(before, Pod) and isinstance(after, Pod) and begins_to_go(before, after):
+            self._going.append(key_of(after))
+
+    # --- the queue -----------------------------------------------------------------------------------
+
+    def enqueue(self, info: PodInfo, rank: int, *, is_asked: bool, is_known: bool = True) -> None:
+        """A pod that is there waits for its turn.
+
+        Pods of higher priority go first; among equals those of the lowest rank, and then in the order of these calls. A
+        controller that makes its pods one by one has the next one made when those before it run. That one does not go
+        to the end of the queue: how long a pod takes to be ready is not known.
+
+        Args:
+            info: the pod.
+            rank: the number of its workload, or `WAITING`.
+            is_asked: whether anybody wants to know what becomes of it: others are tried only before one of these.
+            is_known: whether controllers hear that it has got a node.
+        """
+        pod = info.pod
+        if info.key in self._evicted:
+            return
+        if pod.spec.node_name:
+            self.world.state.apply(Upsert(unbound(pod)))
+        self._numbers += 1
+        self._queued[rank] += 1
+        self._asked += is_asked
+        entry = _Entry(-info.priority, rank, self._numbers, info.key, info.uid, pod.spec.node_name, is_asked, is_known)
+        heappush(self._queue, entry)
+
+    def schedule(self) -> None:
+        """Try the pods one after another, until none is left whose fate is asked for."""
+        while self._asked:
+            entry = heappop(self._queue)
+            info = self.world.state.pending.get(entry.key)
+            if info is not None and info.uid == entry.uid:
+                self._try(info, entry)
+            self._asked -= entry.is_asked
+            self._queued[entry.rank] -= 1
+            if entry.is_known and (entry.rank == WAITING or not self._queued[entry.rank]):
+                self.react()
+
+    def retry(self) -> None:
+        """Controllers try again what quotas have refused: others may have given back what it needs."""
+        self.reactions.retry_refused()
+        self.react()
+
+    def react(self) -> None:
+        """Let controllers act until they have nothing to do; what they delete is gone.
+
+        Raises:
+            LivelockError: they never come to an end.
+        """
+        self.reactions.react()
+        while self._going:
+            going, self._going = self._going, []
+            for key in going:
+                pod = self.world.state.cluster.get(Pod, key)
+                if pod is not None:
+                    self.world.drop_pod(pod, "Deleted", "kubelet", None)
+            self.reactions.react()
+
+    # --- an attempt ----------------------------------------------------------------------------------
+
+    def _try(self, info: PodInfo, entry: _Entry) -> None:
+        pod = info.pod
+        if (pod.spec.scheduler_name or DEFAULT_SCHEDULER) not in self._profiles:
+            self._show(ScheduleResult(info, "Ignored"))
+            if entry.rank != WAITING:
+                self._run(info, pod)
+            return
+        asked = info
+        if entry.node_name:
+            given = replace(pod, spec=replace(pod.spec, node_name=entry.node_name))
+            asked = PodInfo(given, self.world.state.cluster.resizes)
+        result = self._attempts.attempt(asked)
+        self._show(result)
+        if result.node is None:
+            self._stays(info, result)
+        else:
+            self._goes(info, result, result.node, is_known=entry.is_known)
+
+    def _stays(self, info: PodInfo, result: ScheduleResult) -> None:
+        """The pod is pending, perhaps nominated to a node."""
+        state, nominated = self.world.state, result.nominated or None
+        if info.key not in state.pending:
+            state.apply(Upsert(info.pod))
+        if nominated != state.nomination_of(info.key):
+            state.apply(Nominate(info.key, nominated))
+
+    def _goes(self, info: PodInfo, result: ScheduleResult, node: str, *, is_known: bool) -> None:
+        """The pod runs on its node, those that make way for it are gone."""
+        world, state = self.world, self.world.state
+        if result.victims:
+            self._evicted.update(victim.pod.key for victim in result.victims)
+            world.lose_at_once([victim.pod.pod for victim in result.victims])
+            if self._counts_budgets:
+                disrupt(state, result.victims)
+        if result.cleared_nominations:
+            state.apply(*(Nominate(other.key, None) for other in result.cleared_nominations))
+        for obj in result.reserve(state.by_name[node]):
+            world.put(obj, None)
+        placed = replace(info.pod, spec=replace(info.pod.spec, node_name=node))
+        if is_known:
+            self._run(info, placed)
+        else:
+            state.apply(Upsert(as_ready(placed)))
+
+    def _show(self, result: ScheduleResult) -> None:
+        if self.watcher is not None:
+            self.watcher(result)
+
+    def _run(self, info: PodInfo, placed: Pod) -> None:
+        """The pod runs on its node; one of another scheduler is taken to run, wherever that is."""
+        self.world.replaced(info.pod, as_ready(placed) if self._is_ready(info) else placed)
