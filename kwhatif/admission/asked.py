@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from kwhatif.cel import CelError, Program, compile_expression
+from kwhatif.cel import MATCH_CONDITIONS_BUDGET, CelError, CostBudget, Program, compile_expression
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
 from kwhatif.kube.model.admission_hooks import (
     MatchCondition,
@@ -155,11 +155,12 @@ def _matches(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
 
 def _hold(conditions: Sequence[MatchCondition], obj: NewObject) -> bool | None:
     """Whether all conditions are true; None: one of them cannot be evaluated, and no other is false."""
-    found: list[bool | None] = [_holds(each.expression, obj) for each in conditions]
+    budget = CostBudget(MATCH_CONDITIONS_BUDGET) if conditions else None
+    found: list[bool | None] = [_holds(each.expression, obj, budget) for each in conditions]
     return False if False in found else None if None in found else True
 
 
-def _holds(expression: str, obj: NewObject) -> bool | None:
+def _holds(expression: str, obj: NewObject, budget: CostBudget | None) -> bool | None:
     program = _compiled(expression)
     if program is None:
         return None
@@ -182,7 +183,7 @@ def _holds(expression: str, obj: NewObject) -> bool | None:
         "namespaceObject": None,
     }
     try:
-        found = program.evaluate(data)
+        found = program.evaluate(data, budget)
     except CelError:
         return None
     return found if isinstance(found, bool) else None

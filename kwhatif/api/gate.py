@@ -20,7 +20,7 @@ from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import as_row
 from kwhatif.sources.manifests.given import Source, named_input, named_inputs
 from kwhatif.sources.text.files import standard_input
-from kwhatif.workloads.rolling.update import Rollout
+from kwhatif.workloads.comparison import Rollout
 
 if TYPE_CHECKING:
     from kwhatif.policy.aftermath import Fragile

@@ -14,7 +14,9 @@ differences from Kubernetes:
   ever stored;
 * the cost of an evaluation is bounded before it starts (`cost.py`), not counted while it runs. Upstream stops at
   1,000,000 units, and the API server stores no selector with a higher estimate; here, an evaluation that might cost
-  more with data of this size fails with upstream's error, even if it would cost less this time. An evaluation also ends
+  more with data of this size fails with upstream's error, even if it would cost less this time. The budgets for all
+  expressions of a policy about one object, and for all match conditions of a webhook, are upstream's, spent by these
+  bounds; that the API server refuses a new selector whose estimate is too high is not modelled. An evaluation also ends
   after 10,000 iterations of all its comprehensions, which needs a long list that the expression itself makes;
 * types such as `net.IP` cannot be named in an expression;
 * `device` bound to another name is not type-checked, and its unknown domains are errors;
@@ -27,17 +29,20 @@ Nothing heavy is imported before the first expression is compiled.
 
 from __future__ import annotations
 
+from kwhatif.cel.cost import MATCH_CONDITIONS_BUDGET, CostBudget
 from kwhatif.cel.device import AttributeValue, CompiledDeviceSelector, DeviceView, compile_device_selector
 from kwhatif.cel.errors import CelCompileError, CelError, CelRuntimeError
 from kwhatif.cel.program import Program, compile_expression
 from kwhatif.cel.semver import Semver
 
 __all__ = [
+    "MATCH_CONDITIONS_BUDGET",
     "AttributeValue",
     "CelCompileError",
     "CelError",
     "CelRuntimeError",
     "CompiledDeviceSelector",
+    "CostBudget",
     "DeviceView",
     "Program",
     "Semver",

@@ -15,6 +15,9 @@ from kwhatif.cel.errors import CelRuntimeError
 #: The most that one evaluation may cost (`PerCallLimit` in `k8s.io/apiserver/pkg/apis/cel/config.go`,
 #: `CELSelectorExpressionMaxCost` in `k8s.io/api/resource/v1/types.go`).
 COST_LIMIT = 1_000_000
+#: The most that all evaluations of one policy about one object may cost together (`RuntimeCELCostBudget`), and those of
+#: the match conditions of one webhook or policy (`RuntimeCELCostBudgetMatchConditions`).
+BUDGET, MATCH_CONDITIONS_BUDGET = 10_000_000, 2_500_000
 #: The maximum size of a string, list or map in the data.
 _LARGE = 1 << 30
 
@@ -37,10 +40,32 @@ def bound(checked: Checked, largest: int) -> int:
     return min(ENDLESS, _Bounds(checked, largest).of(checked.root, {}).cost)
 
 
+class CostBudget:
+    """What is left for the evaluations about one object; each takes away the most that it may cost."""
+
+    def __init__(self, left: int = BUDGET) -> None:
+        self._left = left
+
+    def spend(self, cost: int) -> None:
+        """Let an evaluation begin that costs at most so much.
+
+        Raises:
+            CelRuntimeError: in the words of the API server.
+        """
+        self._left -= cost
+        if self._left < 0:
+            raise CelRuntimeError(
+                "validation failed due to running out of cost budget, no further validation rules will be run"
+            )
+
+
 class CostGuard:
     """Rejects evaluations that might exceed the cost limit, before they start."""
 
     def __init__(self, checked: Checked) -> None:
+        self._checked = checked
+        #: The bounds that were asked for, by the size of the data.
+        self._bounds: dict[int, int] = {}
         #: Evaluations with data up to this size are within the limit; -1: none is.
         self.largest = _largest_within(checked)
 
@@ -60,6 +85,12 @@ class CostGuard:
         """
         if self.is_hopeless or (self.largest < _LARGE and size() > self.largest):
             raise CelRuntimeError("operation cancelled: actual cost limit exceeded")
+
+    def most(self, size: int) -> int:
+        """The most that an evaluation costs with data of this size: texts, lists and maps that are no larger."""
+        if size not in self._bounds:
+            self._bounds[size] = bound(self._checked, size)
+        return self._bounds[size]
 
 
 def _largest_within(checked: Checked) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kwhatif.cel.checked import Node, walk
+from kwhatif.cel.cost import CostBudget, CostGuard, size_of
 from kwhatif.cel.errors import CelCompileError
 from kwhatif.cel.values import decode_any
 
@@ -15,7 +16,6 @@ class Program:
 
     def __init__(self, expression: str, variables: Mapping[str, str], result: str) -> None:
         from kwhatif.cel import checker, engine
-        from kwhatif.cel.cost import CostGuard
 
         self.expression = expression
         checked = checker.check(expression, variables)
@@ -30,18 +30,19 @@ class Program:
         self._guard = CostGuard(checked)
         self._program = None if self._guard.is_hopeless else engine.load(checked)
 
-    def evaluate(self, data: Mapping[str, Any]) -> Any:
+    def evaluate(self, data: Mapping[str, Any], budget: CostBudget | None = None) -> Any:
         """The value of the expression.
 
         Args:
             data: values of the variables: dicts, lists, str, int, float, bool and None, with any nesting.
+            budget: what this evaluation may cost together with others.
 
         Raises:
             CelRuntimeError: the evaluation fails, such as with `no such key: foo`, or might cost too much.
         """
-        from kwhatif.cel.cost import size_of
-
         self._guard.check(lambda: size_of(data))
+        if budget is not None:
+            budget.spend(self._guard.most(size_of(data)))
         assert self._program is not None
         return _to_python(self._program.evaluate(dict(data)))
 

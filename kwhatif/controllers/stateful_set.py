@@ -27,6 +27,7 @@ from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.numbers import ordinal_of
 from kwhatif.workloads.owners import reference
 from kwhatif.workloads.stateful_set import (
+    REVISION_LABEL,
     claims_of,
     first_to_roll,
     is_ordered,
@@ -120,18 +121,20 @@ class _Sync:
 
     def moves(self) -> Moves:
         """One step of the walk over the pods."""
-        replicas = {ordinal: self._replica(pod) for ordinal, pod in self._pods.items()}
+        update, seconds, view = self._update.name, self._set.spec.min_ready_seconds, self._view
+        # As by properties, without calls for each of thousands of pods, at each of thousands of syncs.
+        replicas = {
+            ordinal: Replica(
+                pod.metadata.labels.get(REVISION_LABEL, "") == update,
+                (phase := pod.status.phase) == "Running" and is_available(pod, seconds, view),
+                pod.metadata.deletion_timestamp is not None,
+                phase != "Running" and is_terminal(pod),
+            )
+            for ordinal, pod in self._pods.items()
+        }
         most = most_unavailable(self._set, len(self._ordinals), self._view.state.cluster.gates)
         lowest = first_to_roll(self._set)
         return sync(replicas, self._ordinals, ordered=is_ordered(self._set), lowest=lowest, most=most)
-
-    def _replica(self, pod: Pod) -> Replica:
-        return Replica(
-            revision_label(pod) == self._update.name,
-            pod.status.phase == "Running" and is_available(pod, self._set.spec.min_ready_seconds, self._view),
-            pod.metadata.deletion_timestamp is not None,
-            is_terminal(pod),
-        )
 
     @property
     def _partition(self) -> int | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from kwhatif.cel import CelCompileError, Program, compile_expression
+from kwhatif.cel import CelCompileError, CostBudget, Program, compile_expression
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.field_errors import Issue
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
@@ -86,8 +87,9 @@ class Rulebook:
             yield _rule("priorityClasses", classes.name, classes.level, rules.class_rule(classes))
         for place, selector in zip(policy.placement, self._selectors, strict=True):
             yield _rule("placement", place.name, place.level, rules.placement(place, selector, labels))
+        budgets: dict[str, CostBudget] = defaultdict(CostBudget)
         for expression, program in zip(policy.expressions, self._programs, strict=True):
-            find = rules.expression(expression, program, labels)
+            find = rules.expression(expression, program, labels, budgets)
             yield _rule("expressions", expression.name, expression.level, find)
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.cel import CelRuntimeError, Program
+from kwhatif.cel import CelRuntimeError, CostBudget, Program
 from kwhatif.kube.matching.labels import Selector
 from kwhatif.kube.matching.names import is_like
 from kwhatif.policy.schema import ClassRule, ExpressionRule, Level, PlacementRule, Protection, VictimLimit
@@ -172,14 +172,19 @@ def placement(rule: PlacementRule, selector: Selector, labels: Mapping[str, Labe
     return find
 
 
-def expression(rule: ExpressionRule, program: Program, labels: Mapping[str, Labels]) -> Find:
-    """Pods for which the expression is false, or cannot be evaluated."""
+def expression(
+    rule: ExpressionRule, program: Program, labels: Mapping[str, Labels], budgets: Mapping[str, CostBudget]
+) -> Find:
+    """Pods for which the expression is false, or cannot be evaluated.
+
+    `budgets`: by pod what is left for all expressions of the policy.
+    """
 
     def objection(workload: object, decision: Decision) -> str:
         node = {"name": decision.node, "labels": dict(labels.get(decision.node, {}))} if decision.node else None
         data = {"decision": _as_json(decision), "workload": workload, "node": node}
         try:
-            holds = program.evaluate(data)
+            holds = program.evaluate(data, budgets[decision.pod])
         except CelRuntimeError as wrong:
             return f"cannot be evaluated: {wrong.message}"
         return "" if holds is True else rule.message or f"does not hold: {rule.expression}"

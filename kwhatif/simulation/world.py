@@ -108,6 +108,17 @@ class World(SimulatedView):
         self.state.apply(*changes)
         self._announce(before, obj, event)
 
+    def complete(self, obj: KubernetesObject) -> None:
+        """The object was as it is given from the start, though the input lacks it: nothing has happened."""
+        before = self.state.cluster.get(type(obj), key_of(obj))
+        self.state.apply(Upsert(obj))
+        self._owned.changed(before, obj)
+
+    def refuse(self, pod: Pod, denied: Denied) -> None:
+        """The API server would not take the pod."""
+        if self.admission_watcher is not None:
+            self.admission_watcher(pod, denied)
+
     def replaced(self, before: Pod, after: Pod) -> None:
         """The pod is as it is given from now on: what it was is given as well, as it need not be there."""
         self.state.apply(Upsert(after))

@@ -21,8 +21,6 @@ class ReplicaGroup(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
     #: What the controller makes before the pods.
     claims: tuple[PersistentVolumeClaim, ...] = ()
-    #: Whether the controller makes these pods only when all those before them run and are ready.
-    waits: bool = False
 
     def pods(self) -> Iterator[Pod]:
         """The pods one by one, named; they share all else."""
@@ -42,13 +40,3 @@ class Expansion(msgspec.Struct, frozen=True):
     def pods(self) -> list[Pod]:
         """All pods."""
         return [pod for group in self.groups for pod in group.pods()]
-
-    @property
-    def stages(self) -> list[list[ReplicaGroup]]:
-        """What is made at once, then what is made once all of that runs, and so on."""
-        stages: list[list[ReplicaGroup]] = []
-        for group in self.groups:
-            if group.waits or not stages:
-                stages.append([])
-            stages[-1].append(group)
-        return stages

@@ -2,7 +2,8 @@
 
 A pod that has what neither its template nor the API server itself gives it has got it from a webhook (or an admission
 policy): sidecars, tolerations, the requests that a vertical autoscaler recommends. The next pod of that workload gets
-the same. Where a workload has no pods, others of its namespace speak for it that carry the same marks.
+the same. Where a workload has no pods, others of its namespace speak for it that carry the same marks (`marks`); where
+it is known which webhooks are asked about them, those of another namespace, too.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from kwhatif.kube.model.pod import Pod, PodSpec, PodTemplateSpec, is_terminal
 from kwhatif.kube.model.workload import POD_CONTROLLERS, DaemonSet, Deployment, PodController, ReplicaSet, StatefulSet
 from kwhatif.workloads.daemon_set import newest_label, with_own_tolerations
 from kwhatif.workloads.injected import Expected, difference, read_volumes, shared
-from kwhatif.workloads.marks import Marks, marks_of, words_of
+from kwhatif.workloads.marks import Marks, are_webhooks_known, marks_of, words_of
 from kwhatif.workloads.owners import reference
 from kwhatif.workloads.stateful_set import REVISION_LABEL
 from kwhatif.workloads.template import pod_of, same_template
@@ -141,8 +142,20 @@ class ShownInjections:
         place = namespace, marks, host_network
         if place not in self._of_others:
             alike = dict(self._alike(namespace, marks, host_network=host_network))
+            if not alike and are_webhooks_known(self._cluster):
+                alike = self._elsewhere(marks, host_network=host_network)
             self._of_others[place] = _known_of_others(alike, marks, namespace) if alike else None
         return self._of_others[place]
+
+    def _elsewhere(self, marks: Marks, *, host_network: bool) -> dict[str, _Shown]:
+        """Those of the first other namespace that has any: which pods a webhook is asked about does not end at one."""
+        for namespace in sorted(self._cluster.derived(_keys_by_namespace, Pod)):
+            stands_for = (pods[0].metadata for pods in self._controlled(namespace).values())
+            if any(marks_of(meta, namespace, self._cluster) == marks for meta in stands_for):
+                found = dict(self._alike(namespace, marks, host_network=host_network))
+                if found:
+                    return found
+        return {}
 
     def _alike(self, namespace: str, marks: Marks, *, host_network: bool) -> Iterator[tuple[str, _Shown]]:
         owners = (workload_of(pods[0], self._cluster) for pods in self._controlled(namespace).values())

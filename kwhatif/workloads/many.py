@@ -25,7 +25,7 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.job import wanted_pods
-from kwhatif.workloads.rolling.update import resolved
+from kwhatif.workloads.numbers import resolved
 
 #: At least, and at most, so many more pods than the largest workload has are made one by one.
 FEW, MOST = 500, 10_000
@@ -47,6 +47,10 @@ def most_pods(cluster: Cluster) -> int:
 
 def allowed_pods(cluster: Cluster) -> int:
     """How many pods all nodes can take."""
+    return cluster.derived(_allowed, Node)
+
+
+def _allowed(cluster: Cluster) -> int:
     return sum(map(_allowed_pods, cluster.all(Node).values()))
 
 

@@ -1,4 +1,4 @@
-"""Numbers in names and annotations, which anybody may have written."""
+"""Numbers in names, annotations and bounds, which anybody may have written."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from kwhatif.kube.model.meta import ObjectMeta
 
+_PERCENT = re.compile(r"(\d{1,18})%")
 #: Ten digits hold every number of 32 bits.
 _DIGITS = re.compile(r"(?=[0-9])0*+([0-9]{0,10})")
 
@@ -31,3 +32,18 @@ def ordinal_of(meta: ObjectMeta, owner: str) -> int | None:
     """
     name, _, number = meta.name.rpartition("-")
     return natural_number(number) if name == owner else None
+
+
+def resolved(bound: int | str | None, total: int, *, default: int | str, round_up: bool) -> int:
+    """A number as it is, a percentage of the total (`GetScaledValueFromIntOrPercent`).
+
+    What is neither the API server would refuse; it counts as nothing.
+    """
+    value = default if bound is None else bound
+    if isinstance(value, int):
+        return value
+    percent = _PERCENT.fullmatch(value)
+    if percent is None:
+        return 0
+    parts = int(percent[1]) * total
+    return -(-parts // 100) if round_up else parts // 100

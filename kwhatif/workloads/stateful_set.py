@@ -20,13 +20,13 @@ from kwhatif.kube.model.volume import ClaimTemplate, ClaimVolumeSource, Volume
 from kwhatif.kube.model.workload import StatefulSet
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.generated import hash_of
+from kwhatif.workloads.numbers import resolved
 from kwhatif.workloads.owners import reference_to
-from kwhatif.workloads.rolling.update import resolved
 from kwhatif.workloads.template import content_of, pod_of
 
 NAME_LABEL, INDEX_LABEL = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"
 REVISION_LABEL = "controller-revision-hash"
-_PARALLEL = "Parallel"
+PARALLEL = "Parallel"
 
 
 def ordinals_of(stateful_set: StatefulSet, replicas: int) -> range:
@@ -73,13 +73,13 @@ def revision_of(stateful_set: StatefulSet) -> str:
 
 def is_ordered(stateful_set: StatefulSet) -> bool:
     """Whether its pods are made one by one."""
-    return stateful_set.spec.pod_management_policy != _PARALLEL
+    return stateful_set.spec.pod_management_policy != PARALLEL
 
 
 def _group(stateful_set: StatefulSet, pod: Pod, cluster: Cluster) -> ReplicaGroup:
     claims = claims_of(stateful_set, pod.metadata.name)
     missing = tuple(claim for claim in claims if cluster.get(PersistentVolumeClaim, key_of(claim)) is None)
-    return ReplicaGroup(pod, (pod.metadata.name,), missing, waits=is_ordered(stateful_set))
+    return ReplicaGroup(pod, (pod.metadata.name,), missing)
 
 
 def numbered_pod(stateful_set: StatefulSet, plain: Pod, ordinal: int, revision: str) -> Pod:

@@ -20,7 +20,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision
 from kwhatif.report.policy import JudgedWorkload
 from kwhatif.state.change import Upsert
-from kwhatif.workloads.rollout import is_waiting
+from kwhatif.workloads.comparison import is_waiting
 
 
 class Proof(NamedTuple):

@@ -35,7 +35,7 @@ from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.state.change import Bind
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.workloads.rollout import unstarted
+from kwhatif.workloads.comparison import unstarted
 
 #: So many pods are tried one by one, and so many at once.
 _MOST_TRIED = 24

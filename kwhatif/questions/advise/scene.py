@@ -158,6 +158,7 @@ class Scene:
 
 def _with_edits(state: State, change: AdvisedChange, scene: Scene) -> State | None:
     """A fork with the change; None where it cannot be made."""
+    state.cluster.derive_all()  # what trials before this one have asked for
     state = state.fork()
     try:
         for edit in change.edits:

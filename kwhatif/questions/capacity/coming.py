@@ -23,10 +23,10 @@ from kwhatif.questions.session.session import Session
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
+from kwhatif.workloads.comparison import unstarted
 from kwhatif.workloads.expand import named
 from kwhatif.workloads.more import copies, more_pods
 from kwhatif.workloads.owners import pods_of
-from kwhatif.workloads.rollout import unstarted
 
 
 def pods_without_end(applied: Applied, planner: Planner) -> Iterator[PlannedPod]:

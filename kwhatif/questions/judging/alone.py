@@ -44,7 +44,7 @@ class Alone:
         if update.denied is not None:
             yield refusal(applied, update.denied.message, self._state.cluster)
             return
-        workload, left_out = applied.source.object, update.added.left_out
+        workload, left_out = applied.source.object, update.left_out
         for group in update.added.groups:
             yield replace(self.decide(planner.admit_one(applied, group)), source=applied.source)
             if len(group.names) > 1:

@@ -27,9 +27,10 @@ from kwhatif.questions.decisions.short import in_short
 from kwhatif.questions.judging.course import Course
 from kwhatif.questions.judging.described import Described
 from kwhatif.questions.judging.planned import HOLDS_UP, Asked, Explain, Planned
-from kwhatif.questions.judging.prepared import prepare
 from kwhatif.questions.judging.waiting import PendingPods
 from kwhatif.questions.manifests.injected import injected
+from kwhatif.questions.manifests.prepared import prepare
+from kwhatif.questions.manifests.writes import apply_at_once
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.gaps import caveats_of_claims
 from kwhatif.report.decision import Decision, Outcome
@@ -43,7 +44,7 @@ from kwhatif.simulation.world import World
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.workloads.rolling.update import Rollout
+from kwhatif.workloads.comparison import Rollout
 
 
 class AtOnce(Described):
@@ -119,7 +120,6 @@ class AtOneMoment:
         self._session, self._rollout = session, rollout
         self._courses = [Course(each) for each in planned]
         self._numbers = {name: number for number, course in enumerate(self._courses) for name in course.roots()}
-        prepare(state, [each.applied.object for each in planned if each.update != "unchanged"])
         counts_budgets = rollout != "end"
         self._engine = InstantEngine(
             state,
@@ -131,6 +131,8 @@ class AtOneMoment:
             counts_budgets=counts_budgets,
         )
         self._world = self._engine.world
+        workloads = [each.object for each in planned if each.update != "unchanged"]
+        prepare(workloads, state.cluster, self._world.complete)
         self._decided = AtOnce(self._world, session.profiles, explain, counts_budgets=counts_budgets)
         #: The number of the object that is being applied.
         self._applying: int | None = None
@@ -158,8 +160,11 @@ class AtOneMoment:
                 engine.enqueue(info, WAITING, is_asked=is_asked, is_known=info.key in pending.workloads)
         for number, course in enumerate(self._courses):
             self._applying = number
-            for event in course.apply_at_once(self._session.cluster, self._world, self._rollout):
-                engine.reactions.look_at(event, None)
+            planned, before = course.planned, self._session.cluster
+            if planned.is_refused:
+                continue
+            for obj in apply_at_once(planned.object, planned.plan, before, self._world, self._rollout):
+                engine.reactions.look_at(obj, None)
             engine.react()
         self._applying = None
         if self._world.history.gone:

@@ -171,7 +171,7 @@ class _Judging:
                     workload = self._planned(applied)
                     if workload.update != "unchanged" or not self._is_made_of_another(applied):
                         planned.append(workload)
-        if any(each.rolls for each in planned):
+        if any(each.plan.rolls for each in planned):
             return self._simulated(planned, before, usage)
         plan = [each.copy() for each in planned]
         caveats = dict(self._caveats)
@@ -254,15 +254,7 @@ class _Judging:
             self._caveats[update.caveat] = None
         if update.denied is not None:
             return _refused(applied, obj, update.denied.message, self._cluster)
-        return Planned(
-            applied,
-            obj,
-            update.kind,
-            update.removed,
-            tuple(update.added.pods),
-            left_out=update.added.left_out,
-            rolls=update.rolls,
-        )
+        return Planned(applied, obj, update, update.removed)
 
     def _sleeping(self, pending: PendingPods, planned: Sequence[Planned]) -> Collection[str]:
         keys = pending.sleeping(self._question.applied)
@@ -280,9 +272,9 @@ class _Judging:
     def _judged(self, workload: Planned) -> JudgedWorkload:
         decisions = list(filter(None, workload.decisions.values()))
         source, removed = workload.applied.source, len(workload.removed)
-        room = room_for_pods(self._session.profiles, self._cluster) if workload.left_out else None
-        row = workload_row(source, workload.update, removed, decisions, workload.rollout, workload.left_out, room)
-        if workload.left_out:
+        room = room_for_pods(self._session.profiles, self._cluster) if workload.plan.left_out else None
+        row = workload_row(source, workload.update, removed, decisions, workload.rollout, workload.plan.left_out, room)
+        if workload.plan.left_out:
             caveat = TooManyPods(workload=row.name, count=row.replicas, judged=len(decisions))
             self._caveats[caveat] = None
         return JudgedWorkload(row, decisions, workload.applied.ignore)

@@ -16,6 +16,7 @@ from kwhatif.questions.rows import decision_about
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.workload import RolloutRow, UpdateKind
 from kwhatif.scheduler.batch import ScheduleResult
+from kwhatif.workloads.comparison import WorkloadUpdate
 
 #: What keeps a pod from ever running, as things are. One that evicts others runs once they are gone, and of one for
 #: another scheduler nothing is known.
@@ -31,23 +32,24 @@ class Planned(msgspec.Struct):
     applied: Applied
     #: With a name, where the API server makes one.
     object: KubernetesObject
-    update: UpdateKind = "new"
+    #: What applying it changes.
+    plan: WorkloadUpdate = WorkloadUpdate("new")
     removed: tuple[Pod, ...] = ()
-    #: The pods that it is sure to get, where it does not roll.
-    expected: tuple[Pod, ...] = ()
     #: In their controller's order; None while the pod is in the queue.
     decisions: dict[str, Decision | None] = {}
-    #: How many more pods there are to be, which are not made one by one.
-    left_out: int = 0
     #: The first pod that will not run, as things are: what is to be made after it is not.
     held_up: Decision | None = None
-    #: Whether its pods are replaced step by step, which takes time; and how far that comes.
-    rolls: bool = False
+    #: How far the rollout comes, where its pods are replaced step by step.
     rollout: RolloutRow | None = None
     #: Whether the API server does not take the object itself.
     is_refused: bool = False
     #: Outcomes that a decision explains already: the first pod of each says it for all its like.
     explained: list[Outcome] = []
+
+    @property
+    def update(self) -> UpdateKind:
+        """What becomes of it."""
+        return self.plan.kind
 
     @property
     def leaving(self) -> tuple[Pod, ...]:

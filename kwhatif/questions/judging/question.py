@@ -18,7 +18,7 @@ from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import ProblemRow
 from kwhatif.report.policy import JudgedWorkload
-from kwhatif.workloads.rolling.update import Rollout
+from kwhatif.workloads.comparison import Rollout
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):

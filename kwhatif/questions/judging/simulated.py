@@ -23,7 +23,7 @@ from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.questions.judging.attempts import Attempts
 from kwhatif.questions.judging.course import Course
 from kwhatif.questions.judging.planned import Asked, Explain, Planned
-from kwhatif.questions.judging.prepared import prepare
+from kwhatif.questions.manifests.prepared import prepare
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_verdict
 from kwhatif.report.decision import Decision
@@ -65,7 +65,8 @@ class Simulated:
         self._session = session
         self._courses = [Course(each) for each in planned]
         self._by_root = {name: course for course in self._courses for name in course.roots()}
-        prepare(state, [each.applied.object for each in planned if each.update != "unchanged"])
+        workloads = [each.object for each in planned if each.update != "unchanged"]
+        prepare(workloads, state.cluster, state.cluster.add)
         clock = Clock(start_of(state.cluster))
         controllers = all_controllers()
         self._engine = Engine(
@@ -189,7 +190,7 @@ class Simulated:
             decision = self._attempts.fate(planned.explained, info.uid, key)
             if decision is not None:
                 planned.decide(decision)
-        if planned.rolls:
+        if planned.plan.rolls:
             planned.rollout = course.rollout(world)
 
     def _counted(self, course: Course) -> list[tuple[str, str]]:
@@ -202,7 +203,7 @@ class Simulated:
             return is_there or self._attempts.has_evicted(uid)
 
         found = [(uid, key) for uid, key in course.made.items() if counts(uid, key)]
-        return found if course.planned.rolls else found[: len(course.expected)]
+        return found[: course.most]
 
     def _removed(self, course: Course) -> Iterator[Pod]:
         """The pods that were there and make way; evicted ones do not count, nor those that had ended."""

@@ -29,6 +29,7 @@ from kwhatif.questions.manifests.claims import NewClaims
 from kwhatif.questions.manifests.injected import injected
 from kwhatif.workloads.applied_object import Merged, merged, noted
 from kwhatif.workloads.autoscaling import autoscaled
+from kwhatif.workloads.comparison import Rollout, WorkloadUpdate, plan_merged, plan_update, restart, unstarted
 from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.expand import expand, named
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
@@ -37,8 +38,6 @@ from kwhatif.workloads.many import beyond, capped, keeps_number, most_pods
 from kwhatif.workloads.owners import pods_controlled_by, reference_to
 from kwhatif.workloads.pod_claims import ephemeral_claims, owns_claims, with_resource_claims
 from kwhatif.workloads.replicas import HASH_LABEL, free_names
-from kwhatif.workloads.rolling.update import Rollout, WorkloadUpdate
-from kwhatif.workloads.rollout import plan_merged, plan_update, restart, unstarted
 
 
 class PlannedPod(msgspec.Struct, frozen=True):
@@ -123,7 +122,7 @@ class Planner:
         denied = check_workload(workload, self.cluster) if self._admission else None
         self.cluster.add(default_object(workload))
         made = expand(capped(workload, self.most), self.cluster)
-        return WorkloadUpdate("new", added=replace(made, left_out=beyond(workload, self.most)), denied=denied)
+        return WorkloadUpdate("new", added=made, left_out=beyond(workload, self.most), denied=denied)
 
     def _in_bounds(self, new: Merged, *, anew: bool) -> WorkloadUpdate:
         """The update with no more pods than are made one by one, and how many are left out."""
@@ -139,7 +138,7 @@ class Planner:
         after = before if keeps_number(workload) else beyond(workload, most)
         if update.kind in ("unchanged", "scaled"):
             after = max(0, after - before)
-        return replace(update, added=replace(update.added, left_out=after)) if after else update
+        return replace(update, left_out=after) if after else update
 
     def _known(self, new: Merged) -> WorkloadUpdate:
         workload: PodSource = new.object
@@ -158,11 +157,11 @@ class Planner:
             found = pods_from_template_path(resource.data, path, self.cluster)
             groups, left_out = groups + found.groups, left_out + found.left_out
         running = tuple(pods_controlled_by(resource.kind, resource.metadata, self.cluster))
-        added = Expansion(groups, left_out)
+        added = Expansion(groups)
         if not running:
-            return WorkloadUpdate("new", added=added)
-        name = f"{resource.kind} {key_of(resource)}"
-        return WorkloadUpdate("changed", running, added, caveat=UnknownController(workload=name))
+            return WorkloadUpdate("new", added=added, left_out=left_out)
+        caveat = UnknownController(workload=f"{resource.kind} {key_of(resource)}")
+        return WorkloadUpdate("changed", running, added, left_out=left_out, caveat=caveat)
 
     def admit(self, applied: Applied, groups: Iterable[ReplicaGroup]) -> Iterator[PlannedPod]:
         """The pods of these groups, created one after another."""

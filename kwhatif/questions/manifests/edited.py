@@ -6,7 +6,7 @@ So a workload that is scaled has its pods: new ones wait for a node, and those g
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from msgspec.structs import replace
 
@@ -27,10 +27,12 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
-from kwhatif.kube.model.workload import SCALABLE, Deployment, ReplicaSet, ReplicationController
+from kwhatif.kube.model.workload import SCALABLE, Deployment, PodSource, ReplicaSet, ReplicationController
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.candidates import Planner
+from kwhatif.questions.manifests.claims import NewClaims
 from kwhatif.questions.manifests.daemons import run_daemons
+from kwhatif.questions.manifests.made import MadeByControllers
 from kwhatif.questions.manifests.resized import EditedResizes
 from kwhatif.questions.session.session import Session
 from kwhatif.report.inputs import EditRow, SourceRow, TouchedRow
@@ -38,7 +40,9 @@ from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.state import State
 from kwhatif.workloads.autoscaling import out_of_bounds, scalers_of
-from kwhatif.workloads.many import allowed_pods
+from kwhatif.workloads.comparison import WorkloadUpdate
+from kwhatif.workloads.expand import named
+from kwhatif.workloads.many import allowed_pods, wanted
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.removal import active
 
@@ -149,47 +153,62 @@ class _Made:
         self.caveats |= dict.fromkeys(fill_budgets(state.cluster))
 
     def _react(self, workloads: Sequence[Applied], edit: Edit, state: State) -> None:
-        """Controllers make the pods of workloads, and the volumes of claims."""
-        planner = Planner(state.cluster, "final", {})
-        for applied in sorted(workloads, key=lambda each: not isinstance(each.object, PersistentVolumeClaim)):
+        """Controllers make the pods of workloads, which wait for a node, and delete others; and volumes of claims."""
+        compared = state.fork()  # where workloads are noted as they are to be
+        planner = Planner(compared.cluster, "final", {})
+        claims = NewClaims(state.cluster, planner.usage)
+        others: list[Applied] = []
+        for applied in workloads:
             if isinstance(applied.object, PersistentVolumeClaim):
-                denied = planner.claims.create(applied.object)
+                denied = claims.create(applied.object)
                 self.refusals.extend([] if denied is None else [denied.message])
                 continue
             if isinstance(edit, Scale):
                 _count_pods(applied.object, state)
-            self._replace_pods(applied, planner, state)
-        self.caveats |= planner.caveats
+            others.append(applied)
+        self.caveats |= claims.caveats
+        if others:
+            compared = state.fork()
+            planner.cluster = compared.cluster
+            self._replace_pods(others, planner, state)
 
-    def _replace_pods(self, applied: Applied, planner: Planner, state: State) -> None:
-        """Its controller makes new pods, which wait for a node, and deletes others."""
-        update = planner.plan(applied)
-        if update.caveat is not None:
-            self.caveats[update.caveat] = None
-        if update.denied is not None:
-            self.refusals.append(update.denied.message)
-            return
-        self.notes.extend(_autoscaled(applied.object, state.cluster))
-        state.apply(*map(Delete.of, update.removed))
-        refused: dict[str, int] = {}
-        for candidate in planner.admit(applied, update.added.groups):
-            if candidate.refusal:
-                refused[candidate.refusal] = refused.get(candidate.refusal, 0) + 1
-            else:
-                state.apply(Upsert(candidate.pod))
-        for message, count in refused.items():
-            if isinstance(applied.object, Pod):
-                self.refusals.append(message)
-            else:
-                self.notes.append(f"the API server refuses {count} of its pods: {message}")
-        if not update.added.left_out:
-            return
-        made = len(update.added.pods)
+    def _replace_pods(self, workloads: Sequence[Applied], planner: Planner, state: State) -> None:
+        made = MadeByControllers(state, planner.usage, [each.object for each in workloads])
+        for applied in workloads:
+            obj = named(cast("PodSource", applied.object), planner.cluster)
+            update = planner.plan(applied)
+            if update.caveat is not None:
+                self.caveats[update.caveat] = None
+            if update.denied is not None:
+                self.refusals.append(update.denied.message)
+                continue
+            self.notes.extend(_autoscaled(applied.object, planner.cluster))
+            count, refused = made.apply(obj, update)
+            if not isinstance(obj, Pod):
+                state.apply(Upsert(planner.cluster.get(type(obj), key_of(obj))))
+            if refused and isinstance(obj, Pod):
+                self.refusals.append(refused)
+            elif refused:
+                number = max(1, _number_of(update, planner.cluster.get(type(obj), key_of(obj))) - count)
+                self.notes.append(f"the API server refuses {number} of its pods: {refused}")
+            if update.left_out:
+                self._leave_out(applied, count, update.left_out, planner, state)
+        state.apply(*made.changes())
+        self.caveats |= dict.fromkeys(made.caveats)
+
+    def _leave_out(self, applied: Applied, made: int, left_out: int, planner: Planner, state: State) -> None:
         if planner.most > allowed_pods(state.cluster):
-            self.notes.append(f"{update.added.left_out} more pods are not made: no node has room for so many")
+            self.notes.append(f"{left_out} more pods are not made: no node has room for so many")
         else:
-            count = made + update.added.left_out
-            self.caveats[TooManyPods(workload=applied.source.object, count=count, judged=made)] = None
+            caveat = TooManyPods(workload=applied.source.object, count=made + left_out, judged=made)
+            self.caveats[caveat] = None
+
+
+def _number_of(update: WorkloadUpdate, workload: object) -> int:
+    """How many pods are to be made."""
+    if update.kind == "scaled":
+        return update.more
+    return len(update.added.pods) or wanted(workload)
 
 
 def _autoscaled(workload: object, cluster: Cluster) -> Iterator[str]:

@@ -22,6 +22,7 @@ from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.manifests.edited import Given
+from kwhatif.questions.manifests.writes import USER
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_story
 from kwhatif.questions.story.ending import Ending
@@ -37,8 +38,6 @@ from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Upsert
-
-USER = "user"
 
 
 def simulate(

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
-
-from msgspec.structs import replace
 
 from kwhatif.controllers.contract import Create, DeletePod, Moment, Remove, Update, Write
 from kwhatif.edits.edit import Apply, DeleteObjects, Edit, Resolved
@@ -13,6 +10,7 @@ from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import Namespace
+from kwhatif.questions.manifests.writes import as_applied
 from kwhatif.state.change import Change, Delete, Upsert
 
 
@@ -44,18 +42,3 @@ def _as_write(change: Change, edit: Edit, cluster: Cluster) -> Write | None:
                 return Remove(kind, key)
             return DeletePod(key, "Deleted", grace=0 if isinstance(edit, DeleteObjects) and edit.force else None)
     return None
-
-
-def as_applied(obj: Any, known: Any) -> Any:
-    """What `kubectl apply` makes of an object that is there: what only the API server and controllers know stays."""
-    meta, before = obj.metadata, known.metadata
-    kept: dict[str, Any] = {
-        name: getattr(before, name)
-        for name in ("uid", "creation_timestamp", "deletion_timestamp", "generation", "owner_references", "finalizers")
-        if hasattr(meta, name)
-    }
-    annotations = getattr(meta, "annotations", None)
-    if isinstance(annotations, dict):
-        kept["annotations"] = {**before.annotations, **annotations}
-    obj = replace(obj, metadata=replace(meta, **kept))
-    return replace(obj, status=known.status) if hasattr(obj, "status") else obj

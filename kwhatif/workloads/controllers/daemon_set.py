@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kwhatif.kube.model.workload import RollingUpdate, UpdateStrategy
-from kwhatif.workloads.rolling.update import resolved
+from kwhatif.workloads.numbers import resolved
 
 
 class DesiredNodeCounts(NamedTuple):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from kwhatif.kube.model.workload import Deployment, RollingUpdate
-from kwhatif.workloads.rolling.update import resolved
+from kwhatif.workloads.numbers import resolved
 
 _QUARTER = "25%"
 RECREATE = "Recreate"

@@ -146,3 +146,11 @@ def test_policies_have_a_say_where_a_binding_matches_too(
     ]
     found = list(asked_about(POD, Cluster([namespace("shop"), *objects])))
     assert found == ([Asked("ValidatingAdmissionPolicy p")] if expected else [])
+
+
+def test_the_conditions_of_a_webhook_share_a_budget() -> None:
+    """Each is within the limit of one; all together are not, and so nothing is known of the last ones."""
+    numbers = str(list(range(90)))
+    dear = f"{numbers}.all(x, {numbers}.all(y, request.namespace != 'other' || x == y))"
+    (few,), (many,) = asked(conditions=(dear,)), asked(conditions=(dear,) * 40)
+    assert (few.is_unsure, many.is_unsure) == (False, True)

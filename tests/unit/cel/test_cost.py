@@ -10,7 +10,7 @@ import pytest
 
 from kwhatif.cel import CelRuntimeError, DeviceView, Program, compile_device_selector, compile_expression
 from kwhatif.cel.checker import check
-from kwhatif.cel.cost import COST_LIMIT, bound, size_of
+from kwhatif.cel.cost import BUDGET, COST_LIMIT, CostBudget, bound, size_of
 
 TEN = "'aaaaaaaaaa'"
 DEVICE = DeviceView("gpu.example.com", allow_multiple_allocations=False, attributes={"model": "a100"}, capacity={})
@@ -96,3 +96,25 @@ def test_the_size_of_data_is_that_of_its_largest_part() -> None:
     assert size_of({"a": {"b": [1, 2, "four", {"fifteen letters": None}]}}) == 15
     assert size_of(json.loads("[" * 500 + "]" * 500)) == 1
     assert Program("data.size() > 3", {"data": "dyn"}, "bool").evaluate({"data": "abcd"}) is True
+
+
+def test_what_is_evaluated_about_one_object_shares_a_budget() -> None:
+    program = Program("data.all(x, data.all(y, x.name != y.name || true))", {"data": "dyn"}, "bool")
+    data = {"data": [{"name": f"pod-{number}"} for number in range(95)]}
+    cost = bound(program._guard._checked, size_of(data))
+    assert cost <= COST_LIMIT
+    budget = CostBudget()
+    for _ in range(BUDGET // cost):
+        assert program.evaluate(data, budget) is True
+    with pytest.raises(CelRuntimeError, match="running out of cost budget, no further validation rules will be run"):
+        program.evaluate(data, budget)
+    with pytest.raises(CelRuntimeError, match="running out of cost budget"):
+        Program("true || data.size() > 3", {"data": "dyn"}, "bool").evaluate(data, budget)
+    assert program.evaluate(data, CostBudget()) is True
+
+
+def test_data_of_little_weight_leaves_the_budget_for_others() -> None:
+    program = Program("data.all(x, x.contains('a'))", {"data": "dyn"}, "bool")
+    budget = CostBudget(10_000)
+    for _ in range(50):
+        program.evaluate({"data": ["a"]}, budget)

@@ -425,3 +425,88 @@ def test_the_order_of_containers_stays() -> None:
 def test_a_pod_without_a_container_of_the_template_is_not_made_of_it() -> None:
     other = pod(RS, "web-1", "web-1-a", template(), containers=[container("other", cpu="1")])
     assert asked(deployment(other)) == []
+
+
+def webhook(**selectors: Any) -> Json:
+    rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingWebhookConfiguration",
+        "metadata": {"name": "mesh"},
+        "webhooks": [{"name": "proxy.mesh.example", "rules": [rule]} | selectors],
+    }
+
+
+def labelled(name: str, **labels: str) -> Json:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+
+
+def in_namespace(objects: list[Json], name: str) -> list[Json]:
+    moved = copy.deepcopy(objects)
+    for each in moved:
+        each["metadata"]["namespace"] = name
+    return moved
+
+
+def api(labels: Json | None = None) -> list[Json]:
+    """Another Deployment of the namespace, whose pod has a sidecar."""
+    made_of = template("api", labels)
+    pods = pod(RS, "api-1", "x", made_of, containers=sides(SIDECAR))
+    return [workload("Deployment", made_of, "api"), replica_set("api-1", made_of, "api"), pods]
+
+
+SELECTED: Json = {"matchLabels": {"mesh": "on"}}
+GETS = ["container proxy (1 cpu), as 1 pod of Deployment {}/api has with the same MutatingWebhookConfiguration mesh"]
+NAMED = [f"{GETS[0]} (proxy.mesh.example)"]
+ASKED_ABOUT: dict[str, tuple[list[Json], Json | None, list[str]]] = {
+    "its namespace is selected": (
+        [webhook(namespaceSelector=SELECTED), labelled("shop", mesh="on"), *api()],
+        None,
+        NAMED,
+    ),
+    "its namespace is not": ([webhook(namespaceSelector=SELECTED), labelled("shop"), *api()], None, []),
+    "its labels are selected": (
+        [webhook(objectSelector=SELECTED), labelled("shop"), *api({"mesh": "on"})],
+        {"mesh": "on"},
+        NAMED,
+    ),
+    "its labels are not": ([webhook(objectSelector=SELECTED), labelled("shop"), *api({"mesh": "on"})], None, []),
+    "a mark says nothing where no webhook looks at it": (
+        [webhook(objectSelector=SELECTED), labelled("shop"), *api({"sidecar.istio.io/inject": "true"})],
+        {"sidecar.istio.io/inject": "true"},
+        [],
+    ),
+    "what a pod says counts besides": (
+        [webhook(), labelled("shop"), *api()],
+        {"sidecar.istio.io/inject": "false"},
+        [],
+    ),
+    "another namespace shows it": (
+        [
+            webhook(namespaceSelector=SELECTED),
+            labelled("shop", mesh="on"),
+            labelled("other", mesh="on"),
+            labelled("another"),
+            *in_namespace(api(), "other"),
+        ],
+        None,
+        [NAMED[0].replace("{}", "other")],
+    ),
+    "another namespace that is not selected does not": (
+        [
+            webhook(namespaceSelector=SELECTED),
+            labelled("shop", mesh="on"),
+            labelled("other"),
+            *in_namespace(api(), "other"),
+        ],
+        None,
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ASKED_ABOUT)
+def test_where_webhooks_are_known_they_decide(name: str) -> None:
+    objects, labels, expected = ASKED_ABOUT[name]
+    found = asked([*objects, workload("Deployment", template(labels=labels))])
+    assert found == [each.replace("{}", "shop") for each in expected]

@@ -9,11 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import StatefulSet
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.sources.manifests.read import read_manifest_set
+from kwhatif.state.change import Delete, Upsert
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod
 from tests.unit.whatif.test_gate import bare, decision, row, run, workload
 
@@ -184,3 +186,43 @@ def test_pods_that_are_not_replaced_count_for_the_quota() -> None:
     text = QUOTA.replace("N", "4") + stateful(3, "9")
     report = run(running(3), text + stateful(2).replace("name: db", "name: other"), rollout="final")
     assert [each.outcome for each in report.decisions] == ["Unschedulable", "Waits", "Waits", "Placed", "Denied"]
+
+
+# --- what holds up, and what is tried again ----------------------------------------------------------------
+
+
+def with_pending(policy: str = "") -> Session:
+    """A StatefulSet of two pods, the second of which finds no node."""
+    session = running(2, nodes=2, pod_management_policy=policy)
+    state = session.state.fork()
+    late = pod("db-1").labels(app="db").owner("StatefulSet", "db").cpu("9").image("x:1").build()
+    state.apply(Delete(Pod, "default/db-1"), Upsert(late))
+    return session.at(state)
+
+
+def test_a_pod_of_its_own_that_waits_holds_up_the_next_ones() -> None:
+    report = run(with_pending(), stateful(4))
+    assert fates(report) == "1U 2W 3W"
+    assert decision(report, "default/db-3").waits_for == "default/db-1"
+    assert row(report, "StatefulSet default/db").message == "none of 3 pods fit, db-1 stays pending, 2 wait for it"
+    assert report.policy is not None
+    assert report.policy.verdict == "fail"
+
+
+def test_but_not_in_parallel() -> None:
+    assert fates(run(with_pending("Parallel"), stateful(4, policy="Parallel"))) == "2P 3P"
+
+
+def test_what_a_quota_refuses_is_tried_again_when_others_have_made_room() -> None:
+    """A controller goes on trying; who comes first in the manifests makes no difference."""
+    session = running(3, nodes=4)
+    quota = QUOTA.replace("N", "3")
+    new = workload("Deployment", "web", 2)
+    assert fates(run(session, quota + new + stateful(1))).count("P") == 2
+    assert fates(run(session, quota + stateful(1) + new)).count("P") == 2
+    assert fates(run(session, quota + new + stateful(2))).count("D") == 1
+
+
+def test_a_bare_pod_is_refused_once_and_for_all() -> None:
+    session = running(3, nodes=4)
+    assert fates(run(session, QUOTA.replace("N", "3") + bare("p") + stateful(1))) == "default/pD"

@@ -22,9 +22,9 @@ from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.saving.redact import marked, redact
 from kwhatif.sources.text.files import GivenText
 from kwhatif.workloads.applied_template import TemplateDifference, compare
-from kwhatif.workloads.rollout import plan_update
 from kwhatif.workloads.template import same_template
 from kwhatif.workloads.template_digest import digest_of
+from tests.unit.workloads.applying import plan_update
 
 Json = dict[str, Any]
 ROOT = Path(__file__).parents[3]
@@ -398,8 +398,8 @@ def test_the_same_deployment_again_is_green_and_another_variable_is_a_rollout() 
     update = plan_update(manifest(deployment(GIVEN)), world)
     assert (update.kind, update.caveat) == ("unchanged", None)
     update = plan_update(manifest(deployment(ENV)), world)
-    assert (update.kind, len(update.removed), len(update.added.pods), update.caveat) == ("changed", 2, 2, None)
-    assert update.added.pods[0].metadata.owner_references[0].name != "web-66"
+    assert (update.kind, len(update.removed), len(update.added), update.caveat) == ("changed", 2, 2, None)
+    assert update.added[0].metadata.owner_references[0].name != "web-66"
 
 
 def test_of_replica_sets_that_differ_in_a_variable_only_the_right_one_is_taken() -> None:
@@ -408,10 +408,11 @@ def test_of_replica_sets_that_differ_in_a_variable_only_the_right_one_is_taken()
     pods = [pod(1, "ReplicaSet", "web-11"), pod(2, "ReplicaSet", "web-66")]
     world = cluster(live, new, old, *pods)
     more = manifest({**deployment(GIVEN), "spec": {**deployment(GIVEN)["spec"], "replicas": 3}})
-    assert plan_update(more, world).added.pods[0].metadata.owner_references[0].name == "web-11"
+    alone = cluster(live, {**new, "spec": {**new["spec"], "replicas": 0}}, old, pods[0])
+    assert plan_update(more, alone).added[0].metadata.owner_references[0].name == "web-11"
     back = plan_update(manifest(deployment(ENV)), world)
     assert [gone.metadata.name for gone in back.removed] == ["web-1"]
-    assert back.added.pods[0].metadata.owner_references[0].name == "web-66"
+    assert back.added[0].metadata.owner_references[0].name == "web-66"
 
 
 def test_a_saved_snapshot_knows_by_digests() -> None:
@@ -422,7 +423,7 @@ def test_a_saved_snapshot_knows_by_digests() -> None:
     assert (update.kind, update.caveat) == ("unchanged", None)
     for change in (_main("env", 0, "value", to="2"), _main("image", to="app:2")):
         update = plan_update(manifest(deployment(changed(change))), world)
-        assert (update.kind, len(update.removed), len(update.added.pods)) == ("changed", 2, 2)
+        assert (update.kind, len(update.removed), len(update.added)) == ("changed", 2, 2)
     workloads: list[Any] = [*world.all(Deployment).values(), *world.all(ReplicaSet).values()]
     for marked_one in list(marked(workloads)):
         world.add(marked_one)
@@ -468,7 +469,7 @@ def test_every_kind_has_its_own_way(kind: str, expected: str) -> None:
     assert update.kind == expected
     assert (update.denied is not None) is (kind == "Job")
     if update.denied is None and expected == "changed":
-        assert len(update.removed) == len(update.added.pods) == 1
+        assert len(update.removed) == len(update.added) == 1
 
 
 def test_a_cron_job_has_its_template_deeper() -> None:

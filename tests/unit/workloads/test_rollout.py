@@ -33,10 +33,10 @@ from kwhatif.kube.model.workload import (
     UpdateStrategy,
 )
 from kwhatif.sources.saving.redact import redact
+from kwhatif.workloads.numbers import resolved
 from kwhatif.workloads.removal import removed_first
-from kwhatif.workloads.rolling.update import WorkloadUpdate, resolved
-from kwhatif.workloads.rollout import plan_update
 from tests.builders import PodBuilder, node, pod
+from tests.unit.workloads.applying import Update, plan_update
 
 APP = LabelSelector(match_labels={"app": "web"})
 
@@ -80,8 +80,8 @@ def around(*objects: Any) -> Cluster:
     return Cluster(each.build() if isinstance(each, PodBuilder) else each for each in objects)
 
 
-def counts(update: WorkloadUpdate) -> tuple[str, int, int]:
-    return update.kind, len(update.removed), len(update.added.pods)
+def counts(update: Update) -> tuple[str, int, int]:
+    return update.kind, len(update.removed), len(update.added)
 
 
 # --- Deployments -------------------------------------------------------------------------------------
@@ -127,20 +127,21 @@ def test_deployment(new: Deployment, objects: list[Any], rollout: Any, expected:
 
 
 def test_more_replicas_come_from_the_replica_set_that_is_there() -> None:
-    added = plan_update(deployment(5), around(*FOUR)).added.pods
+    added = plan_update(deployment(5), around(*FOUR)).added
     (owner,) = added[0].metadata.owner_references
     assert (owner.name, owner.uid) == ("web-66", "uid-web-66")
     assert added[0].metadata.labels["pod-template-hash"] == "66"
 
 
 def test_more_replicas_of_a_replica_set_that_is_not_in_the_input() -> None:
-    added = plan_update(deployment(5), around(deployment(), *running(4))).added.pods
+    pods = [each.labels(**{"app": "web", "pod-template-hash": "66"}) for each in running(4)]
+    added = plan_update(deployment(5), around(deployment(), *pods)).added
     assert added[0].metadata.owner_references[0].name == "web-66"
     assert added[0].metadata.labels["pod-template-hash"] == "66"
 
 
 def test_a_changed_template_makes_another_replica_set() -> None:
-    added = plan_update(deployment(cpu="2"), around(*FOUR)).added.pods
+    added = plan_update(deployment(cpu="2"), around(*FOUR)).added
     name = added[0].metadata.owner_references[0].name
     assert name.startswith("web-")
     assert name != "web-66"
@@ -151,8 +152,8 @@ def test_a_rollout_that_is_under_way_goes_on() -> None:
     objects = [deployment(), replica_set(), *running(3), replica_set("web-77", "2"), *running(2, "web-77")]
     update = plan_update(deployment(cpu="2"), around(*objects))
     assert [gone.metadata.name for gone in update.removed] == ["web-66-0", "web-66-1", "web-66-2"]
-    assert len(update.added.pods) == 2
-    assert update.added.pods[0].metadata.owner_references[0].name == "web-77"
+    assert len(update.added) == 2
+    assert update.added[0].metadata.owner_references[0].name == "web-77"
 
 
 def test_pods_of_others_stay() -> None:
@@ -170,7 +171,7 @@ def test_the_old_template_grows_first_when_more_are_wanted() -> None:
     update = plan_update(deployment(6, cpu="2"), around(*FOUR), "surge")
     made = [
         (each.metadata.owner_references[0].name, each.spec.containers[0].resources.requests["cpu"])
-        for each in update.added.pods
+        for each in update.added
     ]
     assert made[0] == ("web-66", "1")
     assert [cpu for _, cpu in made[1:]] == ["2", "2", "2"]
@@ -181,7 +182,7 @@ def test_of_a_rollout_that_is_under_way_the_next_step_is_taken() -> None:
     objects = [deployment(), replica_set(), newer, *running(3), *running(2, "web-77")]
     update = plan_update(deployment(cpu="2"), around(*objects), "surge")
     assert counts(update) == ("changed", 2, 2)
-    assert {each.metadata.owner_references[0].name for each in update.added.pods} == {"web-77"}
+    assert {each.metadata.owner_references[0].name for each in update.added} == {"web-77"}
     assert {gone.metadata.owner_references[0].name for gone in update.removed} == {"web-66"}
 
 
@@ -219,7 +220,7 @@ def test_who_goes_first() -> None:
     known = deployment(8)
     update = plan_update(deployment(1), around(known, replica_set(), *pods))
     names = [gone.metadata.name for gone in update.removed]
-    assert names == ["nowhere", "pending", "unready", "other-twin", "twin", "young", "old"]
+    assert names == ["nowhere", "pending", "unready", "other-twin", "twin", "young"]  # and one stays
 
 
 def ready_on(place: str, name: str, owner: str = "web-66") -> PodBuilder:
@@ -249,7 +250,7 @@ def test_a_snapshot_without_images_cannot_tell_whether_they_change(new: Deployme
     assert update.kind == expected
     assert bool(update.caveat) is (expected != "changed")
     if expected == "scaled":
-        assert update.added.pods[0].metadata.owner_references[0].name == "web-66"
+        assert update.added[0].metadata.owner_references[0].name == "web-66"
 
 
 # --- ReplicaSets -------------------------------------------------------------------------------------
@@ -286,7 +287,6 @@ def stateful(replicas: int | None = 3, cpu: str = "1", start: int = 0, **strateg
             template=template(cpu),
             ordinals=StatefulSetOrdinals(start=start),
             update_strategy=UpdateStrategy(**strategy),
-            volume_claim_templates=(ClaimTemplate(metadata=AnnotatedMeta(name="data")),),
         ),
     )
 
@@ -323,29 +323,7 @@ STATEFUL_SETS = {
 def test_stateful_set(new: StatefulSet, rollout: Any, gone: list[str], come: list[str]) -> None:
     update = plan_update(new, around(*THREE), rollout)
     assert [each.metadata.name for each in update.removed] == gone
-    assert [each.metadata.name for each in update.added.pods] == come
-
-
-STAGES = {
-    "is new": (stateful(), False, [["db-0"], ["db-1"], ["db-2"]]),
-    "is new, in parallel": (stateful(), True, [["db-0", "db-1", "db-2"]]),
-    "wants more": (stateful(5), False, [["db-3"], ["db-4"]]),
-    "wants more, in parallel": (stateful(5), True, [["db-3", "db-4"]]),
-    "changes, and wants more": (stateful(4, cpu="2"), False, [["db-3"], ["db-2"], ["db-1"], ["db-0"]]),
-    "changes, and wants more, in parallel": (
-        stateful(5, cpu="2", rolling_update=RollingUpdate(partition=1)),
-        True,
-        [["db-3", "db-4"], ["db-2"], ["db-1"]],
-    ),
-}
-
-
-@pytest.mark.parametrize(("new", "parallel", "expected"), STAGES.values(), ids=STAGES.keys())
-def test_stages_of_a_stateful_set(new: StatefulSet, parallel: bool, expected: list[list[str]]) -> None:
-    policy = "Parallel" if parallel else "OrderedReady"
-    new = replace(new, spec=replace(new.spec, pod_management_policy=policy))
-    update = plan_update(new, around(*(THREE if "-3" in str(expected) else ())))
-    assert [[name for group in stage for name in group.names] for stage in update.added.stages] == expected
+    assert [each.metadata.name for each in update.added] == come
 
 
 @pytest.mark.parametrize(("policy", "said"), [("", True), ("OrderedReady", True), ("Parallel", False)])
@@ -359,16 +337,18 @@ def test_a_pod_that_is_pending_in_the_cluster_holds_up_the_others(policy: str, s
 
 def test_below_the_partition_new_pods_are_of_the_old_template() -> None:
     new = stateful(5, cpu="2", rolling_update=RollingUpdate(partition=4))
-    requests = [
-        each.spec.containers[0].resources.requests["cpu"] for each in plan_update(new, around(*THREE)).added.pods
-    ]
+    requests = [each.spec.containers[0].resources.requests["cpu"] for each in plan_update(new, around(*THREE)).added]
     assert requests == ["1", "2"]
 
 
 def test_only_claims_that_are_missing_are_made() -> None:
     present = PersistentVolumeClaim(metadata=AnnotatedMeta(name="data-db-3", namespace="default"))
-    update = plan_update(stateful(5), around(*THREE, present))
-    assert [claim.metadata.name for group in update.added.groups for claim in group.claims] == ["data-db-4"]
+    new = stateful(5, type="OnDelete")
+    template = ClaimTemplate(metadata=AnnotatedMeta(name="data"))
+    spec = replace(new.spec, volume_claim_templates=(template,), pod_management_policy="Parallel")
+    claims = plan_update(replace(new, spec=spec), around(*THREE, present)).cluster.all(PersistentVolumeClaim)
+    assert list(claims) == ["default/data-db-3", "default/data-db-4"]
+    assert claims["default/data-db-3"].spec == present.spec
 
 
 # --- DaemonSets --------------------------------------------------------------------------------------
@@ -414,7 +394,7 @@ DAEMON_SETS = {
 def test_daemon_set(new: DaemonSet, rollout: Any, gone: list[str], come: list[str]) -> None:
     update = plan_update(new, around(*ON_ALL), rollout)
     assert sorted(each.spec.node_name for each in update.removed) == gone
-    assert [_pinned_to(each) for each in update.added.pods] == come
+    assert sorted(map(_pinned_to, update.added)) == come
 
 
 DAEMON_ROLLS = {
@@ -441,7 +421,7 @@ def test_daemon_set_in_the_middle(
     new = daemon("2", rolling_update=RollingUpdate(max_unavailable=unavailable, max_surge=surge))
     update = plan_update(new, around(*(each.build() for each in NODES), daemon(), *there), "surge")
     assert sorted(each.spec.node_name for each in update.removed) == gone
-    assert [_pinned_to(each) for each in update.added.pods] == come
+    assert sorted(map(_pinned_to, update.added)) == come
 
 
 def _pinned_to(made: Pod) -> str:
@@ -452,7 +432,7 @@ def _pinned_to(made: Pod) -> str:
 
 
 def test_a_daemon_pod_that_waits_is_on_the_node_it_is_pinned_to() -> None:
-    (made,) = plan_update(daemon(), around(node("n9").build())).added.pods
+    (made,) = plan_update(daemon(), around(node("n9").build())).added
     waiting = replace(made, metadata=replace(made.metadata, name="agent-x"))
     update = plan_update(daemon("2"), around(node("n9").build(), daemon(), waiting))
     assert counts(update) == ("changed", 1, 1)
@@ -503,7 +483,8 @@ JOBS = {
 
 @pytest.mark.parametrize(("known", "new", "expected"), JOBS.values(), ids=JOBS.keys())
 def test_job(known: Job, new: Job, expected: tuple[str, int, int]) -> None:
-    assert counts(plan_update(new, around(known, *running(2, "etl", "Job")))) == expected
+    pods = [] if known.spec.suspend else running(2, "etl", "Job")
+    assert counts(plan_update(new, around(known, *pods))) == expected
 
 
 def test_a_jobs_template_cannot_change() -> None:
@@ -547,13 +528,14 @@ def test_cron_job(new: CronJob, rollout: Any, expected: tuple[str, int, int]) ->
 
 
 def applied(cpu: str = "1") -> PodBuilder:
-    return pod("p").cpu(cpu).spec(scheduler_name="", priority=None, preemption_policy="")
+    return pod("p").cpu(cpu).image("x:1").spec(scheduler_name="", priority=None, preemption_policy="")
 
 
 def stored(cpu: str = "1") -> Pod:
     return add_default_tolerations(
         pod("p")
         .cpu(cpu)
+        .image("x:1")
         .on("n1")
         .spec(restart_policy="Always")
         .volume("kube-api-access-x7k2p")

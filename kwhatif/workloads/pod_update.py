@@ -11,24 +11,21 @@ from kwhatif.admission.outcome import Denied
 from kwhatif.admission.pod_defaults import default_pod
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.container import Container, ResourceRequirements
-from kwhatif.kube.model.pod import Pod, PodSpec, is_terminal
-from kwhatif.workloads.expand import expand_pod
+from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.workloads.injected import TOKEN_VOLUME
-from kwhatif.workloads.rolling.update import UNCHANGED, WorkloadUpdate
 from kwhatif.workloads.template import has_images, spec_content, without_images
 
 
-def update_pod(pod: Pod, known: Pod, cluster: Cluster) -> WorkloadUpdate:
-    """Nothing, where admission would make the pod that is there; else that one goes."""
+def is_as_made(pod: Pod, known: Pod, cluster: Cluster) -> bool:
+    """Whether admission would make the pod that is there of the one that is applied."""
     made = complete_pod(pod, cluster)
-    if not isinstance(made, Denied):
-        own = default_pod(pod).spec
-        # A snapshot may have left the images out: see `same_template`.
-        wanted = made.spec if has_images(known.spec) else without_images(made.spec)
-        wanted, there = _as_asked(wanted, own), _as_asked(_as_created(known.spec, made.spec), own)
-        if made.metadata.labels == known.metadata.labels and spec_content(wanted) == spec_content(there):
-            return UNCHANGED
-    return WorkloadUpdate("changed", () if is_terminal(known) else (known,), expand_pod(pod, cluster))
+    if isinstance(made, Denied):
+        return False
+    own = default_pod(pod).spec
+    # A snapshot may have left the images out: see `same_template`.
+    wanted = made.spec if has_images(known.spec) else without_images(made.spec)
+    wanted, there = _as_asked(wanted, own), _as_asked(_as_created(known.spec, made.spec), own)
+    return made.metadata.labels == known.metadata.labels and spec_content(wanted) == spec_content(there)
 
 
 def _as_asked(spec: PodSpec, own: PodSpec) -> PodSpec:

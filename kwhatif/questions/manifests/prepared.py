@@ -6,7 +6,7 @@ would replace what runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -14,8 +14,6 @@ from msgspec.structs import replace
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod, PodMeta, PodTemplateSpec, pod_condition
 from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Deployment, ReplicaSet, Scalable, StatefulSet
-from kwhatif.state.change import Upsert
-from kwhatif.state.state import State
 from kwhatif.workloads.controllers.deployment import bounds_for
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.generated import hash_of
@@ -28,12 +26,15 @@ from kwhatif.workloads.template import content_of
 _WITH_REVISIONS = (StatefulSet, DaemonSet)
 
 
-def prepare(state: State, workloads: Sequence[KubernetesObject]) -> None:
-    """Complete what the state has of these workloads, which are about to be applied."""
-    state.apply(*map(Upsert, _stand_ins(workloads, state.cluster)))
-    state.apply(*map(Upsert, sets_of_deployments(state.cluster)))
-    state.apply(*map(Upsert, _annotated_sets(workloads, state.cluster)))
-    state.apply(*map(Upsert, _complete_pods(workloads, state.cluster)))
+def prepare(workloads: Sequence[KubernetesObject], cluster: Cluster, put: Callable[[KubernetesObject], None]) -> None:
+    """Complete what the cluster has of these workloads, which are about to be applied; `put` takes what is changed."""
+    for step in (_stand_ins, _sets, _annotated_sets, _complete_pods):
+        for obj in list(step(workloads, cluster)):
+            put(obj)
+
+
+def _sets(workloads: Sequence[KubernetesObject], cluster: Cluster) -> Iterator[ReplicaSet]:
+    return sets_of_deployments(cluster) if any(isinstance(each, Deployment) for each in workloads) else iter(())
 
 
 def _stand_ins(workloads: Iterable[KubernetesObject], cluster: Cluster) -> Iterator[Any]:

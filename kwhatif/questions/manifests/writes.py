@@ -1,0 +1,154 @@
+"""Manifests as a user's writes to the API server: what follows from them, controllers do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from msgspec.structs import replace
+
+from kwhatif.admission.defaults import default_object
+from kwhatif.admission.new_pod import stored_pod
+from kwhatif.admission.outcome import Denied
+from kwhatif.controllers.contract import Create, Remove, Update
+from kwhatif.kube.model.bystanders import CustomResource
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.job import CronJob, Job, JobStatus
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import Deployment, ReplicaSet, StatefulSet
+from kwhatif.simulation.world import World
+from kwhatif.workloads.applied_object import applied_object
+from kwhatif.workloads.autoscaling import autoscaled
+from kwhatif.workloads.comparison import Rollout, WorkloadUpdate, unstarted
+from kwhatif.workloads.controllers.deployment import RECREATE
+from kwhatif.workloads.generated import uid_of
+from kwhatif.workloads.job import run_of
+from kwhatif.workloads.many import capped
+from kwhatif.workloads.owners import reference_to
+from kwhatif.workloads.pod_claims import owns_claims
+from kwhatif.workloads.stateful_set import PARALLEL
+
+USER = "user"
+
+
+def as_applied(obj: Any, known: Any) -> Any:
+    """What `kubectl apply` makes of an object that is there: what only the API server and controllers know stays."""
+    meta, before = obj.metadata, known.metadata
+    kept: dict[str, Any] = {
+        name: getattr(before, name)
+        for name in ("uid", "creation_timestamp", "deletion_timestamp", "generation", "owner_references", "finalizers")
+        if hasattr(meta, name)
+    }
+    annotations = getattr(meta, "annotations", None)
+    if isinstance(annotations, dict):
+        kept["annotations"] = {**before.annotations, **annotations}
+    obj = replace(obj, metadata=replace(meta, **kept))
+    return replace(obj, status=known.status) if hasattr(obj, "status") else obj
+
+
+def apply_at_once(
+    obj: Any,
+    update: WorkloadUpdate,
+    before: Cluster,
+    world: World,
+    rollout: Rollout,
+    *,
+    in_order: bool = True,
+) -> Sequence[KubernetesObject]:
+    """Apply an object of which pods are made where no time passes: what makes way is gone.
+
+    Args:
+        obj: it, with a name.
+        update: what that changes.
+        before: the cluster in which nothing is applied.
+        world: where it is applied.
+        rollout: which moment of its rollout is asked for: in the end the old pods are gone, and new ones come at once.
+        in_order: whether a StatefulSet keeps to the order of its pods; else all come at once.
+
+    Returns:
+        What controllers are to look at though it stays as it is.
+    """
+    if update.kind == "unchanged":
+        return ()
+    if update.kind == "restarted" and not isinstance(obj, CustomResource):
+        return _start_again(obj, update, world)
+    if isinstance(obj, Pod | CustomResource):
+        _remove(update.removed, world)
+        for pod in update.added.pods:
+            replace_pod(_as_new(pod, world), world)
+        return ()
+    merged = autoscaled(applied_object(obj, before), world.state.cluster)
+    if isinstance(merged, Deployment) and rollout == "final" and update.kind == "changed":
+        strategy = replace(merged.spec.strategy, type=RECREATE, rolling_update=None)
+        merged = replace(merged, spec=replace(merged.spec, strategy=strategy))
+    if isinstance(merged, StatefulSet) and not in_order:
+        merged = replace(merged, spec=replace(merged.spec, pod_management_policy=PARALLEL))
+    apply_workload(merged, world)
+    if rollout == "final" and not (in_order and isinstance(merged, StatefulSet)):
+        _remove(update.removed, world)
+    if isinstance(merged, CronJob):
+        run_once(merged, world)
+    return ()
+
+
+def _start_again(obj: Any, update: WorkloadUpdate, world: World) -> Sequence[KubernetesObject]:
+    """The pods go, and come again: a pod under its name, as it was before it was scheduled."""
+    if isinstance(obj, Pod):
+        stored = stored_pod(unstarted(obj), world.state.cluster)
+        if isinstance(stored, Denied):
+            _remove(update.removed, world)
+            world.refuse(obj, stored)
+        else:
+            world.put(stored, None)
+        return ()
+    _remove(update.removed, world)
+    if isinstance(obj, Job):
+        world.write(Remove(Job, key_of(obj)), USER, None)
+        world.memory(Job.__name__, key_of(obj)).clear()
+        world.write(Create(replace(obj, status=JobStatus())), USER, None)
+    elif isinstance(obj, CronJob):
+        run_once(obj, world)
+    return obj, *world.owned(obj, ReplicaSet)
+
+
+def replace_pod(pod: Pod, world: World) -> None:
+    """The pod is new, in place of one of its name, be it at its end."""
+    if pod.metadata.name:
+        world.write(Remove(Pod, key_of(pod)), USER, None)
+    world.write(Create(pod), USER, None)
+
+
+def _remove(pods: Sequence[Pod], world: World) -> None:
+    for pod in pods:
+        world.write(Remove(Pod, key_of(pod)), USER, None)
+
+
+def run_once(cron_job: CronJob, world: World) -> None:
+    """Its time comes: the Job of one run."""
+    if not cron_job.spec.suspend:
+        run = capped(run_of(cron_job), world.limits.most)
+        meta = replace(run.metadata, owner_references=(reference_to(cron_job, world.state.cluster),))
+        world.write(Create(_with_uid(replace(run, metadata=meta))), USER, None)
+
+
+def _with_uid(obj: Any) -> Any:
+    """With the UID that it gets, whatever its manifest says."""
+    meta = obj.metadata
+    return replace(obj, metadata=replace(meta, uid=uid_of(type(obj).__name__, meta.namespace, meta.name)))
+
+
+def _as_new(pod: Pod, world: World) -> Pod:
+    """With another UID than one that was written down, unless its claims are there; without a name that is made up."""
+    meta = pod.metadata
+    if meta.generate_name:
+        return replace(pod, metadata=replace(meta, uid="", name=""))
+    return pod if owns_claims(pod, world.state.cluster) else cast("Pod", _with_uid(pod))
+
+
+def apply_workload(merged: Any, world: World) -> None:
+    """The workload, merged with what is there, is the one of its name from now on."""
+    made = obj = default_object(capped(merged, world.limits.most))
+    known = world.state.cluster.get(type(obj), key_of(obj))
+    if known is None:
+        made = _with_uid(made)
+    world.write(Create(made) if known is None else Update(as_applied(made, known)), USER, None)
