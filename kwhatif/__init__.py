@@ -21,6 +21,7 @@ from kwhatif._version import __version__
 
 if TYPE_CHECKING:
     from kwhatif.admission.changes import ChangeRow
+    from kwhatif.api.autoscale import autoscale, consolidate
     from kwhatif.api.capacity import capacity
     from kwhatif.api.compare import compare
     from kwhatif.api.deschedule import deschedule
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
     from kwhatif.report.advise import AdviceRow, AdvisedChangeRow, AdvisedRow, AdviseRow, LeftRow, PatchRow
+    from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
     from kwhatif.report.comparison import (
         Comparison,
         DifferenceRow,
@@ -77,11 +79,13 @@ __all__ = [
     "AdviseRow",
     "AdvisedChangeRow",
     "AdvisedRow",
+    "AutoscaleRow",
     "BudgetRow",
     "CandidateRow",
     "ChangeRow",
     "ClusterUnreadable",
     "Comparison",
+    "ConsolidateRow",
     "Decision",
     "DescheduleRow",
     "DifferenceRow",
@@ -142,8 +146,10 @@ __all__ = [
     "WorkloadRow",
     "__version__",
     "advise",
+    "autoscale",
     "capacity",
     "compare",
+    "consolidate",
     "deschedule",
     "describe",
     "drain",
@@ -166,6 +172,7 @@ __all__ = [
 _HOMES = {
     "kwhatif.admission.changes": "ChangeRow",
     "kwhatif.descheduler.attempt": "NodeClassRow SparedRow StrategyRow",
+    "kwhatif.api.autoscale": "autoscale consolidate",
     "kwhatif.api.capacity": "capacity",
     "kwhatif.api.compare": "compare",
     "kwhatif.api.deschedule": "deschedule",
@@ -179,6 +186,7 @@ _HOMES = {
     "kwhatif.errors": "ClusterUnreadable ExitCode InputError KwhatifError PluginFailed Problem",
     "kwhatif.report": "Report",
     "kwhatif.report.advise": "AdviceRow AdviseRow AdvisedChangeRow AdvisedRow LeftRow PatchRow",
+    "kwhatif.report.autoscale": "AutoscaleRow ConsolidateRow",
     "kwhatif.report.comparison": "Comparison DifferenceRow EndDifferenceRow FateRow PodDifferenceRow",
     "kwhatif.report.decision": "Decision Outcome PreEnqueueRow",
     "kwhatif.report.deschedule": "DescheduleRow EvictedRow EvictionRefusedRow NodeUseRow ReplacementRow RoundRow",

@@ -71,7 +71,7 @@ def _check_nodes(state: State) -> None:
     assert len(set(generations)) == len(generations)
     images: ImageStates = Overlay()
     for node in nodes.values():
-        add_images(images, node)
+        add_images(images, node, set())
     assert {name: image.num_nodes for name, image in images.items()} == {
         name: image.num_nodes for name, image in state.images.items()
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from kwhatif.admission.priority import PriorityClasses, resolve_priority
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.lacking import UnknownPriorityClass
 from kwhatif.kube.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster, key_of, list_order
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus, PriorityClass
@@ -41,24 +41,40 @@ def admit(cluster: Cluster, pods: Iterable[str] | None = None) -> list[Caveat]:
     """
     for kind in RESOURCES.keys() - {Pod}:
         _update(cluster, kind, cluster.all(kind), default_object)
-    classes = PriorityClasses(cluster.all(PriorityClass).values())
-    unknown: dict[str, str] = {}
-    gates = cluster.gates
+    completion = PodCompletion(cluster)
+    if pods is None:
+        pods = [key for key, pod in cluster.all(Pod).items() if not is_stored(pod)]
+    _update(cluster, Pod, pods, completion.stored)
+    cluster.sort()
+    return [*completion.caveats(), *fill_budgets(cluster)]
 
-    def stored(pod: Pod) -> Pod:
-        pod = complete_pod_level(default_before_plugins(pod, gates, default_object), gates)
+
+class PodCompletion:
+    """Fills in what pods of a cluster do not say, and takes note of the classes that are not there."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._gates = cluster.gates
+        self._classes = PriorityClasses(cluster.all(PriorityClass).values())
+        #: Pods by key -> the class that they name.
+        self._unknown: dict[str, str] = {}
+
+    def stored(self, pod: Pod) -> Pod:
+        """The pod as the API server would have it in store."""
+        pod = complete_pod_level(default_before_plugins(pod, self._gates, default_object), self._gates)
         pod = merge_label_keys(pod)
         if pod.spec.priority is not None and pod.spec.preemption_policy:
             return pod
-        if classes.lacks(pod):
-            unknown[key_of(pod)] = pod.spec.priority_class_name
-        return resolve_priority(pod, classes)
+        if self._classes.lacks(pod):
+            self._unknown[key_of(pod)] = pod.spec.priority_class_name
+        return resolve_priority(pod, self._classes)
 
-    if pods is None:
-        pods = [key for key, pod in cluster.all(Pod).items() if not is_stored(pod)]
-    _update(cluster, Pod, pods, stored)
-    cluster.sort()
-    return [*_unknown_classes(cluster, unknown), *fill_budgets(cluster)]
+    def caveats(self) -> Iterator[Caveat]:
+        """About each class that is not there, with its pods in the API server's order."""
+        users: dict[str, list[str]] = {}
+        for key in sorted(self._unknown, key=list_order):
+            users.setdefault(self._unknown[key], []).append(key)
+        for name, pods in users.items():
+            yield UnknownPriorityClass(name=name, pods=tuple(pods))
 
 
 def _update(cluster: Cluster, kind: type[Any], keys: Iterable[str], change: Callable[[Any], Any]) -> None:
@@ -70,16 +86,6 @@ def _update(cluster: Cluster, kind: type[Any], keys: Iterable[str], change: Call
         if key_of(changed) != key:
             cluster.remove(obj)
         cluster.add(changed)
-
-
-def _unknown_classes(cluster: Cluster, unknown: Mapping[str, str]) -> Iterator[Caveat]:
-    """`unknown`: pods by key -> the class that they name."""
-    users: dict[str, list[str]] = {}
-    for key in cluster.all(Pod) if unknown else ():
-        if key in unknown:
-            users.setdefault(unknown[key], []).append(key)
-    for name, pods in users.items():
-        yield UnknownPriorityClass(name=name, pods=tuple(pods))
 
 
 def fill_budgets(cluster: Cluster) -> Iterator[Caveat]:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 from kwhatif.api.arguments import PathLike, require_edits, require_known, require_session
 from kwhatif.api.scheduler import RequestedScheduler, SchedulerOptions, scheduler_source
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
+from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.node import Node
 from kwhatif.questions.session.session import Session
 from kwhatif.render.caveats import sentences
+from kwhatif.report.inputs import SchedulerInfo
+from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster
 from kwhatif.sources.dumps.progress import Progress, ProgressReporter
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.scheduler.release import ask_release
 from kwhatif.sources.text.files import standard_input
+from kwhatif.state.state import State
 
 
 def load(
@@ -99,7 +103,12 @@ def load_live(
         return _session(collected, source, progress, strict=strict)
 
 
-def _admitted(collected: Collected, progress: Progress | None, *, strict: bool) -> LoadedCluster:
+def admitted(collected: Collected, progress: Progress | None, *, strict: bool) -> LoadedCluster:
+    """The cluster as the API server would store it.
+
+    Raises:
+        InputError, ClusterUnreadable: see `require_complete`.
+    """
     reporter = ProgressReporter(progress)
     loaded = collected.admitted()
     reporter.report("admission", sum(loaded.cluster.counts().values()), done=True)
@@ -130,28 +139,48 @@ def _session(
     strict: bool,
     now: datetime | None = None,
 ) -> Session:
+    scheduler = follow_release(collected, source)
+    loaded = admitted(collected, progress, strict=strict)
+    taken_at = loaded.taken_at
+    age = 0 if loaded.live else _age(taken_at, now) if taken_at else None
+    session = scheduler.session(loaded, State(loaded.cluster), loaded.caveats, age)
+    ProgressReporter(progress).report("snapshot", len(session.state.pods) + len(session.state.nodes), done=True)
+    return session
+
+
+class FollowedScheduler(NamedTuple):
+    """The scheduler that a cluster has, as far as it is known, and what is to be said about that."""
+
+    source: RequestedScheduler
+    profiles: Mapping[str, Profile]
+    info: SchedulerInfo
+    caveats: tuple[Caveat, ...]
+
+    def session(self, loaded: LoadedCluster, state: State, caveats: Sequence[Caveat], age: int | None) -> Session:
+        """A session of a state of the cluster that was loaded; `caveats` are those about its reading."""
+        return Session(
+            state,
+            profiles=self.profiles,
+            profiles_of=self.source.profiles,
+            scheduler=self.info,
+            sources=loaded.sources,
+            caveats=(*caveats, *self.caveats),
+            age=age,
+            taken_at=loaded.taken_at,
+            namespace=loaded.namespace,
+            originals=self.source.originals,
+        )
+
+
+def follow_release(collected: Collected, source: RequestedScheduler) -> FollowedScheduler:
+    """The scheduler of the cluster's release; the cluster is of that release from now on."""
     nodes = collected.cluster.all(Node).values()
     asked = ask_release(source.release, collected.server_version, nodes, live=collected.live)
     asked.release.follow(collected.cluster)
     scheduler = source.scheduler(asked.release)
     profiles = scheduler.profiles if scheduler else source.profiles(asked.release)
-    loaded = _admitted(collected, progress, strict=strict)
-    reporter = ProgressReporter(progress)
-    taken_at = loaded.taken_at
-    session = Session(
-        loaded.cluster,
-        profiles=profiles,
-        profiles_of=source.profiles,
-        scheduler=asked.info(),
-        sources=loaded.sources,
-        caveats=[*loaded.caveats, *asked.caveats, *(scheduler.caveats if scheduler else ())],
-        age=0 if loaded.live else _age(taken_at, now) if taken_at else None,
-        taken_at=taken_at,
-        namespace=loaded.namespace,
-        originals=source.originals,
-    )
-    reporter.report("snapshot", len(session.state.pods) + len(session.state.nodes), done=True)
-    return session
+    caveats = (*asked.caveats, *(scheduler.caveats if scheduler else ()))
+    return FollowedScheduler(source, profiles, asked.info(), caveats)
 
 
 def _age(taken_at: str, now: datetime | None) -> int:

@@ -17,6 +17,7 @@ import typer
 from typer.main import get_command
 
 from kwhatif.cli.advise import advise
+from kwhatif.cli.autoscale import autoscale, consolidate
 from kwhatif.cli.capacity import capacity
 from kwhatif.cli.characters import adapt_streams
 from kwhatif.cli.completion import completion
@@ -33,6 +34,7 @@ from kwhatif.cli.snapshot import app as snapshot
 from kwhatif.cli.upgrade import upgrade
 from kwhatif.cli.usage import ClosedPipeError, Command, Root, UsageError
 from kwhatif.cli.version import version, version_line
+from kwhatif.cli.watch import app as watch
 from kwhatif.errors import ExitCode, InputError, KwhatifError, PluginFailed
 from kwhatif.garbage import end_with_the_answer
 from kwhatif.render.safe import safe, shortened
@@ -65,6 +67,8 @@ for command in (
     queue,
     capacity,
     deschedule,
+    autoscale,
+    consolidate,
     upgrade,
     rbac,
     completion,
@@ -72,6 +76,7 @@ for command in (
 ):
     app.command(cls=Command)(command)
 app.add_typer(snapshot, name="snapshot", help="A cluster in one file: save it, describe it.")
+app.add_typer(watch, name="watch")
 
 
 def _show_version(value: bool) -> None:  # noqa: FBT001 - Typer calls it

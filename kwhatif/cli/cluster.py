@@ -31,9 +31,11 @@ from kwhatif.cli.progress import reading_progress
 from kwhatif.cli.run import Answers, now
 from kwhatif.cli.stages import Stages
 from kwhatif.cli.usage import check_not_swapped
+from kwhatif.cli.watcher import WATCHER
 from kwhatif.garbage import keep, no_garbage_collection
 
 if TYPE_CHECKING:
+    from kwhatif.api.live import LiveCluster
     from kwhatif.api.scheduler import SchedulerOptions
     from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
@@ -142,11 +144,16 @@ class SchedulerSource:
             UsageError: this is not a cluster, and one of the manifests is: the two are swapped.
             InputError: an edit is wrong.
         """
-        with no_garbage_collection():
-            session = self._read(strict=self.strict and not lenient)
-            if self.where.from_:
-                check_not_swapped(self.where.from_, manifests, session)
-            keep(session)
+        watcher = WATCHER.get()
+        if watcher is not None:
+            _refuse_standard_input((*manifests, *(self.edits or ())))
+            session = watcher.session(self.watch)
+        else:
+            with no_garbage_collection():
+                session = self._read(strict=self.strict and not lenient)
+                if self.where.from_:
+                    check_not_swapped(self.where.from_, manifests, session)
+                keep(session)
         if not (self.if_ or self.edits):
             return session
         from kwhatif.api.sessions import edited_by
@@ -172,18 +179,42 @@ class SchedulerSource:
         before = question(session.unedited, again)
         return Answers(question(session, again), before)
 
-    def _read(self, *, strict: bool) -> Session:
-        import kwhatif
+    def watch(self) -> LiveCluster:
+        """The live cluster, to be asked again and again; it is read when it is entered.
 
-        scheduler: SchedulerOptions = {
+        Raises:
+            BadParameter: what is named cannot be watched.
+        """
+        from kwhatif.api.live import watch
+
+        refused = {"--from": self.where.from_, "--call-extenders": self.call_extenders, "--compare": self.compare}
+        for option, value in refused.items():
+            if value:
+                raise typer.BadParameter("a live cluster is watched: leave it out", param_hint=option)
+        return watch(strict=self.strict, live=self.where.live(), **self._scheduler())
+
+    def _scheduler(self) -> SchedulerOptions:
+        return {
             "scheduler_config": self.scheduler_config,
             "call_extenders": self.call_extenders,
             "plugins": self.plugin or (),
             "kubernetes_version": self.kubernetes_version,
             "feature_gates": ",".join(self.feature_gates or ()),
         }
+
+    def _read(self, *, strict: bool) -> Session:
+        import kwhatif
+
+        scheduler = self._scheduler()
         with self.where.progress() as advance:
             if self.where.from_:
                 moment = datetime.fromtimestamp(now(), UTC)
                 return kwhatif.load(*self.where.from_, strict=strict, progress=advance, now=moment, **scheduler)
             return kwhatif.load_live(**self.where.live(), strict=strict, progress=advance, **scheduler)
+
+
+def _refuse_standard_input(paths: Sequence[str]) -> None:
+    if "-" in paths:
+        raise typer.BadParameter(
+            "it can be read only once, and is asked about again and again: name a file", param_hint="-"
+        )

@@ -12,10 +12,11 @@ import typer
 
 from kwhatif.cli.characters import NOTATIONS, encoding_of_output, is_unicode, spelled
 from kwhatif.cli.options import OF_AFTERMATH, Color, Printing
+from kwhatif.cli.watcher import WATCHER
 from kwhatif.errors import ExitCode
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
 
     from kwhatif.report import Report
 
@@ -27,8 +28,23 @@ _LONGEST_EPOCH = 10
 
 def print_parts(parts: Iterable[RenderableType], color: Color) -> None:
     """Tables and texts on standard output, in characters that it can hold."""
-    from rich.console import Console
     from rich.text import Text
+
+    console = console_of(color)
+    encoding = encoding_of_output()
+    with console.capture() as capture:
+        for part in parts:
+            # A line to copy is as long as it is; all else is laid out for the width.
+            is_whole = isinstance(part, Text) and part.no_wrap
+            part = part if is_unicode(encoding) else spelled(part, encoding)  # noqa: PLW2901
+            console.print(part, crop=not is_whole, no_wrap=is_whole, overflow="ignore" if is_whole else None)
+    # Rich fills every cell with blanks; files and diffs are better off without those at the end of a line.
+    sys.stdout.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+
+
+def console_of(color: Color) -> Console:
+    """Standard output, as tables are laid out for it."""
+    from rich.console import Console
 
     class Unicode(Console):
         """Lays everything out for UTF-8: what the output cannot hold has been replaced before, or is on the way out."""
@@ -39,7 +55,7 @@ def print_parts(parts: Iterable[RenderableType], color: Color) -> None:
 
     # Made per call: a module-level one would freeze colour and width at import.
     on_terminal = sys.stdout.isatty()
-    console = Unicode(
+    return Unicode(
         width=None if on_terminal or os.environ.get("COLUMNS") else PIPE_WIDTH,
         force_terminal=True if color is Color.ALWAYS else None,
         no_color=True if color is Color.NEVER else None,
@@ -48,15 +64,6 @@ def print_parts(parts: Iterable[RenderableType], color: Color) -> None:
         emoji=False,
         soft_wrap=False,
     )
-    encoding = encoding_of_output()
-    with console.capture() as capture:
-        for part in parts:
-            # A line to copy is as long as it is; all else is laid out for the width.
-            is_whole = isinstance(part, Text) and part.no_wrap
-            part = part if is_unicode(encoding) else spelled(part, encoding)  # noqa: PLW2901
-            console.print(part, crop=not is_whole, no_wrap=is_whole, overflow="ignore" if is_whole else None)
-    # Rich fills every cell with blanks; files and diffs are better off without those at the end of a line.
-    sys.stdout.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
 def parse_conditions(fail_on: str, *, strict: bool = False, aftermath: bool = True) -> tuple[str, ...]:
@@ -93,6 +100,10 @@ def answer(answers: Answers, style: Style, conditions: tuple[str, ...]) -> None:
     """Print the report, and exit with 1 if it holds one of the conditions."""
     from kwhatif.questions.decisions.fail_on import fails
 
+    watcher = WATCHER.get()
+    if watcher is not None:
+        watcher.show(answers.report, *style)
+        return
     print_answers(answers, style)
     if fails(answers.report, conditions):
         raise typer.Exit(ExitCode.ANSWERED_NO)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kwhatif.descheduler.go_sort import go_sort
 from kwhatif.kube.matching.qos import qos_class
+from kwhatif.kube.model.go_sort import go_sort
 from kwhatif.kube.model.pod import Pod
 
 _CLASSES = ("BestEffort", "Burstable", "Guaranteed")

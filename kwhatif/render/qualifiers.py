@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from kwhatif.kube.model.caveat import Caveat, descheduling, lacking, manifests, reading, scheduling, workloads
+from kwhatif.kube.model.caveat import (
+    Caveat,
+    descheduling,
+    lacking,
+    manifests,
+    reading,
+    scheduling,
+    workloads,
+)
 from kwhatif.render.outcomes import Part
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision

@@ -68,4 +68,14 @@ class Nominate(msgspec.Struct, frozen=True):
     node: str | None
 
 
-Change = Upsert | Delete | Bind | Evict | Nominate
+class Sort(msgspec.Struct, frozen=True):
+    """Everything stands where the API server's lists would have it, whenever it came: as in a state just loaded.
+
+    Of a cluster that is watched objects come in any order; that must not decide about anything.
+    """
+
+    #: Kind and key of all objects that came since, or are elsewhere: others are in order. One may be gone again.
+    objects: tuple[tuple[type, str], ...]
+
+
+Change = Upsert | Delete | Bind | Evict | Nominate | Sort

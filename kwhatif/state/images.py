@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from kwhatif.kube.model.node import Node
@@ -27,14 +28,19 @@ def images_on(node: Node) -> frozenset[str]:
 _NONE: frozenset[str] = frozenset()
 
 
-def add_images(states: ImageStates, node: Node) -> None:
-    """Count the images of a new node. The size of an image is the one reported by the first node that has it."""
+def add_images(states: ImageStates, node: Node, mixed: set[str]) -> None:
+    """Count the images of a new node. The size of an image is the one reported by the first node that has it.
+
+    The names of images about whose size nodes disagree are added to `mixed`.
+    """
     counted = set()
     for image in node.status.images:
         for name in image.names:
             if name not in counted:
                 counted.add(name)
                 size, number = states.get(name) or (image.size_bytes, 0)
+                if size != image.size_bytes:
+                    mixed.add(name)
                 states.put(name, ImageState(size, number + 1))
 
 
@@ -46,3 +52,16 @@ def remove_images(states: ImageStates, node: Node) -> None:
             states.put(name, ImageState(size, number - 1))
         else:
             states.pop(name)
+
+
+def sizes_in_order(states: ImageStates, nodes: Iterable[Node], mixed: set[str]) -> None:
+    """Give each image about which nodes disagree the size that the first of these nodes says."""
+    left = {name for name in mixed if name in states}
+    mixed.intersection_update(left)
+    for node in nodes:
+        if not left:
+            return
+        for image in node.status.images:
+            for name in left.intersection(image.names):
+                states.put(name, ImageState(image.size_bytes, states[name].num_nodes))
+                left.discard(name)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from kwhatif.kube.model.cluster import list_order
 from kwhatif.kube.model.generation import next_generation
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.overlay import Overlay
 from kwhatif.state.history import Touched
-from kwhatif.state.images import ImageStates, add_images, images_on, remove_images
+from kwhatif.state.images import ImageStates, add_images, images_on, remove_images, sizes_in_order
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.node_tree import NodeTree
 from kwhatif.state.pod_info import PodInfo
@@ -24,8 +25,10 @@ class Nodes:
         self._tree = NodeTree(nodes.values())
         self.shapes = Shapes(near_unique_keys(nodes.values()))
         self.images: ImageStates = Overlay()
+        #: Names of the images about whose size nodes disagree; shared by forks, so it may have too many.
+        self._mixed: set[str] = set()
         for node in nodes.values():
-            add_images(self.images, node)
+            add_images(self.images, node, self._mixed)
         #: The names of `infos`; shared by forks, so never changed in place.
         self._names: Sequence[str] = self._tree.names()
         #: In the scheduler's order: round robin over zones.
@@ -51,6 +54,7 @@ class Nodes:
         self._mark, other._mark = object(), object()
         self._owns_infos = self._owns_tree = other._owns_infos = other._owns_tree = False
         other._tree, other.shapes, other.images = self._tree, self.shapes, self.images.fork()
+        other._mixed = self._mixed
         other._names = self._names
         other.infos, other.places, other._by_name = self.infos, self.places, self._by_name
         other._of_shape, other._names_and_shapes = self._of_shape, self._names_and_shapes
@@ -116,7 +120,7 @@ class Nodes:
         info = self._info(node)
         info.add_pods(pods)
         self._tree.add(node)
-        add_images(self.images, node)
+        add_images(self.images, node, self._mixed)
         self.places[info.name] = len(self.infos)
         self.infos, self._owns_infos, self._by_name = [*self.infos, info], True, None
         touched.reordered = True
@@ -129,7 +133,7 @@ class Nodes:
         self.replace(self._info(node).with_pods(there.pods))
         if before.status.images != node.status.images:
             remove_images(self.images, before)
-            add_images(self.images, node)
+            add_images(self.images, node, self._mixed)
         touched.changed_nodes.append((before, node))
         touched.reordered |= self._tree.update(before, node)
 
@@ -153,6 +157,21 @@ class Nodes:
         self.infos, self._owns_infos = [*self.infos[:kept], *map(node_at, map(place_of, others))], True
         self.places.update(zip(others, range(kept, len(names)), strict=True))
         self._names, self._by_name = names, None
+
+    def sort(self, nodes: Iterable[Node], touched: Touched) -> None:
+        """Put the nodes where they would be if they had come in this order."""
+        self._own_tree()
+        self._tree = NodeTree(nodes)
+        touched.reordered = True
+
+    def sort_images(self, nodes: Iterable[Node]) -> None:
+        """Have the sizes of images that there would be if the nodes had come in this order."""
+        if self._mixed:
+            sizes_in_order(self.images, nodes, self._mixed)
+
+    def sort_pods(self, name: str) -> None:
+        """Put the pods of the node into the API server's order."""
+        self.own(name).pods.sort(key=lambda pod: list_order(pod.key))
 
     def _own_tree(self) -> None:
         self._of_shape = self._names_and_shapes = None

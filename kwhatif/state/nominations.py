@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kwhatif.kube.model.cluster import list_order
 from kwhatif.state.pod_info import PodInfo
 
 
@@ -41,6 +42,14 @@ class Nominations:
         else:
             del self.by_node[name]
         return [name]
+
+    def sort(self) -> None:
+        """Have them in the API server's order of pods."""
+        self._own()
+        pods = {pod.key: pod for pods in self.by_node.values() for pod in pods}
+        node_of, self.by_node, self.node_of = self.node_of, {}, {}
+        for key in sorted(node_of, key=list_order):
+            self.add(pods[key], node_of[key])
 
     def _own(self) -> None:
         if self._is_shared:

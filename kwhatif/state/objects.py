@@ -41,6 +41,10 @@ class StateObjects(Cluster):
         """Delete the object from the state."""
         self._applied(Delete.of(obj))
 
+    def discard(self, kind: type, key: str) -> None:
+        """Apply to the state that the object is not there."""
+        self._applied(Delete(kind, key))
+
     def sort(self) -> None:
         """Refuse: the objects of a state are in order already."""
         raise TypeError("the objects of a state cannot be sorted")

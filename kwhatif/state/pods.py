@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import chain
 
-from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.cluster import Cluster, list_order
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.overlay import Overlay
 from kwhatif.kube.model.pod import Pod, is_terminal
@@ -141,6 +143,27 @@ class Pods:
         self.index.claims.count(info.pods, -1)
         if info.pods:
             self.strays.put(info.name, tuple(info.pods))
+
+    def sort(self, misplaced: AbstractSet[str], touched: Touched) -> None:
+        """Put the pods into the API server's order, of which only these may be out of it."""
+        self.live.sort(misplaced, list_order)
+        self.pending.sort(misplaced, list_order)
+        pods = (self.live.get(key) for key in misplaced)
+        nodes = {pod.pod.spec.node_name for pod in pods if pod is not None} & self.nodes.places.keys()
+        for name in nodes:
+            self.nodes.sort_pods(name)
+        touched.nodes |= nodes
+        if self.nominations.node_of:
+            self.nominations.sort()
+        if self.strays:
+            self._sort_strays()
+
+    def _sort_strays(self) -> None:
+        strays: dict[str, tuple[PodInfo, ...]] = {}
+        for pod in sorted(chain.from_iterable(self.strays.values()), key=lambda pod: list_order(pod.key)):
+            name = pod.pod.spec.node_name
+            strays[name] = (*strays.get(name, ()), pod)
+        self.strays = Overlay(strays)
 
     # --- steps of a change ---------------------------------------------------------------------------
 

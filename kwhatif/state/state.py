@@ -5,7 +5,7 @@ Nodes with their pods follow `pkg/scheduler/backend/cache/{cache,snapshot}.go`; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -13,7 +13,7 @@ from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.generation import next_generation, resume_after
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_orphaned
-from kwhatif.state.change import Bind, Change, Delete, Evict, Nominate, Upsert
+from kwhatif.state.change import Bind, Change, Delete, Evict, Nominate, Sort, Upsert
 from kwhatif.state.history import Step, Touched, record, since
 from kwhatif.state.images import ImageStates
 from kwhatif.state.node_info import NodeInfo
@@ -46,8 +46,7 @@ class State:
         self._history: Step | None = None
         self._nodes = Nodes(cluster.all(Node))
         self._pods = Pods(cluster, self._nodes)
-        marked = (name for name, pods in self._pods.strays.items() if any(is_orphaned(pod.pod) for pod in pods))
-        self.cluster.gone_nodes = self.cluster.gone_nodes.union(marked)
+        self.cluster.gone_nodes = self.cluster.gone_nodes.union(self._nodes_marked_gone())
 
     # --- reading -------------------------------------------------------------------------------------
 
@@ -206,6 +205,25 @@ class State:
     def _nominate(self, change: Nominate, touched: Touched) -> None:
         self._pods.nominate(change.pod, change.node, touched)
 
+    def _sort(self, change: Sort, touched: Touched) -> None:
+        misplaced: dict[type, set[str]] = {}
+        for kind, key in change.objects:
+            misplaced.setdefault(kind, set()).add(key)
+        for kind, keys in misplaced.items():
+            self.cluster._sort(kind, keys)
+        nodes = self.cluster.all(Node)
+        if Node in misplaced:
+            self._nodes.sort(nodes.values(), touched)
+        self._nodes.sort_images(nodes.values())
+        self._pods.sort(misplaced.get(Pod, set()), touched)
+        if self.cluster.is_whole:  # a node that is not there is gone: only what the pods say about it is kept
+            self.cluster.gone_nodes = frozenset(self._nodes_marked_gone())
+
+    def _nodes_marked_gone(self) -> Iterator[str]:
+        """Nodes that are not there, and whose pods say that they are gone."""
+        strays = self._pods.strays.items()
+        return (name for name, pods in strays if any(is_orphaned(pod.pod) for pod in pods))
+
     def _upsert_pod(self, pod: Pod, touched: Touched) -> None:
         stays = self._pods.upsert(PodInfo(pod, self.cluster.resizes), touched)
         self._put(pod, touched, last=not stays)
@@ -232,4 +250,5 @@ _APPLY: Mapping[type, Callable[..., None]] = {
     Bind: State._bind,
     Evict: State._evict,
     Nominate: State._nominate,
+    Sort: State._sort,
 }

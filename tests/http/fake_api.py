@@ -45,6 +45,13 @@ class FakeAPI:
         self.token = TOKEN
         self.requests: list[tuple[str, str, dict[str, list[str]]]] = []
         self.released = threading.Event()
+        #: What happened to the objects of a path, for who watches: resourceVersion, type, object.
+        self.journal: dict[str, list[tuple[int, str, Any]]] = {}
+        self.happened = threading.Condition()
+        #: The state of the cluster; the oldest of which it is known what happened since; how often watches were cut.
+        self.version, self.oldest, self.cuts = 10_000, 0, 0
+        #: How many watches are open.
+        self.watches = 0
         for asked in ASKED:
             if asked.is_everywhere:
                 version = asked.versions[0]
@@ -59,6 +66,42 @@ class FakeAPI:
     def next(self, path: str, *behaviours: Behaviour) -> None:
         """Misbehave so, in turn, when the path is asked for."""
         self.behaviours.setdefault(path, deque()).extend(behaviours)
+
+    def change(self, path: str, obj: Any, *, gone: bool = False) -> None:
+        """An object comes, changes or goes, and who watches is told."""
+        with self.happened:
+            self.version += 1
+            obj = obj | {"metadata": obj["metadata"] | {"resourceVersion": str(self.version)}}
+            pages = [page if isinstance(page, dict) else json.loads(page) for page in self.pages[path].values()]
+            items = {_name(item): item for page in pages for item in page["items"]}
+            kind = "DELETED" if gone else "MODIFIED" if _name(obj) in items else "ADDED"
+            items[_name(obj)] = obj
+            if gone:
+                del items[_name(obj)]
+            meta = {"resourceVersion": str(self.version)}
+            in_order = [items[name] for name in sorted(items)]
+            self.pages[path] = {"": pages[0] | {"metadata": meta, "items": in_order}}
+            self.journal.setdefault(path, []).append((self.version, kind, obj))
+            self.happened.notify_all()
+
+    def compact(self) -> None:
+        """Forget what happened so far, and end all watches."""
+        with self.happened:
+            self.oldest = self.version
+            for path, events in self.journal.items():
+                self.journal[path] = [event for event in events if event[0] > self.oldest]
+        self.cut()
+
+    def cut(self) -> None:
+        """End all watches, as a server does that is restarted."""
+        with self.happened:
+            self.cuts += 1
+            self.happened.notify_all()
+
+    def watched(self, path: str) -> int:
+        """How often the path was watched."""
+        asked = (urlsplit(each) for _, each, _ in self.requests)
+        return sum(url.path == path and "watch=true" in url.query for url in asked)
 
     def asked(self, path: str) -> int:
         """How often the path was asked for."""
@@ -88,6 +131,10 @@ class FakeAPI:
 def empty_list(api_version: str, kind: str) -> dict[str, Any]:
     """What the API answers where there is nothing."""
     return {"kind": f"{kind}List", "apiVersion": api_version, "metadata": {"resourceVersion": "956"}, "items": []}
+
+
+def _name(obj: Any) -> tuple[str, str]:
+    return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
 
 
 def _selected(page: Any, selector: str) -> Any:
@@ -138,7 +185,11 @@ class Handler(BaseHTTPRequestHandler):
         if not self._knows_client():
             answer(401, status(401, "Unauthorized", "Unauthorized"))(self)
             return
-        self._serve(url.path, parse_qs(url.query))
+        query = parse_qs(url.query)
+        if "watch" in query and url.path in api.pages:
+            self.watch(url.path, query)
+        else:
+            self._serve(url.path, query)
 
     do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = do_GET
 
@@ -148,6 +199,49 @@ class Handler(BaseHTTPRequestHandler):
             bool(self.connection.getpeercert())
             or self.headers.get("authorization", "").casefold() == f"bearer {self.server.api.token}".casefold()
         )
+
+    def watch(self, path: str, query: dict[str, list[str]]) -> None:
+        """What happens to the objects of a path, until the watches are cut."""
+        api = self.server.api
+        seen = int(query["resourceVersion"][0] or 0)
+        selector = query.get("fieldSelector", [""])[0]
+        if seen < api.oldest and api.journal.get(path) is not None:
+            answer(410, status(410, "Expired", f"too old resource version: {seen} ({api.oldest})"))(self)
+            return
+        _head(self, 200, "application/json", {"Transfer-Encoding": "chunked"})
+        cuts = api.cuts
+        api.watches += 1
+        try:
+            while not api.released.is_set():
+                with api.happened:
+                    api.happened.wait_for(lambda seen=seen: self._is_due(path, seen, cuts), timeout=0.2)  # type: ignore[misc]
+                    events = [each for each in api.journal.get(path, ()) if each[0] > seen]
+                    is_over, version = api.cuts != cuts, api.version
+                for seen, kind, obj in events:  # noqa: B007
+                    if not selector or _selected({"items": [obj]}, selector)["items"]:
+                        self.line({"type": kind, "object": obj})
+                if is_over:
+                    break
+                if not events:  # a real server does so every minute
+                    seen = version
+                    meta = {"resourceVersion": str(version)}
+                    self.line({"type": "BOOKMARK", "object": {"metadata": meta}})
+            self.wfile.write(b"0\r\n\r\n")
+        except OSError:
+            self.close_connection = True
+        finally:
+            api.watches -= 1
+
+    def _is_due(self, path: str, seen: int, cuts: int) -> bool:
+        api = self.server.api
+        events = api.journal.get(path)
+        return api.cuts != cuts or api.released.is_set() or bool(events and events[-1][0] > seen)
+
+    def line(self, event: Any) -> None:
+        """One event of a watch."""
+        data = json.dumps(event).encode() + b"\n"
+        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+        self.wfile.flush()
 
     def _serve(self, path: str, query: dict[str, list[str]]) -> None:
         pages = self.server.api.pages.get(path)

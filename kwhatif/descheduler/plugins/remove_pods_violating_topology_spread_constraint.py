@@ -12,7 +12,6 @@ import msgspec
 
 from kwhatif.descheduler.arguments import RemovePodsViolatingTopologySpreadConstraintArgs
 from kwhatif.descheduler.attempt import Skew
-from kwhatif.descheduler.go_sort import go_sort
 from kwhatif.descheduler.handle import Handle, Result, chosen
 from kwhatif.descheduler.node_fit import said_of_nodes
 from kwhatif.descheduler.tolerance import keeps_away, untolerated
@@ -21,6 +20,7 @@ from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity
 from kwhatif.kube.matching.node_selector import named
 from kwhatif.kube.model.affinity import TopologySpreadConstraint
 from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.go_sort import go_sort
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 

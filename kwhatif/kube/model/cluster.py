@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast
 
 from kwhatif.kube.gates import BASE, BASE_GATES, BASE_RESIZES, Gates, ResizeRules
@@ -41,6 +42,14 @@ def key_of(obj: KubernetesObject) -> str:
     """`namespace/name`, or the bare name of an object without a namespace."""
     meta = obj.metadata
     return f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
+
+
+def list_order(key: str) -> str:
+    """What keys are sorted by in the API server's lists: by namespace, then name.
+
+    No key has more than one slash: with the lowest character instead, a namespace comes before longer ones.
+    """
+    return key.replace("/", "\0", 1)
 
 
 class Index(Protocol):
@@ -128,6 +137,10 @@ class Cluster:
         """Remove the object of that kind and key; it is not an error if it is absent."""
         self._pop(type(obj), key_of(obj))
 
+    def discard(self, kind: type, key: str) -> None:
+        """Remove the object of that kind and key; an absent one is not an error."""
+        self._pop(kind, key)
+
     def _pop(self, kind: type, key: str) -> KubernetesObject | None:
         found = self._kinds[kind].pop(key) if kind in self._kinds else None
         if found is not None:
@@ -197,11 +210,15 @@ class Cluster:
     def sort(self) -> None:
         """Put every kind into the API server's list order, so that the order of the input never matters."""
         for kind, objects in self._kinds.items():
-            # No key has more than one slash: replaced by the lowest character, a namespace sorts before longer names.
-            in_order = sorted(objects, key=lambda key: key.replace("/", "\0", 1))
+            in_order = sorted(objects, key=list_order)
             if in_order != list(objects):
                 objects.reorder(in_order)
                 self._generations[kind] = next_generation()
+
+    def _sort(self, kind: type, misplaced: AbstractSet[str]) -> None:
+        """Put the objects of one kind into that order, of which only these may be out of it."""
+        if kind in self._kinds:
+            self._kinds[kind].sort(misplaced, list_order)
 
     def fork(self) -> Cluster:
         """An independent collection that shares the objects, and what is derived from them."""

@@ -7,10 +7,13 @@ costs O(√n), and so does a change on average.
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
+from bisect import bisect_left
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, ValuesView
+from collections.abc import Set as AbstractSet
 from enum import Enum
+from itertools import islice
 from math import isqrt
-from typing import Generic, TypeVar, cast, overload
+from typing import Any, Generic, TypeVar, cast, overload
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -132,6 +135,27 @@ class Overlay(Mapping[K, V], Generic[K, V]):
         """Put the keys into this order; it must list all of them."""
         whole = self._whole()
         self._base, self._owned = {key: whole[key] for key in keys}, True
+
+    def sort(self, misplaced: AbstractSet[K], rank: Callable[[K], Any]) -> None:
+        """Bring the keys into the order of `rank`, in which all others than these are already."""
+        whole = self._whole()
+        moved = sorted((key for key in misplaced if key in whole), key=rank)
+        if not moved:
+            return
+        last = list(islice(reversed(whole), len(moved)))
+        if misplaced >= set(last):  # as when they have just come
+            rest = list(islice(whole, len(whole) - len(moved)))
+        else:
+            rest = [key for key in whole if key not in misplaced]
+        in_order: list[K] = []
+        start = 0
+        for key in moved:
+            place = bisect_left(rest, rank(key), start, key=rank)
+            in_order += rest[start:place]
+            in_order.append(key)
+            start = place
+        in_order += rest[start:]
+        self._base, self._owned = dict(zip(in_order, map(whole.__getitem__, in_order), strict=True)), True
 
     def fork(self) -> Overlay[K, V]:
         """An independent overlay with the same content."""

@@ -60,7 +60,7 @@ class Session:
 
     def __init__(  # noqa: PLR0913 - all that is known about how the cluster was read
         self,
-        cluster: Cluster,
+        cluster: Cluster | State,
         *,
         profiles: Mapping[str, Profile] | None = None,
         scheduler: SchedulerInfo | None = None,
@@ -72,7 +72,7 @@ class Session:
         namespace: str = "default",
         originals: SessionOriginals | None = None,
     ) -> None:
-        self.state = State(cluster)
+        self.state = cluster if isinstance(cluster, State) else State(cluster)
         self.state.cluster.webhooks = ShownInjections(self.state.cluster)
         #: Scheduler name -> profile.
         self.profiles = dict(profiles) if profiles else {DEFAULT_SCHEDULER: default_profile()}

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.kube.gates import default_gates
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.volume import SomeVolume, Volume
+from kwhatif.kube.model.volume import EmptyDirVolume, SomeVolume, Volume
 
 #: Whether a change can be about a pod that fits somewhere.
 Concerns = Callable[[Pod], bool]
@@ -31,7 +31,7 @@ def _with_devices(pod: Pod) -> bool:
 
 
 #: Of volumes like these no rule asks more: what is on the node, and (as far as it is read) files of objects.
-_ON_NODE = (Volume(), Volume(empty_dir=SomeVolume()), Volume(host_path=SomeVolume()))
+_ON_NODE = (Volume(), Volume(empty_dir=EmptyDirVolume()), Volume(host_path=SomeVolume()))
 
 
 def _with_volumes(pod: Pod) -> bool:

@@ -61,23 +61,17 @@ class Bystanders:
         self._objects: dict[type, dict[str, KubernetesObject]] = {kind: {} for kind in BYSTANDERS}
         #: The newest time at which a lease was renewed or an event happened, to the second; "" if there is none.
         self.newest = ""
-        self._events = EventLog()
+        self.events = EventLog()
 
     def see(self, api_version: str, kind: str, json: Any) -> None:
         """Look at one object, as JSON."""
-        decoder = _DECODERS.get((group_of(api_version), kind))
-        if decoder is None:
-            return
-        try:
-            found = decoder.decode(json)
-        except FAILURES:
-            return
+        found = _understood(api_version, kind, json)
         if isinstance(found, ApiEvent):
-            self._events.see(found.reason, json)
+            self.events.see(found.reason, json)
         if isinstance(found, _Lease | ApiEvent):
             for time in filter(None, found.times):
                 self.newest = max(self.newest, f"{time[:_SECONDS]}Z")
-        elif not isinstance(found, ConfigMap) or key_of(found) == AUTOSCALER_STATUS:
+        elif found is not None and (not isinstance(found, ConfigMap) or key_of(found) == AUTOSCALER_STATUS):
             self._objects[type(found)][key_of(found)] = replace(found, api_version=api_version)
 
     def add_to(self, cluster: Cluster) -> None:
@@ -85,4 +79,18 @@ class Bystanders:
         for kind, objects in self._objects.items():
             if objects:
                 cluster.add_all(kind, objects)
-        self._events.add_to(cluster)
+        self.events.add_to(cluster)
+
+
+def read_bystander(api_version: str, kind: str, json: Any) -> ApiObject | None:
+    """An object of a kind that is kept; None: it cannot be understood, or is none."""
+    found = _understood(api_version, kind, json)
+    return replace(found, api_version=api_version) if isinstance(found, ApiObject) else None
+
+
+def _understood(api_version: str, kind: str, json: Any) -> Any:
+    decoder = _DECODERS.get((group_of(api_version), kind))
+    try:
+        return None if decoder is None else decoder.decode(json)
+    except FAILURES:
+        return None

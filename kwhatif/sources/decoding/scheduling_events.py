@@ -7,7 +7,8 @@ pods.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -53,6 +54,7 @@ class ApiEvent(Model):
 
 
 class _Meta(Model):
+    namespace: str | None = None
     name: str | None = None
 
 
@@ -95,6 +97,7 @@ class _WholeEvent(ApiEvent):
 class _Bound(Model):
     """Of the events that every pod has, only whose they are."""
 
+    metadata: _Meta = _Meta()
     involved_object: _Reference | None = None
     regarding: _Reference | None = None
 
@@ -111,88 +114,127 @@ class _Who(NamedTuple):
     reporter: str
 
 
-class _Attempts(msgspec.Struct):
-    #: By the name of the event: dumps may hold it in both versions.
-    counts: dict[str, int] = {}
+class _Failure(NamedTuple):
+    """An Event FailedScheduling."""
+
+    who: _Who
+    times: int
     #: Nanoseconds since the epoch.
-    last: int = 0
-    in_series: bool = False
-    errored: bool = False
+    last: int
+    in_series: bool
+    errored: bool
+
+
+class _Eviction(NamedTuple):
+    """An Event Preempted: whom the pod evicted."""
+
+    who: _Who
+    victim: str
+
+
+class _Binding(NamedTuple):
+    """An Event Scheduled."""
+
+    uid: str
 
 
 class EventLog:
     """What schedulers wrote about pods; about which of them matters is known once all objects are."""
 
     def __init__(self) -> None:
-        self._attempts: dict[_Who, _Attempts] = {}
-        #: UIDs.
-        self._scheduled: set[str] = set()
-        self._evicted: dict[_Who, dict[str, None]] = {}
+        #: By the event's own key: dumps may hold it in both versions, and while a cluster is watched it changes.
+        self._events: dict[str, _Failure | _Eviction | _Binding] = {}
+        #: The same of each pod, by the pod's key.
+        self._of_pod: dict[str, dict[str, _Failure | _Eviction]] = {}
+        #: How many events say so of each UID.
+        self._scheduled: Counter[str] = Counter()
 
     def see(self, reason: str | None, json: Any) -> None:
         """Take note of an event, if it is about scheduling; one without a time is left out."""
         if reason not in (_FAILED, _SCHEDULED, _PREEMPTED):
             return
         try:
-            if reason == _SCHEDULED:
-                self._bound(_BOUND_DECODER.decode(json))
-            else:
-                self._see(reason, _DECODER.decode(json))
+            event = (_BOUND_DECODER if reason == _SCHEDULED else _DECODER).decode(json)
         except FAILURES:
             return
-
-    def _bound(self, event: _Bound) -> None:
-        pod = event.involved_object or event.regarding
-        if pod is not None and pod.uid:
-            self._scheduled.add(pod.uid)
-
-    def _see(self, reason: str, event: _WholeEvent) -> None:
-        subject = event.involved_object or event.regarding
-        about = event.related if reason == _PREEMPTED else subject
-        if about is None or about.kind != "Pod" or not about.name:
+        key = f"{event.metadata.namespace or ''}/{event.metadata.name or ''}"
+        before = self._events.get(key)
+        seen = _read(reason, event)
+        if isinstance(before, _Failure) and isinstance(seen, _Failure) and before.times > seen.times:
             return
-        who = _Who(f"{about.namespace}/{about.name}", about.uid or "", event.reporter)
-        if reason == _FAILED:
-            self._failed(who, event)
-        elif subject is not None and subject.name:
-            self._evicted.setdefault(who, {})[f"{subject.namespace}/{subject.name}"] = None
-
-    def _failed(self, who: _Who, event: _WholeEvent) -> None:
-        said, last = event.message or event.note or "", _newest(event.times)
-        if said.startswith(_SKIPPED) or not last:
+        self.forget(key)
+        if seen is None:
             return
-        known = self._attempts.setdefault(who, _Attempts())
-        name = event.metadata.name or ""
-        known.counts[name] = max(known.counts.get(name, 0), event.times_seen)
-        if last >= known.last:
-            known.last = last
-            known.in_series = event.series is not None
-            known.errored = said == NO_NODES or not _FIT_ERROR.match(said)
+        self._events[key] = seen
+        if isinstance(seen, _Binding):
+            self._scheduled[seen.uid] += 1
+        else:
+            self._of_pod.setdefault(seen.who.key, {})[key] = seen
+
+    def forget(self, key: str) -> None:
+        """The event is not there any more; one that is unknown is not an error."""
+        gone = self._events.pop(key, None)
+        if isinstance(gone, _Binding):
+            self._scheduled -= Counter([gone.uid])
+        elif gone is not None:
+            others = self._of_pod[gone.who.key]
+            del others[key]
+            if not others:
+                del self._of_pod[gone.who.key]
 
     def add_to(self, cluster: Cluster) -> None:
         """Note in the cluster what is known of its pending pods."""
-        if not (self._scheduled or self._attempts or self._evicted):
-            return
-        found: dict[str, SchedulingEvents] = {}
-        pending = {key: pod for key, pod in cluster.all(Pod).items() if not pod.spec.node_name and not is_terminal(pod)}
-        for key, pod in pending.items():
-            if pod.metadata.uid in self._scheduled:
-                found[key] = SchedulingEvents(scheduled=True)
-        for who in sorted(who for who in {*self._attempts, *self._evicted} if who.key in pending):
-            pod, attempts = pending[who.key], self._attempts.get(who, _Attempts())
-            if not _is_of(who, pod):
-                continue
-            if not who.uid and _nanoseconds(pod.metadata.creation_timestamp or "") > attempts.last:
-                continue  # of an earlier pod of its name
-            found[who.key] = SchedulingEvents(
-                attempts=sum(attempts.counts.values()),
-                last_attempt=_text(attempts.last),
-                is_last=not attempts.in_series,
-                errored=attempts.errored,
-                evicted=tuple(sorted(self._evicted.get(who, ()))),
-                scheduled=pod.metadata.uid in self._scheduled,
+        if self._events:
+            pods = cluster.all(Pod).items()
+            cluster.scheduling_events = self.about(
+                {key: pod for key, pod in pods if not pod.spec.node_name and not is_terminal(pod)}
             )
-        cluster.scheduling_events = found
+
+    def about(self, pending: Mapping[str, Pod]) -> Mapping[str, SchedulingEvents]:
+        """What is known of these pods, by key; nothing is known of most."""
+        found: dict[str, SchedulingEvents] = {}
+        for key, pod in pending.items():
+            scheduled = pod.metadata.uid in self._scheduled
+            if scheduled:
+                found[key] = SchedulingEvents(scheduled=True)
+            events = self._of_pod.get(key, {})
+            for who in sorted({event.who for event in events.values() if _is_of(event.who, pod)}):
+                of_it = {name: event for name, event in sorted(events.items()) if event.who == who}
+                failures = [event for event in of_it.values() if isinstance(event, _Failure)]
+                newest = max(failures, key=lambda event: event.last, default=None)
+                last = newest.last if newest else 0
+                if not who.uid and _nanoseconds(pod.metadata.creation_timestamp or "") > last:
+                    continue  # of an earlier pod of its name
+                latest = next((event for event in reversed(failures) if event.last == last), None)
+                found[key] = SchedulingEvents(
+                    attempts=sum(event.times for event in failures),
+                    last_attempt=_text(last),
+                    is_last=latest is None or not latest.in_series,
+                    errored=latest is not None and latest.errored,
+                    evicted=tuple(sorted({event.victim for event in of_it.values() if isinstance(event, _Eviction)})),
+                    scheduled=scheduled,
+                )
+        return found
+
+
+def _read(reason: str, event: _WholeEvent | _Bound) -> _Failure | _Eviction | _Binding | None:
+    """What it says; None: nothing of use."""
+    subject = event.involved_object or event.regarding
+    if isinstance(event, _Bound):
+        return _Binding(subject.uid) if subject is not None and subject.uid else None
+    about = event.related if reason == _PREEMPTED else subject
+    if about is None or about.kind != "Pod" or not about.name:
+        return None
+    who = _Who(f"{about.namespace}/{about.name}", about.uid or "", event.reporter)
+    if reason == _FAILED:
+        said, last = event.message or event.note or "", _newest(event.times)
+        if said.startswith(_SKIPPED) or not last:
+            return None
+        errored = said == NO_NODES or not _FIT_ERROR.match(said)
+        return _Failure(who, event.times_seen, last, in_series=event.series is not None, errored=errored)
+    if subject is None or not subject.name:
+        return None
+    return _Eviction(who, f"{subject.namespace}/{subject.name}")
 
 
 def _is_of(who: _Who, pod: Pod) -> bool:

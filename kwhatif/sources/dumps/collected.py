@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 import msgspec
 
@@ -56,21 +57,25 @@ class Collected(msgspec.Struct):
         self.skipped = without_understood(decoder.skipped + decoder.outdated, self.cluster)
         self.last_seen = decoder.bystanders.newest
 
+    def said_of(self, cluster: Cluster, admission: Iterable[Caveat]) -> list[Caveat]:
+        """All that is to be said about the reading, and about this cluster as it was read and admitted."""
+        return [
+            *self.caveats,
+            *unread_caveats(cluster.unread),
+            *([] if cluster.all(Node) else [NoNodes()]),
+            *admission,
+            *not_read(self.skipped),
+            *gangs(cluster, self.skipped),
+            *devices_not_modelled(cluster, live=self.live),
+        ]
+
     def fork(self) -> Collected:
         """A copy with a fork of the cluster: admitting that leaves no trace here."""
         return msgspec.structs.replace(self, cluster=self.cluster.fork())
 
     def admitted(self) -> LoadedCluster:
         """The cluster as the API server would store it; `self.cluster` becomes that in place."""
-        caveats = [
-            *self.caveats,
-            *unread_caveats(self.cluster.unread),
-            *([] if self.cluster.all(Node) else [NoNodes()]),
-            *admit(self.cluster, self.unfinished),
-            *not_read(self.skipped),
-            *gangs(self.cluster, self.skipped),
-            *devices_not_modelled(self.cluster, live=self.live),
-        ]
+        caveats = self.said_of(self.cluster, admit(self.cluster, self.unfinished))
         return LoadedCluster(
             self.cluster,
             self.sources,

@@ -18,11 +18,23 @@ _KINDS = ("CompositePodGroup", "PodGroup", "Workload")
 def gangs(cluster: Cluster, skipped: Counter[str]) -> Iterator[Caveat]:
     """That there are groups, or pods of groups: pods say so only where the API server knows groups."""
     groups = sum(count for name, count in skipped.items() if is_gang(name))
-    pods = (f"Pod {key}" for key, pod in cluster.all(Pod).items() if is_grouped(pod))
-    made = (f"{kind.__name__} {key}" for kind in WORKLOADS for key, one in cluster.all(kind).items() if is_grouped(one))
-    objects = (*made, *pods)
+    objects = cluster.derived(_Grouped, *WORKLOADS, Pod).names
     if groups or objects:
         yield GangsNotModelled(groups=groups, objects=objects)
+
+
+class _Grouped:
+    """The objects of a cluster that are of groups: of a hundred thousand there are none in most clusters."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        kinds = (*WORKLOADS, Pod)
+        self.names = tuple(
+            f"{kind.__name__} {key}" for kind in kinds for key, one in cluster.all(kind).items() if is_grouped(one)
+        )
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Grouped | None:
+        """Itself, if that is about an object of no group."""
+        return None if any(one is not None and is_grouped(one) for one in (before, after)) else self
 
 
 def kind_of(name: str) -> str:

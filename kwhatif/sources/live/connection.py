@@ -37,9 +37,11 @@ PARALLEL = 8
 class Connection:
     """Where to send requests, and with which headers."""
 
-    def __init__(self, target: _Target, impersonate: tuple[Header, ...], timeout: float | None = None) -> None:
+    def __init__(
+        self, target: _Target, impersonate: tuple[Header, ...], timeout: float | None = None, watches: int = 0
+    ) -> None:
         configuration = target.configuration
-        configuration.connection_pool_maxsize = PARALLEL
+        configuration.connection_pool_maxsize = PARALLEL + watches
         self.pool = make_pool(configuration, target.name)
         self.host = configuration.host
         self.proxy = configuration.proxy
@@ -70,6 +72,10 @@ class Connection:
             raise ClusterUnreadable(f"{self.name}: the credentials could not be renewed: {'; '.join(logged)}")
         return headers
 
+    def describe(self) -> str:
+        """The server, for messages."""
+        return f"{redacted(self.host)} ({self.name})"
+
     def close(self) -> None:
         """Close what is idle; requests under way end by themselves."""
         self.pool.clear()
@@ -82,8 +88,13 @@ class _Target(NamedTuple):
     compress: bool = True
 
 
-def connect(options: LiveOptions, environ: Mapping[str, str] = os.environ) -> Connection:
+def connect(options: LiveOptions, environ: Mapping[str, str] = os.environ, *, watches: int = 0) -> Connection:
     """Make ready to ask the cluster; nothing is sent to it yet, but plugins for credentials run.
+
+    Args:
+        options: which cluster, and as whom.
+        environ: where kubeconfig is named otherwise.
+        watches: how many requests stay open, besides those that come and go.
 
     Raises:
         InputError: the kubeconfig is wrong, or what is asked for is not in it.
@@ -100,7 +111,8 @@ def connect(options: LiveOptions, environ: Mapping[str, str] = os.environ) -> Co
         target = _in_cluster(configuration)
     else:
         raise ClusterUnreadable(_NO_CLUSTER)
-    return Connection(target, impersonation(options, kubeconfig.user if kubeconfig else {}), options.timeout)
+    whom = impersonation(options, kubeconfig.user if kubeconfig else {})
+    return Connection(target, whom, options.timeout, watches)
 
 
 def _load(kubeconfig: Kubeconfig, configuration: Any, timeout: float | None) -> None:

@@ -31,9 +31,14 @@ def status_of(body: bytes) -> ApiStatus:
         return ApiStatus(words if len(words) <= _MAX_WORDS else f"{words[:_MAX_WORDS]} …")
 
 
-def unreadable(what: str, reason: str) -> ClusterUnreadable:
-    """The error for a request that came to nothing."""
-    return ClusterUnreadable(f"the cluster could not be read: {what}: {reason}")
+class ReadRefused(ClusterUnreadable):
+    """The server says no: with these credentials, or at this address, there is nothing to be had."""
+
+
+def unreadable(what: str, reason: str, status: int = 0) -> ClusterUnreadable:
+    """The error for a request that came to nothing; `status` is that of a server that refused it."""
+    kind = ReadRefused if status in (401, 403, 404) else ClusterUnreadable
+    return kind(f"the cluster could not be read: {what}: {reason}")
 
 
 def refusal(status: int, body: bytes) -> str:

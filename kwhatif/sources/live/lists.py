@@ -55,6 +55,9 @@ class ListEnded(NamedTuple):
     unread: str = ""
     #: It was continued in a later state of the cluster than it was begun in.
     mixed: bool = False
+    #: The version that is served, and the state of the cluster that was listed; "" of a list that there is not.
+    version: str = ""
+    resource_version: str = ""
 
 
 ListEvent = Page | ListRestarted | ListEnded
@@ -63,6 +66,7 @@ ListEvent = Page | ListRestarted | ListEnded
 class _ListMeta(msgspec.Struct, rename="camel"):
     continue_: str = msgspec.field(name="continue", default="")
     remaining_item_count: int | None = None
+    resource_version: str = ""
 
 
 class _Head(msgspec.Struct, rename="camel"):
@@ -125,8 +129,13 @@ def entries(body: bytes) -> bytes:
     return b"[]" if items == b"null" else items
 
 
-def read_list(client: Client, asked: Asked) -> Iterator[ListEvent]:
+def read_list(client: Client, asked: Asked, *, at_once: bool = False) -> Iterator[ListEvent]:
     """The pages of a list, and how it ended.
+
+    Args:
+        client: what asks.
+        asked: the list.
+        at_once: begin again rather than to go on in a later state: so that it can be watched from one state on.
 
     Raises:
         ClusterUnreadable: the list cannot be had, or one that nothing goes without may not.
@@ -134,7 +143,7 @@ def read_list(client: Client, asked: Asked) -> Iterator[ListEvent]:
     """
     try:
         for version in asked.versions:
-            ended = yield from _pages(client, asked, version)
+            ended = yield from _pages(client, asked, version, at_once=at_once)
             if ended is not None:
                 yield ended
                 return
@@ -147,7 +156,9 @@ def read_list(client: Client, asked: Asked) -> Iterator[ListEvent]:
     yield ListEnded(asked)  # an API that is not served has no objects
 
 
-def _pages(client: Client, asked: Asked, version: str) -> Generator[ListEvent, None, ListEnded | None]:
+def _pages(
+    client: Client, asked: Asked, version: str, *, at_once: bool
+) -> Generator[ListEvent, None, ListEnded | None]:
     """The pages of a list in one version; returns how it ended, None if that version is not served."""
     token, restarts, mixed, pages = "", 0, False, 0
     path = asked.path(version)
@@ -163,13 +174,12 @@ def _pages(client: Client, asked: Asked, version: str) -> Generator[ListEvent, N
             remaining = head.metadata.remaining_item_count
             yield Page(asked, asked.api_version(version), answer.body, objects, remaining)
             token, pages = head.metadata.continue_, pages + 1
-            if not token:
-                return ListEnded(asked, mixed=mixed)
-            if pages == asked.max_pages:
-                return ListEnded(asked, CUT, mixed=mixed)
+            if not token or pages == asked.max_pages:
+                unread = CUT if token else ""
+                return ListEnded(asked, unread, mixed, version, head.metadata.resource_version)
         elif answer.status == 410 and restarts < MAX_RESTARTS:
             restarts += 1
-            token = _token_of(answer)
+            token = "" if at_once else _token_of(answer)
             mixed = bool(token)
             if not token:
                 bounds, pages = Bounds(client.describe(path)), 0
@@ -179,12 +189,15 @@ def _pages(client: Client, asked: Asked, version: str) -> Generator[ListEvent, N
 
 
 def _with_query(path: str, asked: Asked, token: str) -> str:
-    query = {"limit": str(PAGE)}
-    if asked.reason:
-        query["fieldSelector"] = f"reason={asked.reason}"
+    query = {"limit": str(PAGE)} | selection(asked)
     if token:
         query["continue"] = token
     return f"{path}?{urlencode(query)}"
+
+
+def selection(asked: Asked) -> dict[str, str]:
+    """The parameters that say which of the objects are meant."""
+    return {"fieldSelector": f"reason={asked.reason}"} if asked.reason else {}
 
 
 def _check(page: _Head, asked: Asked, version: str, client: Client) -> None:
@@ -208,7 +221,7 @@ def _refused(answer: RefusedRequest, asked: Asked, version: str, client: Client)
     """How a list ends that the server does not give; None if it does not serve it."""
     if answer.status in (403, 404) and asked.kind not in ESSENTIAL:
         return ListEnded(asked, FORBIDDEN) if answer.status == 403 and _is_served(asked, version, client) else None
-    raise unreadable(client.describe(asked.path(version)), refusal(answer.status, answer.body))
+    raise unreadable(client.describe(asked.path(version)), refusal(answer.status, answer.body), answer.status)
 
 
 def _is_served(asked: Asked, version: str, client: Client) -> bool:

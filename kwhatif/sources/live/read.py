@@ -4,35 +4,29 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from queue import Empty, Full, Queue
 from threading import Event, Thread
 
 import msgspec
 
-from kwhatif.admission.defaults import DEFAULT_NAMESPACE
-from kwhatif.errors import InputError
 from kwhatif.garbage import no_garbage_collection
 from kwhatif.kube.model.caveat.reading import TwoMoments
-from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.originals import Originals
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.sources.decoding.asked import ASKED, Asked
-from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.dumps.collected import Collected
-from kwhatif.sources.dumps.progress import Progress, ProgressReporter
+from kwhatif.sources.dumps.progress import Progress
 from kwhatif.sources.dumps.unread import CUT
 from kwhatif.sources.live import lists
 from kwhatif.sources.live.connection import PARALLEL, connect
 from kwhatif.sources.live.failures import refusal, unreadable
-from kwhatif.sources.live.lists import ListEnded, ListRestarted, Page, entries, read_list
+from kwhatif.sources.live.intake import Intake
+from kwhatif.sources.live.lists import ListEnded, ListRestarted, Page, read_list
 from kwhatif.sources.live.options import LiveOptions
 from kwhatif.sources.live.request import Cancelled, Client
-from kwhatif.sources.text.listing import NotPiecesError, one_piece
-from kwhatif.sources.text.origin import Origin, Place
-from kwhatif.sources.text.problems import Problems
-from kwhatif.sources.validation.objects import STORED, validate_batch
 
 #: Pages that wait to be taken in: enough to keep that busy, too few to fill the memory.
 _WAITING = 16
@@ -50,9 +44,9 @@ def read_live(options: LiveOptions, progress: Progress | None = None, originals:
         client = Client(connection, options.timeout, stop)
         collected = Collected(sources=[connection.name], namespace=connection.namespace, live=True)
         try:
-            collected.server_version = _server_version(client)
+            collected.server_version = server_version(client)
             with no_garbage_collection():
-                _Reader(client, collected, progress, originals).read(_events(client, stop))
+                take_in(_events(client, stop), Intake(connection.describe(), progress, originals), collected)
             collected.cluster.taken_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         finally:
             stop.set()
@@ -64,7 +58,7 @@ class _Version(msgspec.Struct):
     minor: str = ""
 
 
-def _server_version(client: Client) -> str:
+def server_version(client: Client) -> str:
     """`1.36`; "" where it may not be known. Asked first: whatever is wrong with the connection comes out here."""
     answer = client.get("/version", lambda body: msgspec.json.decode(body, type=_Version))
     if isinstance(answer, _Version):
@@ -114,99 +108,40 @@ def _put(event: lists.ListEvent | BaseException, happened: Queue[lists.ListEvent
     raise Cancelled
 
 
-class _Reader:
-    """Takes in pages, and keeps the books."""
+def take_in(events: Iterator[lists.ListEvent], intake: Intake, collected: Collected) -> None:
+    """Keep everything that happens."""
+    cluster = collected.cluster
+    for event in events:
+        match event:
+            case Page():
+                intake.page(event)
+            case ListRestarted():
+                intake.restart(event.asked)
+            case ListEnded():
+                note_end(event, collected)
+                if event.asked.type is not None:
+                    cluster.add_all(event.asked.type, intake.objects(event.asked))
+                    continue
+                for page in intake.bystanders(event.asked):
+                    with intake.sense(event.asked.path(event.version)):
+                        deque(intake.listing(page), maxlen=0)
+    collected.take_note(intake.decoder)
+    forgive_events(cluster, is_waiting=any(map(_waits, cluster.all(Pod).values())))
 
-    def __init__(
-        self, client: Client, collected: Collected, progress: Progress | None, originals: Originals | None
-    ) -> None:
-        self._client = client
-        self._collected = collected
-        self._reporter = ProgressReporter(progress)
-        self._objects: dict[Asked, dict[str, KubernetesObject]] = {asked: {} for asked in ASKED if asked.type}
-        #: Pages of bystanders wait for the end of their list: what is counted cannot be taken back if it begins again.
-        self._aside: dict[Asked, list[Page]] = {asked: [] for asked in ASKED if not asked.type}
-        self._problems = Problems()
-        self._keeps_json = originals is not None
-        self._decoder = ObjectDecoder(self._problems, DEFAULT_NAMESPACE, originals)
 
-    def read(self, events: Iterator[lists.ListEvent]) -> None:
-        """Take in everything that happens."""
-        for event in events:
-            match event:
-                case Page():
-                    self._page(event)
-                case ListRestarted():
-                    self._read_so_far(event.asked).clear()
-                    self._report(event.asked)
-                case ListEnded():
-                    self._end(event)
-        self._collected.take_note(self._decoder)
-        unread = self._collected.cluster.unread
-        if unread.get("Event") == CUT and not any(map(_waits, self._collected.cluster.all(Pod).values())):
-            del unread["Event"]  # they are read for pods that wait, and none does
+def note_end(end: ListEnded, collected: Collected) -> None:
+    """Keep what is to be said about how a list was read."""
+    if end.unread:
+        collected.cluster.unread[end.asked.kind] = end.unread
+    if end.mixed:
+        collected.caveats.append(TwoMoments(resources=end.asked.plural))
 
-    def _read_so_far(self, asked: Asked) -> dict[str, KubernetesObject] | list[Page]:
-        return self._objects[asked] if asked.type else self._aside[asked]
 
-    def _page(self, page: Page) -> None:
-        if page.asked.type is None:
-            self._aside[page.asked].append(page)
-        else:
-            with self._sense(page):
-                for batch in self._batches(page):
-                    self._add(batch, self._objects[page.asked])
-        total = None if page.remaining is None else self._count(page.asked) + page.remaining
-        self._report(page.asked, total)
-
-    @contextmanager
-    def _sense(self, page: Page) -> Iterator[None]:
-        """Says of a page whose objects cannot be read where it is from."""
-        try:
-            yield
-            self._problems.raise_if_any()
-        except (InputError, NotPiecesError) as wrong:
-            raise unreadable(self._client.describe(_path(page)), f"the answer makes no sense: {wrong}") from wrong
-
-    def _batches(self, page: Page) -> Iterator[DecodedBatch]:
-        """Its objects; what could not be decoded in one go is taken apart, to find out why."""
-        place = Place(Origin(f"GET {_path(page)}"))
-        if page.objects is None or page.asked.type is None or self._keeps_json:
-            listing = one_piece(page.api_version, f"{page.asked.kind}List", entries(page.body))
-            yield from self._decoder.listing(listing, place)
-        else:
-            yield self._decoder.accept(page.objects, page.api_version, place)
-
-    def _add(self, batch: DecodedBatch, objects: dict[str, KubernetesObject]) -> None:
-        validate_batch(batch, self._problems, STORED)
-        # A list that is continued in a later state can bring an object twice: then the newer one counts.
-        objects.update((key_of(obj), obj) for obj in batch.objects if obj is not None)
-
-    def _end(self, end: ListEnded) -> None:
-        asked = end.asked
-        if asked.type is not None:
-            self._collected.cluster.add_all(asked.type, self._objects[asked])
-        if end.unread:
-            self._collected.cluster.unread[asked.kind] = end.unread
-        if end.mixed:
-            self._collected.caveats.append(TwoMoments(resources=asked.plural))
-        self._report(asked, done=True)
-        for page in self._aside.pop(asked, ()):
-            with self._sense(page):
-                deque(self._batches(page), maxlen=0)  # they are seen by the decoder, and none is an object to keep
-
-    def _count(self, asked: Asked) -> int:
-        if asked.type:
-            return len(self._objects[asked])
-        return sum(len(page.objects or ()) for page in self._aside[asked])
-
-    def _report(self, asked: Asked, total: int | None = None, *, done: bool = False) -> None:
-        self._reporter.report(asked.name, self._count(asked), total, done=done)
+def forgive_events(cluster: Cluster, *, is_waiting: bool) -> None:
+    """Events are read for pods that wait: where none does, nothing is missing."""
+    if cluster.unread.get("Event") == CUT and not is_waiting:
+        del cluster.unread["Event"]
 
 
 def _waits(pod: Pod) -> bool:
     return not pod.spec.node_name and not is_terminal(pod)
-
-
-def _path(page: Page) -> str:
-    return page.asked.path(page.api_version.rpartition("/")[2])

@@ -12,7 +12,6 @@ from typing import NamedTuple, TypeVar
 import urllib3
 import urllib3.exceptions
 
-from kwhatif.sources.address import redacted
 from kwhatif.sources.deadline import within
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.live.connection import Connection
@@ -94,7 +93,7 @@ class Client:
 
     def describe(self, path: str) -> str:
         """The request, for messages."""
-        return f"GET {path.partition('?')[0]} of {redacted(self._connection.host)} ({self._connection.name})"
+        return f"GET {path.partition('?')[0]} of {self._connection.describe()}"
 
     def _try(self, what: str, path: str, read: Callable[[bytes], T]) -> T | RefusedRequest:
         try:
@@ -113,7 +112,7 @@ class Client:
             return RefusedRequest(status, body)
         if status in _TRY_AGAIN:
             raise _Transient(refusal(status, body), _retry_after(headers))
-        raise unreadable(what, refusal(status, body))
+        raise unreadable(what, refusal(status, body), status)
 
     def _may_pass(self, failure: Exception) -> bool:
         if isinstance(failure, urllib3.exceptions.NameResolutionError):

@@ -16,7 +16,7 @@ from tests.builders import NodeBuilder, node, snapshot
 def image_states(nodes: Iterable[Node]) -> ImageStates:
     states: ImageStates = Overlay()
     for one in nodes:
-        add_images(states, one)
+        add_images(states, one, set())
     return states
 
 
@@ -52,7 +52,7 @@ def test_the_size_stays_until_no_node_has_the_image() -> None:
     remove_images(states, first)
     assert states == {"web:1": (10, 1)}
     remove_images(states, second)
-    add_images(states, second)
+    add_images(states, second, set())
     assert states == {"web:1": (20, 1)}
 
 

@@ -12,6 +12,7 @@ from typing import get_args
 
 from msgspec.structs import replace
 
+from kwhatif.kube.model.caveat.autoscaling import AutoscalingCaveat
 from kwhatif.kube.model.caveat.base import BaseCaveat, code_of
 from kwhatif.kube.model.caveat.descheduling import DeschedulingCaveat
 from kwhatif.kube.model.caveat.lacking import LackingCaveat
@@ -20,7 +21,15 @@ from kwhatif.kube.model.caveat.reading import ReadingCaveat
 from kwhatif.kube.model.caveat.scheduling import SchedulingCaveat
 from kwhatif.kube.model.caveat.workloads import WorkloadsCaveat
 
-Caveat = LackingCaveat | ReadingCaveat | ManifestsCaveat | WorkloadsCaveat | SchedulingCaveat | DeschedulingCaveat
+Caveat = (
+    LackingCaveat
+    | ReadingCaveat
+    | ManifestsCaveat
+    | WorkloadsCaveat
+    | SchedulingCaveat
+    | DeschedulingCaveat
+    | AutoscalingCaveat
+)
 
 #: Code -> the kind of caveat, in the order of the union.
 CODES: Mapping[str, type[BaseCaveat]] = {code_of(kind): kind for kind in get_args(Caveat)}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kwhatif.descheduler.go_sort import go_sort
+from kwhatif.kube.model.go_sort import go_sort
 
 CASES = json.loads((Path(__file__).parent / "go_sort.json").read_text())
 

@@ -1,0 +1,156 @@
+"""`kwhatif.watch`: a live cluster that stays up to date, to be asked again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Self, Unpack
+
+from kwhatif.api.arguments import require_known
+from kwhatif.api.scheduler import SchedulerOptions, scheduler_source
+from kwhatif.api.sessions import FollowedScheduler, admitted, follow_release
+from kwhatif.garbage import no_garbage_collection
+from kwhatif.questions.session.session import Session
+from kwhatif.sources.dumps.collected import Collected, LoadedCluster
+from kwhatif.sources.dumps.progress import Progress
+from kwhatif.sources.live.cache import Cache, matters
+from kwhatif.sources.live.follow import Follower
+from kwhatif.sources.live.intake import Intake
+from kwhatif.sources.live.options import LiveArguments, LiveOptions
+from kwhatif.sources.live.reflector import Patience
+
+#: Seconds in which it looks whether somebody wants it to end.
+_LOOK = 0.5
+
+
+class LiveCluster:
+    """A cluster that is watched. `wait` until something has changed, then take its `session`, and ask.
+
+    Raises where it is entered: InputError and ClusterUnreadable, as `kwhatif.load_live` does.
+    """
+
+    def __init__(
+        self,
+        options: LiveOptions,
+        scheduler: SchedulerOptions,
+        *,
+        strict: bool = False,
+        progress: Progress | None = None,
+        patience: Patience | None = None,
+    ) -> None:
+        self._source = scheduler_source(scheduler)
+        self._strict = strict
+        self._progress = progress
+        self._options = options
+        self._patience = patience
+        self._follower: Follower | None = None
+        self._latest: Session | None = None
+
+    def __enter__(self) -> Self:
+        self._follower = Follower(self._options, self._patience)
+        try:
+            with no_garbage_collection():
+                self._begin(self._follower)
+        except BaseException:
+            self._follower.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.follower.close()
+
+    def _begin(self, follower: Follower) -> None:
+        collected = Collected(sources=[follower.name], namespace=follower.namespace, live=True)
+        collected.server_version = follower.server_version()
+        self._cache = Cache(collected, Intake(follower.server, self._progress))
+        follower.start()
+        while not self._cache.is_complete:
+            self._cache.take(follower.take(_LOOK))
+        self._cache.note_unfinished()
+        self._scheduler: FollowedScheduler = follow_release(collected, self._source)
+        self._loaded: LoadedCluster = admitted(collected, self._progress, strict=self._strict)
+        collected.cluster.taken_at = _now()
+        state = self._cache.begin(self._loaded.cluster)
+        self._latest = self._scheduler.session(self._loaded, state, self._cache.caveats(state), 0)
+
+    @property
+    def follower(self) -> Follower:
+        """What follows the cluster: how well it is known."""
+        assert self._follower is not None, "it was entered"
+        return self._follower
+
+    @property
+    def behind(self) -> Mapping[str, str]:
+        """Resources of which it is not known at present what happens to them -> why."""
+        return self.follower.behind
+
+    @property
+    def age(self) -> float:
+        """Seconds since the quietest of its watches has said anything."""
+        return self.follower.age()
+
+    @property
+    def name(self) -> str:
+        """How reports call the cluster."""
+        return self.follower.name
+
+    def wait(self, timeout: float) -> bool:
+        """Take in what has happened; waits up to `timeout` seconds for something.
+
+        Returns:
+            Whether that can change an answer.
+
+        Raises:
+            ClusterUnreadable: it cannot go on.
+        """
+        changed = any(map(matters, self._cache.take(self.follower.take(timeout)))) or self._cache.has_news
+        if changed:
+            self._latest = None
+        return changed
+
+    def settle(self) -> None:
+        """As `wait`, until nothing is known to be missing.
+
+        Raises:
+            ClusterUnreadable: it cannot go on.
+        """
+        while self.behind:
+            self.wait(_LOOK)
+
+    @property
+    def session(self) -> Session:
+        """The cluster as it is known now: what happens later does not change it."""
+        if self._latest is None:
+            state = self._cache.moment(_now())
+            self._latest = self._scheduler.session(self._loaded, state, self._cache.caveats(state), 0)
+        return self._latest
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def watch(
+    *,
+    strict: bool = False,
+    progress: Progress | None = None,
+    live: LiveArguments | None = None,
+    **scheduler: Unpack[SchedulerOptions],
+) -> LiveCluster:
+    """A live cluster that stays up to date; nothing but GET is sent.
+
+    Args:
+        strict: fail where information is missing, instead of a caveat in the report.
+        progress: hears how far each list is.
+        live: which cluster, and as whom: the arguments of `kwhatif.load_live`.
+        scheduler: which scheduler is asked, see `SchedulerOptions`.
+
+    Raises:
+        InputError: the kubeconfig is wrong, or what is asked for is not in it.
+        ValueError: `request_timeout` is not a duration.
+    """
+    require_known(scheduler, SchedulerOptions, "watch")
+    return LiveCluster(LiveOptions.of(**(live or {})), scheduler, strict=strict, progress=progress)

@@ -1,0 +1,61 @@
+"""`kwhatif watch QUESTION`: a question about a live cluster, answered again whenever the answer may be another one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from kwhatif.cli.advise import advise
+from kwhatif.cli.capacity import capacity
+from kwhatif.cli.drain import drain
+from kwhatif.cli.outage import outage
+from kwhatif.cli.preempt import preempt
+from kwhatif.cli.queue import queue
+from kwhatif.cli.schedule import schedule
+from kwhatif.cli.usage import Command, CommandGroup
+from kwhatif.cli.watching import Watching
+
+
+class Watched(Command):
+    """A command that is run again and again, until it is interrupted."""
+
+    def invoke(self, ctx: Any) -> None:
+        """Ask, show, wait; and so on."""
+        watching = Watching(_seconds(ctx.parent.params["min_interval"]))
+        with watching.current():
+            while True:
+                super().invoke(ctx)
+                watching.wait()
+
+
+def _seconds(text: str) -> float:
+    from kwhatif.sources.timeout import parse_timeout
+
+    try:
+        return parse_timeout(text) or 0.0
+    except ValueError as wrong:
+        raise typer.BadParameter(str(wrong), param_hint="--min-interval") from wrong
+
+
+app = typer.Typer(cls=CommandGroup, no_args_is_help=True, rich_markup_mode=None)
+for command in (schedule, preempt, drain, outage, capacity, queue, advise):
+    app.command(cls=Watched)(command)
+
+
+@app.callback()
+def watch(
+    min_interval: Annotated[
+        str,
+        typer.Option("--min-interval", metavar="TIME", help="Ask again after so long at the earliest, such as 10s."),
+    ] = "1s",
+) -> None:
+    """Ask a question again whenever the cluster has changed, and show what is different.
+
+    \b
+    Examples:
+      kwhatif watch schedule deployment.yaml
+      kwhatif watch --min-interval 10s queue -o json
+      kwhatif watch drain --each pool=general --ignore-daemonsets
+    """
+    _seconds(min_interval)

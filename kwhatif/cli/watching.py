@@ -1,0 +1,237 @@
+"""`Watching`: a command's question, asked again and again about a cluster that is watched."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import typer
+
+from kwhatif.cli.run import Style, now, print_data
+from kwhatif.cli.watcher import WATCHER
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.live import Live
+
+    from kwhatif.api.live import LiveCluster
+    from kwhatif.cli.options import Printing
+    from kwhatif.questions.session.session import Session
+    from kwhatif.report import Report
+
+#: Seconds in which the terminal shows anew how old the state is.
+_TICK = 1.0
+#: What is not known for longer than this, in seconds, is worth a word on standard error.
+_WORTH_A_WORD = 5.0
+#: Of so much of the time it may be busy with answers.
+_SHARE = 0.5
+
+
+class Watching:
+    """Has the cluster, shows answers, and waits until there may be another one."""
+
+    def __init__(self, min_interval: float) -> None:
+        self._min_interval = min_interval
+        self._live: LiveCluster | None = None
+        self._display: _Display | None = None
+        self._last: Report | None = None
+        #: When the last question was asked, and how long the answer took.
+        self._asked_at = self._took = 0.0
+        self._told: frozenset[str] = frozenset()
+
+    @contextmanager
+    def current(self) -> Iterator[None]:
+        """Meanwhile, commands ask this one."""
+        token = WATCHER.set(self)
+        try:
+            yield
+        finally:
+            WATCHER.reset(token)
+            if self._display is not None:
+                self._display.close()
+            if self._live is not None:
+                self._live.__exit__(None, None, None)
+
+    def session(self, watch: Callable[[], LiveCluster]) -> Session:
+        """The cluster as it is now; `watch` says which it is, and it is read when this is first asked for."""
+        if self._live is None:
+            live = watch()
+            self._live = live.__enter__()
+            self._live.settle()
+        self._asked_at = time.monotonic()
+        return self._live.session
+
+    def show(self, report: Report, output: str, printing: Printing, explain: bool) -> None:  # noqa: FBT001
+        """Show the answer, where it is another one."""
+        self._took = time.monotonic() - self._asked_at
+        display = self._display
+        if display is None:
+            display = self._display = _display(Style(output, printing, explain))
+        changes = self._changes(report)
+        if self._last is None or changes or not _same(self._last, report):
+            display.show(report, changes, self._age)
+        self._last = report
+        display.tick(self._status())
+
+    def wait(self) -> None:
+        """Wait until something has changed that may change the answer, and nothing is known to be missing."""
+        live = self._live
+        assert live is not None, "a question was asked"
+        not_before = self._asked_at + self._took + max(self._min_interval, self._took * (1 / _SHARE - 1))
+        has_changed = False
+        while True:
+            rest = not_before - time.monotonic()
+            has_changed |= live.wait(min(_TICK, max(rest, 0.05)) if has_changed else _TICK)
+            if self._display is not None:
+                self._display.tick(self._status())
+            self._tell()
+            if has_changed and not live.behind and time.monotonic() >= not_before:
+                return
+
+    @property
+    def _age(self) -> float:
+        return 0.0 if self._live is None else self._live.age
+
+    def _status(self) -> str:
+        assert self._live is not None, "a question was asked"
+        behind = self._live.behind
+        waits = f" · waits for {', '.join(sorted(behind)[:3])}{' and others' if len(behind) > 3 else ''}"
+        return f"{self._live.name} · known as of {self._live.age:.0f} s ago{waits if behind else ''}"
+
+    def _tell(self) -> None:
+        """Say once on standard error what has not been known for a while, and once that it is known again."""
+        assert self._live is not None, "a question was asked"
+        behind = self._live.behind
+        if behind and not self._told and self._live.age > _WORTH_A_WORD:
+            name, reason = next(iter(behind.items()))
+            self._say(f"waiting for {name}: {reason}")
+            self._told = frozenset(behind)
+        elif self._told and not behind:
+            self._say("the cluster is known again")
+            self._told = frozenset()
+
+    def _say(self, what: str) -> None:
+        from kwhatif.render.safe import safe
+
+        if not isinstance(self._display, _OnTerminal):
+            typer.echo(safe(what), err=True)
+
+    def _changes(self, report: Report) -> list[str]:
+        from kwhatif.api.compare import compare
+        from kwhatif.render.changes import changes
+
+        return [] if self._last is None else list(changes(compare(self._last, report)))
+
+
+def _same(before: Report, after: Report) -> bool:
+    """Whether the answers differ in nothing but how large the cluster is."""
+    from msgspec.structs import replace
+
+    return replace(before, snapshot=after.snapshot) == after
+
+
+def _display(style: Style) -> _Display:
+    if style.output == "json":
+        return _JsonLines(style)
+    if style.output not in ("table", "wide"):
+        message = f"there is no {style.output} of an answer that changes: table, wide or json"
+        raise typer.BadParameter(message, param_hint="--output")
+    return _OnTerminal(style) if sys.stdout.isatty() else _Lines(style)
+
+
+class _Display:
+    """Where answers are shown."""
+
+    def __init__(self, style: Style) -> None:
+        self.style = style
+
+    def show(self, report: Report, changes: list[str], age: float) -> None:
+        """Show another answer, what is different from the last one, and how old the state is, in seconds."""
+        raise NotImplementedError
+
+    def tick(self, status: str) -> None:
+        """Show how well the cluster is known, where that can be shown in place."""
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+
+
+class _JsonLines(_Display):
+    """One line of JSON for each answer."""
+
+    def show(self, report: Report, changes: list[str], age: float) -> None:
+        from kwhatif.render.safe import safe_json
+
+        line: dict[str, Any] = {
+            "apiVersion": report.api_version,
+            "kind": "Answer",
+            "time": _time(),
+            "age": round(age, 1),
+            "changes": changes,
+            "report": msgspec.Raw(report.to_json().encode()),
+        }
+        print_data(safe_json(msgspec.json.encode(line).decode()) + "\n", "json")
+        sys.stdout.flush()
+
+
+class _Lines(_Display):
+    """One line for each change, as for a log."""
+
+    def show(self, report: Report, changes: list[str], age: float) -> None:  # noqa: ARG002
+        from kwhatif.render.changes import summary
+        from kwhatif.render.safe import safe, shortened
+
+        time_ = _time()
+        for line in changes or summary(report):
+            print_data(f"{time_}  {safe(shortened(line))}\n", "table")
+        sys.stdout.flush()
+
+
+class _OnTerminal(_Display):
+    """The answer in place, with what has changed last."""
+
+    def __init__(self, style: Style) -> None:
+        super().__init__(style)
+        self._live: Live | None = None
+        self._parts: list[RenderableType] = []
+        self._changes: list[str] = []
+        self._shown_at = ""
+
+    def show(self, report: Report, changes: list[str], age: float) -> None:  # noqa: ARG002
+        from kwhatif.render.detail import Detail
+        from kwhatif.render.tables import tables
+
+        style = self.style
+        detail = Detail(now=now(), wide=style.output == "wide", explain=style.explain, quiet=style.printing.quiet)
+        self._parts = list(tables(report, detail))
+        self._changes, self._shown_at = changes, _time()
+
+    def tick(self, status: str) -> None:
+        from rich.console import Group
+
+        from kwhatif.render.text import FAINT, WARN, text
+
+        changed = [text(f"changed at {self._shown_at}:", FAINT), *(text(line, WARN) for line in self._changes)]
+        parts = (text(status, FAINT), *self._parts, *(changed if self._changes else ()))
+        if self._live is None:
+            from rich.live import Live
+
+            from kwhatif.cli.run import console_of
+
+            console = console_of(self.style.printing.color)
+            self._live = Live(console=console, auto_refresh=False, vertical_overflow="ellipsis")
+            self._live.start()
+        self._live.update(Group(*parts), refresh=True)
+
+    def close(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+
+def _time() -> str:
+    return datetime.fromtimestamp(now(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

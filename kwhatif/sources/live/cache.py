@@ -1,0 +1,344 @@
+"""`Cache`: a watched cluster as a state, kept up by what the API server says (`pkg/scheduler/eventhandlers.go`).
+
+The law: after any sequence of lists and events it is what reading the lists at that moment would have given, and so are
+answers. Nothing is ever assumed, as nothing is ever bound: a pod is where the API server says it is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.admission.defaults import default_object
+from kwhatif.admission.load import PodCompletion, is_stored, with_status
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, KubernetesObject, key_of, list_order
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.policy import PodDisruptionBudget, PriorityClass
+from kwhatif.sources.decoding.asked import ASKED, Asked
+from kwhatif.sources.decoding.bystanders import BYSTANDERS, read_bystander
+from kwhatif.sources.decoding.scheduling_events import EventLog
+from kwhatif.sources.dumps.collected import Collected
+from kwhatif.sources.dumps.left_out import without_understood
+from kwhatif.sources.live.intake import Intake
+from kwhatif.sources.live.lists import ListEnded, ListEvent, ListRestarted, Page, entries
+from kwhatif.sources.live.read import forgive_events
+from kwhatif.sources.live.watches import WatchEvent
+from kwhatif.sources.text.documents import Document
+from kwhatif.sources.text.origin import Origin, Place
+from kwhatif.state.change import Change, Delete, Sort, Upsert
+from kwhatif.state.history import Reference
+from kwhatif.state.node_tree import zone_of
+from kwhatif.state.state import State
+
+_KINDS = {kind.__name__: kind for kind in BYSTANDERS}
+_ENTRIES = msgspec.json.Decoder(tuple[msgspec.Raw, ...])
+
+
+class ChangedObject(NamedTuple):
+    """An object of the cluster as it was and as it is: `before` None: it came, `after` None: it went."""
+
+    before: KubernetesObject | None
+    after: KubernetesObject | None
+
+
+def matters(change: ChangedObject) -> bool:
+    """Whether the change can change an answer: that the kubelet of a node has reported once more cannot."""
+    before, after = change
+    if not isinstance(before, Node) or not isinstance(after, Node):
+        return True
+    return _without_reports(before) != _without_reports(after)
+
+
+def _without_reports(node: Node) -> Node:
+    """The node without the times at which its conditions were last confirmed: they only date a dump."""
+    conditions = tuple(replace(each, last_heartbeat_time=None) for each in node.status.conditions)
+    return replace(node, status=replace(node.status, conditions=conditions))
+
+
+class _Meta(msgspec.Struct, frozen=True):
+    name: str = ""
+    namespace: str = ""
+
+
+class _Named(msgspec.Struct, frozen=True):
+    metadata: _Meta = _Meta()
+
+    @property
+    def key(self) -> str:
+        meta = self.metadata
+        return f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
+
+
+_NAMED = msgspec.json.Decoder(_Named)
+
+
+class Cache:
+    """First `take` all lists, `note_unfinished` and `begin`; then `take` what happens, and ask for a `moment`."""
+
+    def __init__(self, collected: Collected, intake: Intake) -> None:
+        """`collected` knows of the cluster only how it is called; `intake` takes pages in."""
+        self.collected = collected
+        self._intake = intake
+        self._state: State | None = None
+        self._events = EventLog()
+        #: Whether Events have said something since the last moment.
+        self.has_news = False
+        #: Objects beside those that scheduling reads, by list: their keys.
+        self._beside: dict[Asked, set[str]] = {}
+        self._versions: dict[Asked, str] = {}
+        #: As the API server has them: pods and budgets in which something is filled in that depends on other objects.
+        self._unfinished_pods: dict[str, Pod] = {}
+        self._unfinished_budgets: dict[str, PodDisruptionBudget] = {}
+        #: What came since the last moment, or is elsewhere.
+        self._misplaced: set[Reference] = set()
+        #: Lists that could not be read -> why.
+        self._unread: dict[Asked, str] = {}
+
+    # --- the beginning -------------------------------------------------------------------------------
+
+    def begin(self, cluster: Cluster) -> State:
+        """All lists have been read, and this came of them: keep it up from now on.
+
+        Returns:
+            A fork of the state, as `moment` gives it.
+        """
+        self._state = State(cluster)
+        self._state.prepare()
+        return self.moment(cluster.taken_at)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every list has been read."""
+        return len(self._versions) == len(ASKED)
+
+    # --- what happens --------------------------------------------------------------------------------
+
+    def take(self, happened: Iterable[ListEvent | WatchEvent]) -> list[ChangedObject]:
+        """Take in pages, ends of lists and events, in their order; what changed by all of it together.
+
+        Raises:
+            ClusterUnreadable: what the server says makes no sense.
+        """
+        batch: dict[Reference, Change] = {}
+        for each in happened:
+            match each:
+                case WatchEvent():
+                    self._watched(each, batch)
+                case Page():
+                    self._intake.page(each)
+                case ListRestarted():
+                    self._intake.restart(each.asked)
+                case ListEnded():
+                    self._end(each, batch)
+        return self._apply(batch)
+
+    def _end(self, end: ListEnded, batch: dict[Reference, Change]) -> None:
+        """What was listed is there, and nothing else of that kind."""
+        asked = end.asked
+        is_first = asked not in self._versions
+        self._versions[asked] = asked.api_version(end.version)
+        if end.unread:
+            self._unread[asked] = end.unread
+        else:
+            self._unread.pop(asked, None)
+        if asked.type is None:
+            self._end_beside(asked, batch)
+            return
+        listed = self._intake.objects(asked)
+        if is_first:
+            self.collected.cluster.add_all(asked.type, listed)
+            return
+        for key in self._cluster.all(asked.type).keys() - listed.keys():
+            self._gone(asked.type, key, batch)
+        for obj in listed.values():
+            self._there(obj, batch)
+
+    def _watched(self, event: WatchEvent, batch: dict[Reference, Change]) -> None:
+        asked, path = event.asked, event.asked.path(event.api_version.rpartition("/")[2])
+        if asked.type is None:
+            self._watched_beside(event, batch)
+            return
+        with self._intake.sense(path):
+            document = Document(event.json, Place(Origin(f"GET {path}")))
+            found = [pair for each in self._intake.decoder.document(document) for pair in self._intake.checked(each)]
+        for key, obj in found:
+            if event.type == "DELETED":
+                self._gone(asked.type, key, batch)
+            else:
+                self._there(obj, batch)
+
+    def _there(self, obj: KubernetesObject, batch: dict[Reference, Change]) -> None:
+        """The object is there, as the API server has it in store."""
+        key = key_of(obj)
+        self._finish(type(obj), key)
+        if isinstance(obj, Pod):
+            if not is_stored(obj):
+                self._unfinished_pods[key] = obj
+            batch[Pod, key] = Upsert(obj)
+            return
+        if isinstance(obj, PodDisruptionBudget) and obj.status is None:
+            self._unfinished_budgets[key] = obj
+        batch[type(obj), key] = Upsert(default_object(cast("Any", obj)))
+
+    def _finish(self, kind: type, key: str) -> None:
+        """Nothing is left to be filled in there."""
+        if kind is Pod:
+            self._unfinished_pods.pop(key, None)
+        elif kind is PodDisruptionBudget:
+            self._unfinished_budgets.pop(key, None)
+
+    def _gone(self, kind: type, key: str, batch: dict[Reference, Change]) -> None:
+        self._finish(kind, key)
+        if kind is PriorityClass and key in SYSTEM_PRIORITY_CLASSES:  # every cluster has it, whatever the list says
+            built_in = PriorityClass(metadata=ObjectMeta(name=key), value=SYSTEM_PRIORITY_CLASSES[key])
+            batch[kind, key] = Upsert(built_in)
+        else:
+            batch[kind, key] = Delete(kind, key)
+
+    # --- beside what scheduling reads ----------------------------------------------------------------
+
+    def _end_beside(self, asked: Asked, batch: dict[Reference, Change]) -> None:
+        before = self._beside.get(asked, set())
+        self._beside[asked] = now = set()
+        for page in self._intake.bystanders(asked):
+            for entry in _ENTRIES.decode(entries(page.body)):
+                key = _NAMED.decode(entry).key
+                now.add(key)
+                self._see(asked, page.api_version, key, entry, batch)
+        for key in before - now:
+            self._forget(asked, key, batch)
+
+    def _watched_beside(self, event: WatchEvent, batch: dict[Reference, Change]) -> None:
+        asked = event.asked
+        key = _NAMED.decode(event.json).key
+        known = self._beside.setdefault(asked, set())
+        if event.type == "DELETED":
+            known.discard(key)
+            self._forget(asked, key, batch)
+        else:
+            known.add(key)
+            self._see(asked, event.api_version, key, msgspec.Raw(event.json), batch)
+
+    def _see(self, asked: Asked, api_version: str, key: str, json: msgspec.Raw, batch: dict[Reference, Change]) -> None:
+        if asked.reason:
+            self._events.forget(key)
+            self._events.see(asked.reason, json)
+            self.has_news = True
+            return
+        found = read_bystander(api_version, asked.kind, json)
+        if found is not None:
+            batch[type(found), key] = Upsert(found)
+        else:
+            self._forget(asked, key, batch)
+
+    def _forget(self, asked: Asked, key: str, batch: dict[Reference, Change]) -> None:
+        if asked.reason:
+            self._events.forget(key)
+            self.has_news = True
+        elif asked.kind in _KINDS:
+            batch[_KINDS[asked.kind], key] = Delete(_KINDS[asked.kind], key)
+
+    # --- changes -------------------------------------------------------------------------------------
+
+    def _apply(self, batch: dict[Reference, Change]) -> list[ChangedObject]:
+        """Make the changes that change anything."""
+        found: list[ChangedObject] = []
+        changes: list[Change] = []
+        cluster = self._cluster
+        for (kind, key), change in batch.items():
+            before = cluster.get(kind, key)
+            after = change.obj if isinstance(change, Upsert) else None
+            if before == after:
+                continue
+            changes.append(change)
+            found.append(ChangedObject(before, after))
+            if _moves(before, after):
+                self._misplaced.add((kind, key))
+        if self._state is not None and changes:
+            self._state.apply(*changes)
+        elif changes:
+            _make(changes, cluster)
+        return found
+
+    @property
+    def _cluster(self) -> Cluster:
+        return self.collected.cluster if self._state is None else self._state.cluster
+
+    # --- moments -------------------------------------------------------------------------------------
+
+    def moment(self, taken_at: str) -> State:
+        """The state as it is now, independent of what happens later; it says of itself that it is of `taken_at`."""
+        state = self.state
+        self._apply({(type(obj), key_of(obj)): Upsert(obj) for obj in self._finished(PodCompletion(state.cluster))})
+        if self._misplaced:
+            state.apply(Sort(tuple(self._misplaced)))
+            self._misplaced.clear()
+        self.has_news = False
+        fork = state.fork()
+        fork.cluster.taken_at = taken_at
+        fork.cluster.unread = {asked.kind: reason for asked, reason in self._unread.items()}
+        pending = {key: info.pod for key, info in fork.pending.items()}
+        forgive_events(fork.cluster, is_waiting=bool(pending))
+        fork.cluster.scheduling_events = self._events.about(pending)
+        return fork
+
+    def caveats(self, state: State) -> list[Caveat]:
+        """What is to be said of how a moment was read, as for a cluster that was read then."""
+        completion = PodCompletion(state.cluster)
+        budgets = [with_status(each, state.cluster)[1] for each in self._budgets_in_order()]
+        for pod in self._unfinished_pods.values():
+            completion.stored(pod)
+        counts = ((f"{self._versions[asked]}/{asked.kind}", len(keys)) for asked, keys in self._beside.items())
+        skipped: Counter[str] = Counter()
+        for name, number in counts:
+            skipped[name] += number
+        self.collected.skipped = without_understood(+skipped, state.cluster)
+        return self.collected.said_of(state.cluster, [*completion.caveats(), *budgets])
+
+    @property
+    def state(self) -> State:
+        """What is known, in whatever order it came."""
+        assert self._state is not None, "all lists have been read"
+        return self._state
+
+    def note_unfinished(self) -> None:
+        """All lists are read, and nothing is filled in: see in which pods and budgets that has to be done."""
+        cluster = self.collected.cluster
+        cluster.unread = {asked.kind: reason for asked, reason in self._unread.items()}
+        self._unfinished_pods = {key: pod for key, pod in cluster.all(Pod).items() if not is_stored(pod)}
+        budgets = cluster.all(PodDisruptionBudget).items()
+        self._unfinished_budgets = {key: budget for key, budget in budgets if budget.status is None}
+        self.collected.unfinished = list(self._unfinished_pods)
+
+    def _finished(self, completion: PodCompletion) -> Iterator[KubernetesObject]:
+        """The objects in which something has to be filled in, as the rest of the cluster is now."""
+        yield from map(completion.stored, self._unfinished_pods.values())
+        yield from (with_status(each, self.state.cluster)[0] for each in self._budgets_in_order())
+
+    def _budgets_in_order(self) -> list[PodDisruptionBudget]:
+        return [self._unfinished_budgets[key] for key in sorted(self._unfinished_budgets, key=list_order)]
+
+
+def _make(changes: Iterable[Change], cluster: Cluster) -> None:
+    """Change a cluster that is still being read."""
+    for change in changes:
+        if isinstance(change, Upsert):
+            cluster.add(change.obj)
+        elif isinstance(change, Delete):
+            cluster.discard(change.kind, change.key)
+
+
+def _moves(before: KubernetesObject | None, after: KubernetesObject | None) -> bool:
+    """Whether the object stands elsewhere by that than where a list would have it, or others do."""
+    if isinstance(before, Node) and isinstance(after, Node):
+        return zone_of(before) != zone_of(after)
+    if isinstance(before, Pod) and isinstance(after, Pod):
+        return before.spec.node_name != after.spec.node_name or is_terminal(before) or is_terminal(after)
+    return before is None or isinstance(before, Node)

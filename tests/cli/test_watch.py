@@ -1,0 +1,170 @@
+"""`kwhatif watch`: a line for each change, JSON Lines, what cannot be watched, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.http.conftest import kubeconfig_writer
+from tests.http.fake_api import FakeAPI, answer, status
+
+PODS, NODES = "/api/v1/pods", "/api/v1/nodes"
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "new", "namespace": "default"},
+    "spec": {
+        "nodeSelector": {"kubernetes.io/hostname": "roomy"},
+        "containers": [{"name": "main", "image": "x", "resources": {"requests": {"cpu": "1"}}}],
+    },
+}
+
+
+def a_node(cpu: str) -> dict[str, Any]:
+    amounts = {"cpu": cpu, "memory": "8Gi", "pods": "20"}
+    meta = {"name": "roomy", "labels": {"kubernetes.io/hostname": "roomy"}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": meta,
+        "spec": {},
+        "status": {"allocatable": amounts, "capacity": amounts},
+    }
+
+
+class Running:
+    """A command that runs, and the lines that it prints."""
+
+    def __init__(self, argv: list[str], tmp_path: Path) -> None:
+        environ = os.environ | {"HOME": str(tmp_path), "COLUMNS": "200"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "kwhatif", *argv],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environ,
+            text=True,
+        )
+        self.lines: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        self.lines.extend(iter(self.process.stdout.readline, ""))
+
+    def line(self, number: int, seconds: float = 60) -> str:
+        end = time.monotonic() + seconds
+        while len(self.lines) <= number:
+            assert self.process.poll() is None, self.process.communicate()[1]
+            assert time.monotonic() < end, self.lines
+            time.sleep(0.02)
+        return self.lines[number]
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self._reader.join()
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
+
+    def interrupt(self) -> tuple[int, str]:
+        self.process.send_signal(signal.SIGINT)
+        code = self.process.wait(20)
+        assert self.process.stderr is not None
+        return code, self.process.stderr.read()
+
+
+@contextmanager
+def running(api: FakeAPI, tmp_path: Path, *argv: str) -> Iterator[Running]:
+    manifest = tmp_path / "pod.yaml"
+    manifest.write_text(json.dumps(POD))
+    with api.serve() as url:
+        kubeconfig = kubeconfig_writer(tmp_path, url)()
+        words = [str(manifest) if word == "POD" else word for word in argv]
+        one = Running([*words, "--kubeconfig", kubeconfig], tmp_path)
+        try:
+            yield one
+        finally:
+            one.close()
+
+
+@pytest.fixture
+def api() -> FakeAPI:
+    return FakeAPI()
+
+
+def test_a_line_for_each_change(api: FakeAPI, tmp_path: Path) -> None:
+    with running(api, tmp_path, "watch", "--min-interval", "0", "schedule", "POD") as command:
+        assert command.line(0).endswith("Z  default/new: stays pending\n")
+        api.change(NODES, a_node("4"))
+        assert command.line(1).endswith("Z  default/new: stays pending → fits on roomy\n"), command.lines
+        api.change(NODES, a_node("500m"))
+        assert "→ stays pending" in command.line(2)
+        assert command.interrupt() == (130, "")
+
+
+def test_json_lines(api: FakeAPI, tmp_path: Path) -> None:
+    with running(api, tmp_path, "watch", "--min-interval", "0", "schedule", "POD", "-o", "json") as command:
+        first = json.loads(command.line(0))
+        assert (first["kind"], first["changes"], first["age"] < 60) == ("Answer", [], True)
+        assert first["report"]["decisions"][0]["outcome"] == "Unschedulable"
+        api.change(NODES, a_node("4"))
+        second = json.loads(command.line(1))
+        assert second["report"]["decisions"][0]["node"] == "roomy"
+        assert len(second["changes"]) >= 1
+
+
+def test_it_says_what_it_waits_for_and_goes_on(api: FakeAPI, tmp_path: Path) -> None:
+    with running(api, tmp_path, "watch", "--min-interval", "0", "schedule", "POD") as command:
+        command.line(0)
+        api.always[NODES] = answer(500, status(500, "InternalError", "etcd is away"))
+        api.cut()
+        api.change(NODES, a_node("4"))
+        time.sleep(1)
+        assert len(command.lines) == 1
+        del api.always[NODES]
+        assert "roomy" in command.line(1)
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (("watch", "schedule", "POD", "-o", "yaml"), "there is no yaml of an answer that changes"),
+        (("watch", "schedule", "-"), "it can be read only once"),
+        (("watch", "--min-interval", "soon", "queue"), "--min-interval"),
+    ],
+)
+def test_what_cannot_be_watched(api: FakeAPI, tmp_path: Path, argv: tuple[str, ...], said: str) -> None:
+    with running(api, tmp_path, *argv) as command:
+        assert command.process.wait(60) == 2
+        assert command.process.stderr is not None
+        assert said in command.process.stderr.read()
+
+
+def test_a_dump_is_not_watched(tmp_path: Path) -> None:
+    dump = tmp_path / "cluster.yaml"
+    dump.write_text("{apiVersion: v1, kind: List, items: []}")
+    argv = [sys.executable, "-m", "kwhatif", "watch", "queue", "--from", str(dump)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "a live cluster is watched: leave it out" in done.stderr
+
+
+def test_no_cluster_is_the_end(tmp_path: Path) -> None:
+    environ = os.environ | {"HOME": str(tmp_path), "KUBECONFIG": ""}
+    argv = [sys.executable, "-m", "kwhatif", "watch", "queue"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, env=environ)
+    assert done.returncode == 4
+    assert done.stderr.startswith("error: no cluster to read")

@@ -1,0 +1,230 @@
+"""A cluster that is watched: what happens to it is known, whatever happens to the connection."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+import kwhatif
+from kwhatif.api.live import LiveCluster
+from kwhatif.errors import ClusterUnreadable
+from kwhatif.sources.live.options import LiveOptions
+from kwhatif.sources.live.reflector import Patience
+from tests.http.conftest import WriteKubeconfig
+from tests.http.fake_api import Behaviour, FakeAPI, Handler, answer, drop, hang, status
+
+NODES, PODS = "/api/v1/nodes", "/api/v1/pods"
+#: As nobody waits for tests.
+HASTY = Patience(first_pause=0.02, longest_pause=0.1, silence=0.6, unserved=0.1)
+
+
+def a_pod(name: str, **spec: Any) -> dict[str, Any]:
+    container = {"name": "main", "image": "x", "resources": {"requests": {"cpu": "10m"}}}
+    whole = {"containers": [container], "priority": 0, "preemptionPolicy": "PreemptLowerPriority", **spec}
+    meta = {"namespace": "default", "name": name, "uid": name}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": whole, "status": {"phase": "Pending"}}
+
+
+@contextmanager
+def watched(kubeconfig: str, patience: Patience = HASTY, **options: Any) -> Iterator[LiveCluster]:
+    with LiveCluster(LiveOptions.of(kubeconfig=kubeconfig, **options), {}, patience=patience) as live:
+        live.settle()
+        yield live
+
+
+def until(live: LiveCluster, what: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Take in what happens, until that is so."""
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, f"that did not happen; behind: {dict(live.behind)}"
+        live.wait(0.05)
+
+
+def has(live: LiveCluster, name: str) -> Callable[[], bool]:
+    return lambda: f"default/{name}" in live.session.state.pods
+
+
+def test_what_happens_is_known(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    with watched(kubeconfig()) as live:
+        before = live.session
+        node = before.state.nodes[0].name
+        api.change(PODS, a_pod("new", nodeName=node))
+        until(live, has(live, "new"))
+        assert live.session.state.pods["default/new"].pod.spec.node_name == node
+        api.change(PODS, a_pod("new", nodeName=node), gone=True)
+        until(live, lambda: not has(live, "new")())
+        assert "default/new" not in before.state.pods
+        assert live.follower.restarts == 0
+
+
+def test_it_is_what_would_be_read_now(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    with watched(kubeconfig()) as live:
+        for number in range(20):
+            api.change(PODS, a_pod(f"p{number % 7}"), gone=number % 7 == 6 and number > 7)
+        until(live, lambda: has(live, "p5")() and has(live, "p4")())
+        report = kwhatif.preempt(live.session)
+        assert report == kwhatif.preempt(kwhatif.load_live(kubeconfig=kubeconfig()))
+
+
+def test_nothing_but_get_is_sent(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    with watched(kubeconfig()):
+        assert {method for method, _, _ in api.requests} == {"GET"}
+        assert not any("secrets" in path or "configmaps" in path for _, path, _ in api.requests)
+
+
+@pytest.mark.parametrize("name", ["end", "compacted"])
+def test_a_watch_that_ends_goes_on(api: FakeAPI, kubeconfig: WriteKubeconfig, name: str) -> None:
+    with watched(kubeconfig()) as live:
+        api.change(PODS, a_pod("one"))
+        until(live, has(live, "one"))
+        listed = api.asked(PODS) - api.watched(PODS)
+        if name == "compacted":
+            for path in (NODES, PODS):
+                api.next(path, answer(410, status(410, "Expired", "too old resource version")))
+            api.compact()
+        else:
+            api.cut()
+        api.change(PODS, a_pod("two"))
+        api.change(PODS, a_pod("one"), gone=True)
+        until(live, lambda: has(live, "two")() and not has(live, "one")())
+        until(live, lambda: not live.behind)
+        again = api.asked(PODS) - api.watched(PODS) - listed
+        assert (again >= 1) is (name == "compacted")
+
+
+def error_line(code: int, reason: str) -> Behaviour:
+    def behave(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Type", "application/json")
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.end_headers()
+        handler.line({"type": "ERROR", "object": status(code, reason, "no more")})
+        handler.wfile.write(b"0\r\n\r\n")
+
+    return behave
+
+
+def cut_line(handler: Handler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Type", "application/json")
+    handler.send_header("Connection", "close")
+    handler.end_headers()
+    handler.wfile.write(b'{"type":"ADDED","object":{"kind":"Pod"')
+    handler.close_connection = True
+
+
+def silent(handler: Handler) -> None:
+    """The head of an answer, and then nothing for ever: as a connection of which the other half is gone."""
+    handler.send_response(200)
+    handler.send_header("Content-Type", "application/json")
+    handler.send_header("Transfer-Encoding", "chunked")
+    handler.end_headers()
+    handler.wfile.flush()
+    handler.close_connection = True
+    handler.server.api.released.wait(30)
+
+
+def dripping(handler: Handler) -> None:
+    """The length of a chunk, byte by byte."""
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+    handler.close_connection = True
+    try:
+        while not handler.server.api.released.wait(0.05):
+            handler.wfile.write(b"0")
+            handler.wfile.flush()
+    except OSError:
+        pass
+
+
+FAULTS: dict[str, Behaviour] = {
+    "dropped": drop,
+    "too many requests": answer(429, status(429, "TooManyRequests", "later"), Retry_After="0"),
+    "server error": answer(500, status(500, "InternalError", "etcd is away")),
+    "an expired state": error_line(410, "Expired"),
+    "an error": error_line(500, "InternalError"),
+    "half an event": cut_line,
+    "silence": silent,
+    "drops of bytes": dripping,
+    "hangs": hang,
+    "not JSON": answer(200, b"<html>\n"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_pass(api: FakeAPI, kubeconfig: WriteKubeconfig, fault: str) -> None:
+    with watched(kubeconfig(), request_timeout="4s") as live:
+        api.next(PODS, FAULTS[fault])
+        api.cut()
+        api.change(PODS, a_pod("one"))
+        until(live, has(live, "one"))
+        until(live, lambda: not live.behind)
+        if fault not in ("silence", "drops of bytes", "hangs"):
+            assert live.follower.restarts >= 1
+
+
+def test_no_answer_while_something_is_missing(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    with watched(kubeconfig()) as live:
+        api.always[PODS] = drop
+        api.cut()
+        until(live, lambda: "pods" in live.behind)
+        assert live.behind["pods"]
+        until(live, lambda: live.age > 0.1)
+        del api.always[PODS]
+        until(live, lambda: not live.behind)
+
+
+def test_credentials_are_renewed(api: FakeAPI, kubeconfig: WriteKubeconfig, tmp_path: Any) -> None:
+    token = tmp_path / "token"
+    token.write_text(api.token)
+    with watched(kubeconfig({"tokenFile": str(token)})) as live:
+        api.token = "another"
+        token.write_text("another")
+        api.cut()
+        api.change(PODS, a_pod("one"))
+        until(live, has(live, "one"))
+        until(live, lambda: not live.behind)
+
+
+def test_what_is_refused_for_good_is_the_end(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    with watched(kubeconfig()) as live:
+        api.always[PODS] = answer(403, status(403, "Forbidden", 'pods is forbidden: User "x"'))
+        api.cut()
+        with pytest.raises(ClusterUnreadable, match="403"):
+            until(live, lambda: False)
+
+
+def test_what_may_not_be_read_at_first_is_an_error(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    api.always[PODS] = answer(403, status(403, "Forbidden", "pods is forbidden"))
+    with pytest.raises(ClusterUnreadable, match="403"), watched(kubeconfig()):
+        pass
+
+
+def test_what_is_served_later_is_read_then(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    path = "/apis/policy/v1/poddisruptionbudgets"
+    api.always[path] = answer(403, status(403, "Forbidden", "not yet"))
+    with watched(kubeconfig()) as live:
+        assert "PodDisruptionBudget" in live.session.cluster.unread
+        del api.always[path]
+        until(live, lambda: "PodDisruptionBudget" not in live.session.cluster.unread)
+
+
+def test_an_event_that_makes_no_sense_is_the_end(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    with watched(kubeconfig()) as live:
+        api.change(PODS, a_pod("one") | {"spec": json.loads('{"containers": 5}')})
+        with pytest.raises(ClusterUnreadable, match="makes no sense"):
+            until(live, lambda: False)
+
+
+def test_threads_and_connections_end_with_it(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    with watched(kubeconfig()) as live:
+        threads = [reflector._thread for reflector in live.follower._reflectors]
+        assert all(thread.is_alive() for thread in threads)
+        assert all(thread.daemon for thread in threads)
+    for thread in threads:
+        thread.join(5)
+    assert not any(thread.is_alive() for thread in threads)

@@ -1,0 +1,182 @@
+"""The law of watching: after any sequence of events the cluster, and all answers, are those of reading it anew."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from random import Random
+from typing import Any
+
+import msgspec
+from hypothesis import given, settings
+
+import kwhatif
+from kwhatif.api.scheduler import scheduler_source
+from kwhatif.api.sessions import admitted, follow_release
+from kwhatif.questions.session.session import Session
+from kwhatif.sources.dumps.collected import Collected
+from kwhatif.sources.live.cache import Cache
+from kwhatif.sources.live.intake import Intake
+from kwhatif.sources.live.lists import ListEvent
+from kwhatif.sources.live.read import take_in
+from kwhatif.sources.live.watches import WatchEvent
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+from tests.examples import examples
+from tests.property.worlds import RANDOMS
+from tests.valid_state import validate
+from tests.watching import BY_NAME, CHANGING, World
+
+NOW = "2026-01-01T12:00:00Z"
+SOURCE = scheduler_source({"kubernetes_version": "1.36"})
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: new, namespace: x, labels: {app: web}}
+spec:
+  priority: 20
+  containers: [{name: main, image: "app:1", resources: {requests: {cpu: 700m}}}]
+"""
+
+
+def _collected() -> Collected:
+    return Collected(sources=["context test"], live=True, server_version="1.36")
+
+
+def read(events: Iterable[ListEvent]) -> Session:
+    """As `load_live` reads it."""
+    collected = _collected()
+    take_in(iter(events), Intake("the server"), collected)
+    collected.cluster.taken_at = NOW
+    scheduler = follow_release(collected, SOURCE)
+    loaded = admitted(collected, None, strict=False)
+    return scheduler.session(loaded, State(loaded.cluster), loaded.caveats, 0)
+
+
+class Watched:
+    """As `kwhatif.watch` keeps it, without threads and a server."""
+
+    def __init__(self, events: Iterable[ListEvent | WatchEvent]) -> None:
+        collected = _collected()
+        self._cache = Cache(collected, Intake("the server"))
+        self.take(events)
+        assert self._cache.is_complete
+        self._cache.note_unfinished()
+        self._scheduler = follow_release(collected, SOURCE)
+        self._loaded = admitted(collected, None, strict=False)
+        self._cache.begin(self._loaded.cluster)
+
+    def take(self, events: Iterable[ListEvent | WatchEvent]) -> None:
+        self._cache.take(events)
+
+    @property
+    def session(self) -> Session:
+        state = self._cache.moment(NOW)
+        return self._scheduler.session(self._loaded, state, self._cache.caveats(state), 0)
+
+
+def _pods(pods: Iterable[PodInfo]) -> list[Any]:
+    return [pod.pod for pod in pods]
+
+
+def _node(info: NodeInfo) -> list[Any]:
+    sums = (info.cpu, info.memory, info.ephemeral, info.scalars, info.nonzero_cpu, info.nonzero_memory)
+    return [info.node, _pods(info.pods), sums, info.used_ports(), info.images, info.allocatable, info.allowed_pods]
+
+
+def form(session: Session) -> dict[str, Any]:
+    """All that a session knows, in order."""
+    state, cluster = session.state, session.cluster
+    kinds = sorted((kind for kind in cluster.counts()), key=lambda kind: kind.__name__)
+    return {
+        **{kind.__name__: list(cluster.all(kind).items()) for kind in kinds},
+        "nodes": list(map(_node, state.nodes)),
+        "live": [(key, pod.pod) for key, pod in state.pods.items()],
+        "pending": [(key, pod.pod) for key, pod in state.pending.items()],
+        "nominated": [(name, _pods(pods)) for name, pods in state.nominated.items()],
+        "strays": [(name, _pods(pods)) for name, pods in state.strays.items()],
+        "images": dict(state.images),
+        "gone": cluster.gone_nodes,
+        "unread": cluster.unread,
+        "events": dict(cluster.scheduling_events),
+        "caveats": session.caveats,
+        "release": (cluster.minor, cluster.gates, cluster.taken_at, session.age, session.namespace),
+    }
+
+
+def answers(session: Session) -> list[Any]:
+    """Answers to some questions, as data."""
+    manifest = kwhatif.text(POD)
+    reports = [
+        kwhatif.schedule(session, manifest),
+        kwhatif.preempt(session),
+        kwhatif.pending(session),
+        kwhatif.capacity(session, manifest, limit=5),
+        kwhatif.advise(session, manifest),
+    ]
+    if session.state.nodes:
+        reports.append(kwhatif.drain(session, *(node.name for node in session.state.nodes), each=True, jobs=1))
+    return [msgspec.to_builtins(report) for report in reports]
+
+
+def history(random: Random) -> tuple[World, Watched]:
+    """A cluster to which something has happened, and how it was watched: each list by itself, some again and again."""
+    world = World()
+    for _ in range(random.randrange(20)):
+        world.change(random)
+    watched = Watched(world.all_listed())
+    waiting: dict[str, deque[WatchEvent]] = {name: deque() for name in CHANGING}
+    for _ in range(random.randrange(40)):
+        match random.randrange(12):
+            case 11:
+                name = random.choice(CHANGING)
+                waiting[name].clear()  # the watch has expired: what it would have said is in the list
+                watched.take(world.listed(BY_NAME[name]))
+            case 10:
+                validate(watched.session.state)
+            case 7 | 8 | 9:
+                name = random.choice(CHANGING)
+                watched.take([waiting[name].popleft() for _ in range(len(waiting[name]))])
+            case _:
+                event = world.change(random)
+                if event is not None:
+                    waiting[event.asked.name].append(event)
+    names = list(CHANGING)
+    random.shuffle(names)
+    for name in names:
+        if random.randrange(2):
+            watched.take(waiting[name])
+        else:
+            for event in waiting[name]:
+                watched.take([event])
+    return world, watched
+
+
+@given(RANDOMS)
+@settings(max_examples=examples(300))
+def test_what_is_watched_is_what_would_be_read(random: Random) -> None:
+    world, watched = history(random)
+    session = watched.session
+    validate(session.state)
+    assert form(session) == form(read(world.all_listed()))
+
+
+@given(RANDOMS)
+@settings(max_examples=examples(40))
+def test_answers_are_those_of_reading_it_anew(random: Random) -> None:
+    world, watched = history(random)
+    assert answers(watched.session) == answers(read(world.all_listed()))
+
+
+@given(RANDOMS)
+@settings(max_examples=examples(60))
+def test_a_moment_stays_as_it_is(random: Random) -> None:
+    world, watched = history(random)
+    session = watched.session
+    before = form(session)
+    for _ in range(10):
+        event = world.change(random)
+        watched.take([] if event is None else [event])
+    assert form(watched.session) == form(read(world.all_listed()))
+    assert form(session) == before
