@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kwhatif.kube.model.caveat import (
     Caveat,
+    autoscaling,
     descheduling,
     lacking,
     manifests,
@@ -268,4 +269,14 @@ _CONSTANT: Mapping[type, str] = {
     scheduling.EvictionsAtOnce: "evictions count as done at once",
     descheduling.MomentNotKnown: "the moment of the dump is not known",
     descheduling.EvictionOrder: "who is evicted depends on the order",
+    autoscaling.GroupBoundsUnknown: "how large the node groups may be is not known",
+    autoscaling.ExpanderAssumed: "the expander is assumed",
+    autoscaling.ExpanderTied: "equally good groups are chosen by chance",
+    autoscaling.FlagsNotModelled: "some flags of the autoscaler are not modelled",
+    autoscaling.ExpendablePodsCount: "expendable pods keep their room here",
+    autoscaling.PricesUnknown: "prices are not known",
+    autoscaling.ShapesObservedOnly: "only instance types that run in the cluster are tried",
+    autoscaling.CloudCapacityUnknown: "what the cloud has is not known",
+    autoscaling.KarpenterVersionAssumed: "the version of Karpenter is assumed",
+    autoscaling.AutoscalerDisagrees: "two autoscalers are there",
 }
