@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.kube.model.meta import Model
+from kwhatif.kube.model.meta import Model, Row
 from kwhatif.kube.model.pod import PodTemplateSpec
 
 
-class FieldChange(msgspec.Struct, frozen=True):
-    """One field: the step that changed it, the old and the new value; None is an absent field."""
+class ChangeRow(Row):
+    """A change of an object by admission, or by an edit: which field, from what, to what, and who did it."""
 
     by: str
     field: str
@@ -22,12 +22,12 @@ class FieldChange(msgspec.Struct, frozen=True):
     after: str | None = None
 
 
-def changes_between(by: str, before: Model, after: Model) -> Iterator[FieldChange]:
+def changes_between(by: str, before: Model, after: Model) -> Iterator[ChangeRow]:
     """The fields in which two objects of one type differ."""
     return _differences(by, "", before, after)
 
 
-def _differences(by: str, path: str, before: Any, after: Any) -> Iterator[FieldChange]:
+def _differences(by: str, path: str, before: Any, after: Any) -> Iterator[ChangeRow]:
     if before is after or before == after:
         return
     if isinstance(before, Model) and type(before) is type(after):
@@ -42,7 +42,7 @@ def _differences(by: str, path: str, before: Any, after: Any) -> Iterator[FieldC
         for index, (old, new) in enumerate(zip_longest(before, after)):
             yield from _differences(by, f"{path}[{index}]", old, new)
     else:
-        yield FieldChange(by, path, _text(before), _text(after))
+        yield ChangeRow(by, path, _text(before), _text(after))
 
 
 #: Fields of a pod template that the API does not have.

@@ -7,7 +7,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from kwhatif.admission.changes import FieldChange, changes_between
+from kwhatif.admission.changes import ChangeRow, changes_between
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import Model
@@ -48,7 +48,7 @@ class Admitted(msgspec.Struct, Generic[T], frozen=True):
     """The object as the API server stores it, and all changes by admission, in order."""
 
     object: T
-    changes: tuple[FieldChange, ...] = ()
+    changes: tuple[ChangeRow, ...] = ()
 
 
 class AdmissionStep(NamedTuple, Generic[T]):
@@ -60,7 +60,7 @@ class AdmissionStep(NamedTuple, Generic[T]):
 
 def run_steps(steps: Sequence[AdmissionStep[T]], obj: T, cluster: Cluster) -> Admitted[T] | Denied:
     """Run all steps in order, up to the first rejection."""
-    changes: list[FieldChange] = []
+    changes: list[ChangeRow] = []
     for step in steps:
         result = step.run(obj, cluster)
         if isinstance(result, Denied):

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from kwhatif.kube.model.meta import FrozenMeta
+from kwhatif.kube.model.meta import FrozenMeta, Row
 
 RefusedBy = Literal["total-limit", "node-limit", "namespace-limit", "pdb", "multiple-pdbs", "forbidden", "not-found"]
 Stage = Literal["Filter", "PreEvictionFilter"]
@@ -114,8 +114,8 @@ Why = (
 )
 
 
-class EvictionAttempt(msgspec.Struct, frozen=True):
-    """An attempted eviction. `by`: what refused it; None: the pod was evicted."""
+class WantedRow(Row):
+    """A pod that a plugin wants to evict; `order` is its place among all attempts."""
 
     order: int
     pod: str
@@ -123,38 +123,41 @@ class EvictionAttempt(msgspec.Struct, frozen=True):
     profile: str
     plugin: str
     why: Why
+
+
+class EvictionAttempt(WantedRow):
+    """An eviction that was tried. `by`: what refused it; None: the pod is gone. `budgets` are those that refused it."""
+
     by: RefusedBy | None = None
     message: str = ""
-    #: The budgets that refused it.
     budgets: tuple[str, ...] = ()
 
 
-class ClassifiedNode(msgspec.Struct, frozen=True):
-    """The class of a node in Low- or HighNodeUtilization, and its usage of each resource in percent."""
+class NodeClassRow(Row):
+    """What Low- or HighNodeUtilization takes a node for; `percent` is what is used of each resource."""
 
     profile: str
     plugin: str
     node: str
-    node_class: UtilizationClass
+    node_class: UtilizationClass = msgspec.field(name="class")
     percent: dict[str, float]
 
 
-class PluginRun(msgspec.Struct, frozen=True):
-    """One plugin of a cycle."""
+class StrategyRow(Row):
+    """One plugin of one profile: how many pods it evicted, what it could not do, what it says to that."""
 
     profile: str
     plugin: str
     extension_point: ExtensionPoint
     evicted: int
     refused: int
-    #: Why it failed; "" if it did not.
-    error: str = ""
-    #: Log messages that explain why it evicts nothing, or stops.
+    error: str | None = None
+    #: What it logs that explains why it evicts nothing, or stops.
     notes: tuple[str, ...] = ()
 
 
-class Spared(msgspec.Struct, frozen=True):
-    """A pod that the evictor's filters protect before anything is evicted; some filters give no reason."""
+class SparedRow(Row):
+    """A pod that the evictor's filters protect before anything is evicted; `reasons` are upstream's words."""
 
     profile: str
     pod: str
@@ -168,6 +171,6 @@ class DeschedulingCycle(msgspec.Struct, frozen=True):
 
     skipped: str = ""
     attempts: tuple[EvictionAttempt, ...] = ()
-    plugins: tuple[PluginRun, ...] = ()
-    classes: tuple[ClassifiedNode, ...] = ()
-    spared: tuple[Spared, ...] = ()
+    plugins: tuple[StrategyRow, ...] = ()
+    classes: tuple[NodeClassRow, ...] = ()
+    spared: tuple[SparedRow, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kwhatif.descheduler.attempt import ClassifiedNode, DeschedulingCycle, ExtensionPoint, PluginRun, Spared
+from kwhatif.descheduler.attempt import DeschedulingCycle, ExtensionPoint, NodeClassRow, SparedRow, StrategyRow
 from kwhatif.descheduler.default_evictor import DefaultEvictor
 from kwhatif.descheduler.evictor_arguments import DEFAULT_EVICTOR, DefaultEvictorArgs
 from kwhatif.descheduler.handle import Handle, PodEvictor
@@ -57,8 +57,8 @@ def run_cycle(policy: RunnablePolicy, world: DeschedulerWorld) -> DeschedulingCy
         for profile, evictor in zip(policy.profiles, evictors, strict=True)
         for row in _spared(profile, evictor, nodes, world)
     ]
-    plugins: list[PluginRun] = []
-    classes: list[ClassifiedNode] = []
+    plugins: list[StrategyRow] = []
+    classes: list[NodeClassRow] = []
     points: tuple[ExtensionPoint, ...] = ("Deschedule", "Balance")
     for point in points:
         for profile, evictor in zip(policy.profiles, evictors, strict=True):
@@ -69,7 +69,9 @@ def run_cycle(policy: RunnablePolicy, world: DeschedulerWorld) -> DeschedulingCy
                 made = pod_evictor.attempts[before:]
                 evicted = sum(1 for attempt in made if attempt.by is None)
                 plugins.append(
-                    PluginRun(profile.name, name, point, evicted, len(made) - evicted, error, tuple(handle.notes))
+                    StrategyRow(
+                        profile.name, name, point, evicted, len(made) - evicted, error or None, tuple(handle.notes)
+                    )
                 )
                 classes += handle.classes
     return DeschedulingCycle("", tuple(pod_evictor.attempts), tuple(plugins), tuple(classes), tuple(spared))
@@ -83,12 +85,12 @@ def _evictor(profile: RunnableProfile, world: DeschedulerWorld) -> DefaultEvicto
 
 def _spared(
     profile: RunnableProfile, evictor: DefaultEvictor, nodes: Sequence[Node], world: DeschedulerWorld
-) -> Iterator[Spared]:
-    """The pods on these nodes that no strategy of the profile can evict, as long as nothing changes."""
+) -> Iterator[SparedRow]:
+    """The pods on these nodes that neither strategy of the profile can evict, as long as nothing changes."""
     for name in (node.metadata.name for node in nodes):
         for pod in world.pods(name):
             found = evictor.objections(pod)
             if found is not None:
-                yield Spared(profile.name, key_of(pod), name, "Filter", found)
+                yield SparedRow(profile.name, key_of(pod), name, "Filter", found)
             elif (late := evictor.late_objection(pod)) is not None:
-                yield Spared(profile.name, key_of(pod), name, "PreEvictionFilter", (late,) if late else ())
+                yield SparedRow(profile.name, key_of(pod), name, "PreEvictionFilter", (late,) if late else ())

@@ -8,7 +8,7 @@ from enum import Enum
 
 from kwhatif.controllers.eviction import FORBIDDEN, NOT_FOUND, TOO_MANY_REQUESTS, EvictionRefused
 from kwhatif.descheduler.arguments import Namespaces
-from kwhatif.descheduler.attempt import ClassifiedNode, EvictionAttempt, RefusedBy, Why
+from kwhatif.descheduler.attempt import EvictionAttempt, NodeClassRow, RefusedBy, Why
 from kwhatif.descheduler.default_evictor import DefaultEvictor
 from kwhatif.descheduler.go_types import quoted
 from kwhatif.descheduler.node_fit import NodeFit
@@ -100,7 +100,7 @@ class Handle:
         self.world = pod_evictor.world
         self.fit = NodeFit(self.world)
         self.notes: list[str] = []
-        self.classes: list[ClassifiedNode] = []
+        self.classes: list[NodeClassRow] = []
         self._pod_evictor = pod_evictor
 
     def evict(self, pod: Pod, why: Why) -> Result:

@@ -12,7 +12,6 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.policy.aftermath import Fragile, consequence_of, consequences
 from kwhatif.policy.build import Rulebook
 from kwhatif.policy.caveats import doubts
-from kwhatif.policy.judged import ANNOTATION, JudgedWorkload
 from kwhatif.policy.names import did_you_mean
 from kwhatif.policy.rules import Hit, Labels, Rule
 from kwhatif.policy.schema import Level
@@ -25,7 +24,7 @@ from kwhatif.policy.suppression import (
     wants_excuse,
 )
 from kwhatif.report.inputs import SourceRow
-from kwhatif.report.policy import FindingRow, PolicyRow, PolicyVerdict
+from kwhatif.report.policy import ANNOTATION, FindingRow, JudgedWorkload, PolicyRow, PolicyVerdict
 from kwhatif.report.story import Story
 
 

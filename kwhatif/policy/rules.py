@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from kwhatif.cel import CelRuntimeError, CostBudget, Program
 from kwhatif.kube.matching.labels import Selector
 from kwhatif.kube.matching.names import is_like
-from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.policy.schema import ClassRule, ExpressionRule, Level, PlacementRule, Protection, VictimLimit
 from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.policy import JudgedWorkload
 from kwhatif.report.preemption import VictimRow
 from kwhatif.words.amounts import some
 from kwhatif.words.victims import after, victims_by_owner

@@ -12,9 +12,9 @@ from datetime import date
 from typing import NamedTuple
 
 from kwhatif.kube.matching.names import is_like
-from kwhatif.policy.judged import ANNOTATION
 from kwhatif.policy.names import CAVEATS, KINDS, all_names, matches, unknown_rule
 from kwhatif.policy.schema import ExceptionRule
+from kwhatif.report.policy import ANNOTATION
 
 _UNTIL = re.compile(r"\(until\s++([^()]*)\)\s*$")
 

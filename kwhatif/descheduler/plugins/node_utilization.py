@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from kwhatif.descheduler.arguments import Namespaces
-from kwhatif.descheduler.attempt import ClassifiedNode, NodeUse, ResourceUse, UtilizationClass
+from kwhatif.descheduler.attempt import NodeClassRow, NodeUse, ResourceUse, UtilizationClass
 from kwhatif.descheduler.handle import Handle, PodFilter, Result, chosen
 from kwhatif.descheduler.ranking import sort_by_priority
 from kwhatif.descheduler.tolerance import untolerated
@@ -147,9 +147,7 @@ def classified(handle: Handle, classes: Mapping[str, UtilizationClass], shares: 
     for node in handle.nodes:
         name = node.metadata.name
         if name in classes:
-            handle.classes.append(
-                ClassifiedNode(handle.profile, handle.plugin, name, classes[name], dict(shares[name]))
-            )
+            handle.classes.append(NodeClassRow(handle.profile, handle.plugin, name, classes[name], dict(shares[name])))
 
 
 def is_nothing_to_do(low: int, most: int, handle: Handle) -> bool:
