@@ -74,7 +74,7 @@ def measure_losses(session: Session, measured: Measured) -> Measured:
         "drain",
         lambda: drain(session, *nodes, each=True, jobs=1, ignore_daemonsets=True, delete_emptydir_data=True),
     )
-    blocked = [BlockedRow(row.scenario, row.verdict.why) for row in drained.scenarios if not row.verdict.ok]
+    blocked = [BlockedRow(node=row.scenario, why=row.verdict.why) for row in drained.scenarios if not row.verdict.ok]
     losses = [
         worst
         for kind, label in (("node", _HOSTNAME), ("zone", _ZONE))
@@ -89,17 +89,20 @@ def _waiting(report: Report) -> Sequence[WaitingRow]:
     counts: Counter[tuple[str, str]] = Counter()
     for pod in report.queue.pods if report.queue is not None else ():
         counts[pod.outcome, next(iter(pod.rejected_by), "")] += 1
-    return [WaitingRow(outcome, plugin, number) for (outcome, plugin), number in sorted(counts.items())]
+    return [
+        WaitingRow(outcome=outcome, plugin=plugin, pods=number) for (outcome, plugin), number in sorted(counts.items())
+    ]
 
 
 def _fits(session: Session, name: str, source: Source) -> FitsRow:
     row = capacity(session, source, limit=LIMIT).capacity
-    return FitsRow(name, 0 if row is None or row.best is None else row.best.sets, LIMIT)
+    return FitsRow(template=name, fit=0 if row is None or row.best is None else row.best.sets, limit=LIMIT)
 
 
 def _worst(kind: str, report: Report) -> Sequence[LossRow]:
     losses = [
-        LossRow(kind, row.scenario, len(row.verdict.pending), len(row.verdict.broken)) for row in report.scenarios
+        LossRow(kind=kind, name=row.scenario, pending=len(row.verdict.pending), broken=len(row.verdict.broken))
+        for row in report.scenarios
     ]
     return [max(losses, key=lambda row: (row.pending, row.broken))] if losses else []
 
@@ -125,4 +128,4 @@ def _pool(name: str, nodes: Sequence[NodeInfo]) -> PoolRow:
         "memory": float(sum(max(node.allocatable.memory - node.memory, 0) for node in usable)),
         "pods": float(sum(max(node.allowed_pods - len(node.pods), 0) for node in usable)),
     }
-    return PoolRow(name, len(nodes), allocatable, free)
+    return PoolRow(pool=name, nodes=len(nodes), allocatable=allocatable, free=free)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.report.row import Row
+from kwhatif.kube.model.meta import Row
 
 
 class WaitingRow(Row):
@@ -46,7 +46,7 @@ class PoolRow(Row):
     free: dict[str, float]
 
 
-class Measured(Row, kw_only=True):
+class Measured(Row):
     """One round of measuring; None: not measured yet."""
 
     nodes: int = 0
