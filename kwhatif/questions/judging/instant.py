@@ -27,11 +27,11 @@ from kwhatif.questions.decisions.short import in_short
 from kwhatif.questions.judging.described import Described
 from kwhatif.questions.judging.manifest_rollout import ManifestRollout
 from kwhatif.questions.judging.planned import HOLDS_UP, Asked, Explain, PendingPods, Planned
+from kwhatif.questions.manifests.claims import caveats_of_claims
 from kwhatif.questions.manifests.injected import injected
 from kwhatif.questions.manifests.prepared import prepare
 from kwhatif.questions.manifests.writes import apply_at_once
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.gaps import caveats_of_claims
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt
