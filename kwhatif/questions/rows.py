@@ -13,7 +13,7 @@ from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow
-from kwhatif.report.nodes import ObjectionRow, RejectedRow
+from kwhatif.report.nodes import FeasibleRow, ObjectionRow, RejectedRow
 from kwhatif.report.preemption import CandidateRow
 from kwhatif.report.workload import QueuedRow
 from kwhatif.scheduler.batch import ScheduleResult
@@ -66,6 +66,11 @@ def decision_about_result(result: ScheduleResult, **fields: Any) -> Decision:
         pre_enqueue=PreEnqueueRow(plugin=gated.plugin, message=gated.status.message) if gated else None,
         **fields,
     )
+
+
+def feasible_row(node: str, score: int, scores: Mapping[str, int]) -> FeasibleRow:
+    """A node that fits, with its scores by plugin, and their sum."""
+    return FeasibleRow(node=node, score=score, scores=dict(scores))
 
 
 def with_chosen(decision: Decision, change: Callable[[CandidateRow], CandidateRow]) -> Decision:
