@@ -11,6 +11,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from kwhatif.admission.changes import ChangeRow
 from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.catalog import MAKING_PODS
@@ -26,14 +27,12 @@ from kwhatif.questions.decisions.short import in_short
 from kwhatif.questions.judging.described import Described
 from kwhatif.questions.judging.manifest_rollout import ManifestRollout
 from kwhatif.questions.judging.planned import HOLDS_UP, Asked, Explain, PendingPods, Planned
+from kwhatif.questions.manifests.claims import caveats_of_claims
 from kwhatif.questions.manifests.injected import injected
 from kwhatif.questions.manifests.prepared import prepare
 from kwhatif.questions.manifests.writes import apply_at_once
-from kwhatif.questions.rows import change_rows
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.gaps import caveats_of_claims
 from kwhatif.report.decision import Decision, Outcome
-from kwhatif.report.inputs import ChangeRow
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.scheduler.framework.profile import Profile
@@ -243,7 +242,7 @@ class InstantRun:
             manifest.was_refused(pod, outcome.message)
         else:
             manifest.was_admitted()
-            self._changes[key_of(outcome.object)] = change_rows(outcome.changes)
+            self._changes[key_of(outcome.object)] = outcome.changes
 
     def _tried(self, result: ScheduleResult) -> None:
         pod = result.pod

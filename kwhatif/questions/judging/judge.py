@@ -25,7 +25,6 @@ from kwhatif.kube.model.caveat.workloads import TooManyPods
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.job import CronJob
 from kwhatif.kube.model.meta import controller_of
-from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.questions.decisions.decide import decision_of, refusal
 from kwhatif.questions.decisions.short import in_full
 from kwhatif.questions.decisions.workload_rows import room_for_pods, workload_row
@@ -45,6 +44,7 @@ from kwhatif.questions.placing.placer import Describe
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.inputs import ProblemRow, SourceRow
+from kwhatif.report.policy import JudgedWorkload
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.simulation.reactions import LivelockError
 from kwhatif.state.pod_info import PodInfo

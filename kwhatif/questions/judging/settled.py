@@ -12,6 +12,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from kwhatif.admission.changes import ChangeRow
 from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.catalog import all_controllers
@@ -26,11 +27,10 @@ from kwhatif.questions.judging.described import Described
 from kwhatif.questions.judging.manifest_rollout import ManifestRollout
 from kwhatif.questions.judging.planned import Asked, Explain, Planned
 from kwhatif.questions.manifests.prepared import prepare
-from kwhatif.questions.rows import change_rows, decision_about, with_chosen
+from kwhatif.questions.rows import decision_about, with_chosen
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_verdict
 from kwhatif.report.decision import Decision, Outcome
-from kwhatif.report.inputs import ChangeRow
 from kwhatif.report.preemption import VictimRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.framework.profile import Profile
@@ -248,7 +248,7 @@ class SettledRun:
             manifest.was_refused(pod, outcome.message)
             return
         manifest.was_admitted()
-        self._changes[key_of(outcome.object)] = change_rows(outcome.changes)
+        self._changes[key_of(outcome.object)] = outcome.changes
 
     def _tried(self, result: ScheduleResult) -> None:
         pod = result.pod
