@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 from kwhatif._version import __version__
 
 if TYPE_CHECKING:
+    from kwhatif.admission.changes import ChangeRow
+    from kwhatif.api.autoscale import autoscale, consolidate
     from kwhatif.api.capacity import capacity
     from kwhatif.api.compare import compare
     from kwhatif.api.deschedule import deschedule
@@ -30,11 +32,13 @@ if TYPE_CHECKING:
     from kwhatif.api.sessions import edited, load, load_live
     from kwhatif.api.simulate import simulate
     from kwhatif.api.snapshots import describe, save_snapshot
+    from kwhatif.descheduler.attempt import NodeClassRow, SparedRow, StrategyRow
     from kwhatif.errors import ClusterUnreadable, ExitCode, InputError, KwhatifError, PluginFailed, Problem
     from kwhatif.questions.session.inventory import Inventory
     from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
     from kwhatif.report.advise import AdviceRow, AdvisedChangeRow, AdvisedRow, AdviseRow, LeftRow, PatchRow
+    from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
     from kwhatif.report.comparison import (
         Comparison,
         DifferenceRow,
@@ -47,14 +51,11 @@ if TYPE_CHECKING:
         DescheduleRow,
         EvictedRow,
         EvictionRefusedRow,
-        NodeClassRow,
         NodeUseRow,
         ReplacementRow,
         RoundRow,
-        SparedRow,
-        StrategyRow,
     )
-    from kwhatif.report.inputs import ChangeRow, EditRow, ProblemRow, SchedulerInfo, SnapshotInfo, SourceRow, TouchedRow
+    from kwhatif.report.inputs import EditRow, ProblemRow, SchedulerInfo, SnapshotInfo, SourceRow, TouchedRow
     from kwhatif.report.nodes import (
         FeasibleRow,
         MissRow,
@@ -78,11 +79,13 @@ __all__ = [
     "AdviseRow",
     "AdvisedChangeRow",
     "AdvisedRow",
+    "AutoscaleRow",
     "BudgetRow",
     "CandidateRow",
     "ChangeRow",
     "ClusterUnreadable",
     "Comparison",
+    "ConsolidateRow",
     "Decision",
     "DescheduleRow",
     "DifferenceRow",
@@ -143,8 +146,10 @@ __all__ = [
     "WorkloadRow",
     "__version__",
     "advise",
+    "autoscale",
     "capacity",
     "compare",
+    "consolidate",
     "deschedule",
     "describe",
     "drain",
@@ -165,6 +170,9 @@ __all__ = [
 
 #: Where the names live.
 _HOMES = {
+    "kwhatif.admission.changes": "ChangeRow",
+    "kwhatif.descheduler.attempt": "NodeClassRow SparedRow StrategyRow",
+    "kwhatif.api.autoscale": "autoscale consolidate",
     "kwhatif.api.capacity": "capacity",
     "kwhatif.api.compare": "compare",
     "kwhatif.api.deschedule": "deschedule",
@@ -178,11 +186,11 @@ _HOMES = {
     "kwhatif.errors": "ClusterUnreadable ExitCode InputError KwhatifError PluginFailed Problem",
     "kwhatif.report": "Report",
     "kwhatif.report.advise": "AdviceRow AdviseRow AdvisedChangeRow AdvisedRow LeftRow PatchRow",
+    "kwhatif.report.autoscale": "AutoscaleRow ConsolidateRow",
     "kwhatif.report.comparison": "Comparison DifferenceRow EndDifferenceRow FateRow PodDifferenceRow",
     "kwhatif.report.decision": "Decision Outcome PreEnqueueRow",
-    "kwhatif.report.deschedule": "DescheduleRow EvictedRow EvictionRefusedRow NodeClassRow "
-    "NodeUseRow ReplacementRow RoundRow SparedRow StrategyRow",
-    "kwhatif.report.inputs": "ChangeRow EditRow ProblemRow SchedulerInfo SnapshotInfo SourceRow TouchedRow",
+    "kwhatif.report.deschedule": "DescheduleRow EvictedRow EvictionRefusedRow NodeUseRow ReplacementRow RoundRow",
+    "kwhatif.report.inputs": "EditRow ProblemRow SchedulerInfo SnapshotInfo SourceRow TouchedRow",
     "kwhatif.report.nodes": "FeasibleRow MissRow NearNameRow NearRow "
     "ObjectionRow ObstacleRow RejectedRow TooLargeRow UnknownNameRow",
     "kwhatif.report.policy": "FindingRow PolicyRow",

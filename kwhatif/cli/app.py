@@ -17,6 +17,7 @@ import typer
 from typer.main import get_command
 
 from kwhatif.cli.advise import advise
+from kwhatif.cli.autoscale import autoscale, consolidate
 from kwhatif.cli.capacity import capacity
 from kwhatif.cli.characters import adapt_streams
 from kwhatif.cli.completion import completion
@@ -28,6 +29,7 @@ from kwhatif.cli.preempt import preempt
 from kwhatif.cli.queue import queue
 from kwhatif.cli.rbac import rbac
 from kwhatif.cli.schedule import schedule
+from kwhatif.cli.serve import serve
 from kwhatif.cli.simulate import simulate
 from kwhatif.cli.snapshot import app as snapshot
 from kwhatif.cli.upgrade import upgrade
@@ -66,7 +68,10 @@ for command in (
     queue,
     capacity,
     deschedule,
+    autoscale,
+    consolidate,
     upgrade,
+    serve,
     rbac,
     completion,
     version,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.render.aftermath import aftermath_lines
+from kwhatif.render.autoscale import autoscale_parts, consolidate_parts
 from kwhatif.render.caveats import besides_findings
 from kwhatif.render.caveats.manifests import NOTHING_JUDGED
 from kwhatif.render.detail import MANY
@@ -49,6 +50,10 @@ def to_markdown(report: Report) -> str:
         parts = queue_parts(report.queue)
     elif report.deschedule is not None:
         parts = deschedule_parts(report.deschedule, descheduling_qualifier(report))
+    elif report.autoscaler is not None:
+        parts = autoscale_parts(report.autoscaler, qualifier(report))
+    elif report.consolidate is not None:
+        parts = consolidate_parts(report.consolidate, qualifier(report))
     elif report.upgrade is not None:
         parts = upgrade_parts(report.upgrade, qualifier(report))
     elif report.advise is not None and report.command == "advise":

@@ -72,6 +72,9 @@ def nodes_in(report: Report) -> Iterator[str]:
         yield from workload.nodes
     if report.deschedule is not None:
         yield from (row.node for row in report.deschedule.nodes)
+    if report.consolidate is not None:
+        yield from (row.node for row in report.consolidate.nodes)
+        yield from (node for command in report.consolidate.commands for node in command.nodes)
     if report.upgrade is not None:
         for row in (*report.upgrade.pending, *report.upgrade.workloads):
             yield from (*row.before.nodes, *row.after.nodes)

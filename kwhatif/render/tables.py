@@ -12,6 +12,7 @@ from rich.text import Text
 from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.render.advise import advise
 from kwhatif.render.aftermath import aftermath_lines
+from kwhatif.render.autoscale import autoscale, consolidate
 from kwhatif.render.capacity import capacity
 from kwhatif.render.caveats import besides_findings
 from kwhatif.render.caveats.manifests import NOTHING_JUDGED
@@ -69,6 +70,10 @@ def _answer(report: Report, detail: Detail) -> Iterator[RenderableType]:
         return queue(report, report.queue, detail)
     if report.deschedule is not None:
         return deschedule(report.deschedule, detail, descheduling_qualifier(report))
+    if report.autoscaler is not None:
+        return autoscale(report.autoscaler, detail, qualifier(report))
+    if report.consolidate is not None:
+        return consolidate(report.consolidate, detail, qualifier(report))
     if report.upgrade is not None:
         return upgrade(report.upgrade, detail, qualifier(report))
     if report.advise is not None and report.command == "advise":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.report.advise import AdviseRow
+from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
 from kwhatif.report.capacity import CapacityRow
 from kwhatif.report.decision import Decision
 from kwhatif.report.deschedule import DescheduleRow
@@ -48,6 +49,10 @@ class Report(Document, kw_only=True, tag_field="kind", tag="Report"):
     upgrade: UpgradeRow | None = None
     #: Of the command `advise`, and of `gate` where it was asked for.
     advise: AdviseRow | None = None
+    #: Of the command `autoscale`: what is added.
+    autoscaler: AutoscaleRow | None = None
+    #: Of the command `consolidate`: what is removed.
+    consolidate: ConsolidateRow | None = None
     #: Of the command `capacity`.
     capacity: CapacityRow | None = None
     #: What becomes of groups of pods; null where the cluster has none, or its scheduler does not know them.

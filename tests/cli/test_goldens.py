@@ -17,6 +17,7 @@ GOLDENS = Path(__file__).parents[2] / "fixtures" / "cli"
 FROM = "--from fixtures/demo/cluster.yaml"
 QUEUE = f"{FROM} --from fixtures/demo/pending.yaml"
 DESCHEDULE = f"--policy fixtures/demo/descheduler.yaml {FROM}"
+GROUPS = "--node-groups fixtures/demo/groups.yaml"
 CLOUD = "--from fixtures/cloud/cluster.yaml"
 GATE = "kwhatif gate fixtures/gate/manifests"
 POLICY = "--policy fixtures/gate/kwhatif.yaml"
@@ -53,6 +54,19 @@ COMMANDS = {
     "advise-edited": f"kwhatif advise fixtures/demo/pods/checkout.yaml {FROM} --if 'add 1 node like general-a1'",
     "advise-unknown": f"kwhatif advise pod/shop/reprot {QUEUE}",
     "advise-for-gate-json": f"kwhatif advise fixtures/demo/pods {FROM} --for gate -o json",
+    "autoscale": f"kwhatif autoscale {GROUPS} {QUEUE}",
+    "autoscale-wide": f"kwhatif autoscale {GROUPS} {QUEUE} -o wide --fail-on none",
+    "autoscale-markdown": f"kwhatif autoscale {GROUPS} {QUEUE} -o markdown",
+    "autoscale-nothing": f"kwhatif autoscale {GROUPS} {FROM} -q",
+    "autoscale-unknown-groups": f"kwhatif autoscale {QUEUE} -q --autoscaler cluster-autoscaler",
+    "autoscale-refused": f"kwhatif autoscale --node-groups fixtures/cluster_autoscaler/refused.yaml {FROM}",
+    "autoscale-both": f"kwhatif autoscale {GROUPS} --instance-types fixtures/karpenter/types.json {FROM}",
+    "autoscale-when": f"kwhatif autoscale {GROUPS} {FROM} --at yesterday",
+    "consolidate": f"kwhatif consolidate {GROUPS} {FROM}",
+    "consolidate-markdown": f"kwhatif consolidate {GROUPS} {FROM} -o markdown",
+    "consolidate-explain": f"kwhatif consolidate {GROUPS} {FROM} --explain node/general-c1",
+    "consolidate-explain-goes": f"kwhatif consolidate {GROUPS} {FROM} --explain batch-a1 --fail-on removed",
+    "consolidate-explain-unknown": f"kwhatif consolidate {GROUPS} {FROM} --explain node/general-x1",
     "deschedule": f"kwhatif deschedule {DESCHEDULE}",
     "deschedule-wide": f"kwhatif deschedule {DESCHEDULE} -o wide --rounds 1",
     "deschedule-markdown": f"kwhatif deschedule {DESCHEDULE} -o markdown",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from kwhatif.descheduler.arguments import RemovePodsHavingTooManyRestartsArgs
 from kwhatif.descheduler.attempt import Restarts
-from kwhatif.descheduler.go_sort import go_sort
 from kwhatif.descheduler.handle import Handle, chosen
 from kwhatif.descheduler.pod_state import waiting_reasons
+from kwhatif.kube.model.go_sort import go_sort
 from kwhatif.kube.model.pod import Pod
 
 
 def run(args: RemovePodsHavingTooManyRestartsArgs, handle: Handle) -> str:
-    """Evict pods whose containers have restarted so often, those with the most restarts first."""
+    """Evict pods whose containers have restarted too often, those with the most restarts first."""
     choose = chosen(args.namespaces, args.label_selector)
     states = frozenset(args.states)
     init = args.including_init_containers

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+from kwhatif.kube.matching.labels import parse_int64
 from kwhatif.kube.model.affinity import Toleration
 from kwhatif.kube.model.node import Node, Taint
 
 NO_SCHEDULE = "NoSchedule"
 NO_EXECUTE = "NoExecute"
 PREFER_NO_SCHEDULE = "PreferNoSchedule"
+_DECIMAL = re.compile(r"-?[1-9][0-9]*|0")
 UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
 
 
-def tolerates(toleration: Toleration, taint: Taint) -> bool:
+def tolerates(toleration: Toleration, taint: Taint, *, compares: bool = False) -> bool:
     """Whether the toleration tolerates the taint.
 
-    `Lt` and `Gt` never do: the gate TaintTolerationComparisonOperators is off in 1.36.
+    `Lt` and `Gt` do only for who `compares`: the gate TaintTolerationComparisonOperators is off in 1.36.
     """
     if toleration.effect and toleration.effect != taint.effect:
         return False
@@ -27,8 +30,22 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
             return toleration.value == taint.value
         case "Exists":
             return True
+        case "Lt" | "Gt" if compares:
+            return _compares(toleration, taint)
         case _:
             return False
+
+
+def _compares(toleration: Toleration, taint: Taint) -> bool:
+    """Whether the taint's number is less, or greater, than the toleration's (`compareNumericValues`)."""
+    bound, number = _integer(toleration.value), _integer(taint.value)
+    if bound is None or number is None:
+        return False
+    return number < bound if toleration.operator == "Lt" else number > bound
+
+
+def _integer(text: str) -> int | None:
+    return parse_int64(text) if _DECIMAL.fullmatch(text) else None
 
 
 def tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from kwhatif.kube.model.container import ResourceList
-from kwhatif.kube.model.meta import ApiObject, Int32, Int64, Model, ObjectMeta, Requirement
+from kwhatif.kube.model.meta import AnnotatedMeta, ApiObject, Int32, Int64, Model, ObjectMeta, Requirement
 from kwhatif.kube.model.node import Taint
 
 #: What metrics-server serves (`k8s.io/metrics/pkg/apis/metrics/v1beta1`).
@@ -45,11 +45,33 @@ class HorizontalPodAutoscaler(ApiObject):
         return f"{target.kind} {self.metadata.namespace}/{target.name}"
 
 
-class NodePoolTemplateSpec(Model):
-    """`spec.template.spec` of a NodePool; startupTaints are left out, because nodes lose them soon after they start."""
+# --- Karpenter ---------------------------------------------------------------------------------------------------
 
-    requirements: tuple[Requirement, ...] = ()
+
+class NodePoolRequirement(Requirement):
+    """One of `requirements[]`: as of a node selector, also with `Gte` and `Lte`.
+
+    With `min_values` the instance types that are left must have so many values of the key, at least.
+    """
+
+    min_values: Int32 | None = None
+
+
+class NodeClassReference(Model):
+    """`nodeClassRef`: what the cloud's provider knows about the nodes."""
+
+    group: str = ""
+    kind: str = ""
+    name: str = ""
+
+
+class NodePoolTemplateSpec(Model):
+    """`spec.template.spec` of a NodePool; the startup taints are only on new nodes, for a while."""
+
+    requirements: tuple[NodePoolRequirement, ...] = ()
     taints: tuple[Taint, ...] = ()
+    startup_taints: tuple[Taint, ...] = ()
+    node_class_ref: NodeClassReference = NodeClassReference()
 
 
 class NodePoolTemplate(Model):
@@ -59,10 +81,39 @@ class NodePoolTemplate(Model):
     spec: NodePoolTemplateSpec = NodePoolTemplateSpec()
 
 
+class DisruptionBudget(Model):
+    """`spec.disruption.budgets[]`: how many nodes (`nodes`, a number or a part in %) may go at once.
+
+    Without `reasons` for every reason. `schedule` (cron, UTC) and `duration` say when it counts; without them always.
+    """
+
+    reasons: tuple[str, ...] | None = None
+    nodes: str | Int32 = ""
+    schedule: str | None = None
+    duration: str | None = None
+
+
+class NodePoolDisruption(Model):
+    """`spec.disruption` of a NodePool; `consolidate_after` "Never" disables consolidation."""
+
+    consolidate_after: str = "0s"
+    consolidation_policy: str = "WhenEmptyOrUnderutilized"
+    budgets: tuple[DisruptionBudget, ...] = (DisruptionBudget(nodes="10%"),)
+
+
+class KarpenterCondition(Model):
+    """`status.conditions[]` of NodePools and NodeClaims."""
+
+    type: str = ""
+    status: str = ""
+    last_transition_time: str | None = None
+
+
 class NodePoolSpec(Model):
     """`spec` of a NodePool."""
 
     template: NodePoolTemplate = NodePoolTemplate()
+    disruption: NodePoolDisruption = NodePoolDisruption()
     limits: ResourceList = {}
     weight: Int32 | None = None
     #: Set if the pool has a fixed number of nodes.
@@ -73,6 +124,7 @@ class NodePoolStatus(Model):
     """`status` of a NodePool: the total resources of its nodes."""
 
     resources: ResourceList = {}
+    conditions: tuple[KarpenterCondition, ...] = ()
 
 
 class NodePool(ApiObject):
@@ -82,8 +134,39 @@ class NodePool(ApiObject):
     status: NodePoolStatus = NodePoolStatus()
 
 
+class NodeClaimSpec(Model):
+    """`spec` of a NodeClaim."""
+
+    taints: tuple[Taint, ...] = ()
+    startup_taints: tuple[Taint, ...] = ()
+    termination_grace_period: str | None = None
+
+
+class NodeClaimStatus(Model):
+    """`status` of a NodeClaim: the machine that was made for it, whether or not it is a node by now."""
+
+    provider_id: str = msgspec.field(name="providerID", default="")
+    node_name: str = ""
+    capacity: ResourceList = {}
+    allocatable: ResourceList = {}
+    conditions: tuple[KarpenterCondition, ...] = ()
+    last_pod_event_time: str | None = None
+
+
 class NodeClaim(ApiObject):
-    """`karpenter.sh NodeClaim`; only its existence matters, so it has no fields."""
+    """`karpenter.sh NodeClaim`."""
+
+    metadata: AnnotatedMeta = AnnotatedMeta()
+    spec: NodeClaimSpec = NodeClaimSpec()
+    status: NodeClaimStatus = NodeClaimStatus()
+
+
+def karpenter_condition(obj: NodePool | NodeClaim, type_: str) -> KarpenterCondition | None:
+    """The object's condition of that type, if it has one."""
+    return next((condition for condition in obj.status.conditions if condition.type == type_), None)
+
+
+# -----------------------------------------------------------------------------------------------------------------
 
 
 class ConfigMap(ApiObject):

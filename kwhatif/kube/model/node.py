@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import field
+
 from kwhatif.kube.model.container import ResourceList
 from kwhatif.kube.model.meta import AnnotatedMeta, ApiObject, Int64, Model
 
@@ -19,6 +21,8 @@ class NodeSpec(Model):
 
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
+    #: How the cloud calls the machine; by it a NodeClaim finds its node.
+    provider_id: str = field(name="providerID", default="")
 
 
 class ContainerImage(Model):
@@ -34,6 +38,7 @@ class NodeCondition(Model):
     type: str = ""
     status: str = ""
     last_heartbeat_time: str | None = None
+    last_transition_time: str | None = None
 
 
 class NodeSystemInfo(Model):

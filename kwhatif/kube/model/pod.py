@@ -111,6 +111,14 @@ class PodAnnotations(Model):
     #: The descheduler may always evict the pod, or prefers not to; they count if they are set to any value.
     evict: str | None = field(name="descheduler.alpha.kubernetes.io/evict", default=None)
     prefer_no_eviction: str | None = field(name="descheduler.alpha.kubernetes.io/prefer-no-eviction", default=None)
+    #: What the Cluster Autoscaler may do with the pod, or with volumes of it, when it drains a node; whether it counts
+    #: as a DaemonSet's; and how long it waits with new nodes for it.
+    safe_to_evict: str = field(name="cluster-autoscaler.kubernetes.io/safe-to-evict", default="")
+    safe_volumes: str = field(name="cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes", default="")
+    counts_as_daemon: str = field(name="cluster-autoscaler.kubernetes.io/daemonset-pod", default="")
+    scale_up_delay: str = field(name="cluster-autoscaler.kubernetes.io/pod-scale-up-delay", default="")
+    #: Karpenter leaves the pod's node alone: "true", or for so long after the pod started.
+    do_not_disrupt: str = field(name="karpenter.sh/do-not-disrupt", default="")
     restarted_at: str = field(name="kubectl.kubernetes.io/restartedAt", default="")
     #: AppArmor and seccomp profiles, by annotation: the keys end with the container's name.
     profiles: dict[str, str] = field(name="kwhatif.dev/profiles", default={})

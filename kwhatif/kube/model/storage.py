@@ -64,6 +64,12 @@ class LocalVolumeSource(Model):
     path: str = ""
 
 
+class HostPathVolumeSource(Model):
+    """`spec.hostPath`."""
+
+    path: str = ""
+
+
 class VolumeNodeAffinity(Model):
     """`spec.nodeAffinity` of a volume."""
 
@@ -82,6 +88,7 @@ class PersistentVolumeSpec(InTreeDisks):
     node_affinity: VolumeNodeAffinity | None = None
     csi: CSIPersistentVolumeSource | None = None
     local: LocalVolumeSource | None = None
+    host_path: HostPathVolumeSource | None = None
 
 
 class PersistentVolumeStatus(Model):

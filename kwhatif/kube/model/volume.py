@@ -41,6 +41,12 @@ class ImageVolume(Model):
     reference: str = ""
 
 
+class EmptyDirVolume(Model):
+    """`emptyDir`; `medium` "Memory": it is not on a disk of the node."""
+
+    medium: str = ""
+
+
 class SomeVolume(Model):
     """A source of which only the existence matters."""
 
@@ -53,7 +59,7 @@ class Volume(InTreeDisks):
     ephemeral: EphemeralVolumeSource | None = None
     csi: CSIVolume | None = None
     image: ImageVolume | None = None
-    empty_dir: SomeVolume | None = None
+    empty_dir: EmptyDirVolume | None = None
     host_path: SomeVolume | None = None
     git_repo: SomeVolume | None = None
     nfs: SomeVolume | None = None

@@ -39,6 +39,20 @@ def _lands(landing: Landing) -> Callable[[Report], bool]:
     return lambda report: report.deschedule is not None and report.deschedule.landings.get(landing, 0) > 0
 
 
+def _refuses(report: Report) -> bool:
+    return report.autoscaler is not None and any(each.refused for each in report.autoscaler.rounds)
+
+
+def _adds_nodes(report: Report) -> bool:
+    rounds = () if report.autoscaler is None else report.autoscaler.rounds
+    return any(each.scale_up or each.new_nodes for each in rounds)
+
+
+def _removes_nodes(report: Report) -> bool:
+    row = report.consolidate
+    return row is not None and (bool(row.commands) or any(each.removable for each in row.nodes))
+
+
 def _sleeps_though_it_fits(row: QueuedPodRow) -> bool:
     return row.after is not None and row.after.sleeps_though_it_fits
 
@@ -88,6 +102,9 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "useless": _lands("SameNode"),
     "endless": lambda report: report.deschedule is not None and report.deschedule.course == "Endless",
     "asleep": lambda report: report.queue is not None and any(map(_sleeps_though_it_fits, report.queue.pods)),
+    "refused": _refuses,
+    "added": _adds_nodes,
+    "removed": _removes_nodes,
     CAVEATS: lambda report: bool(report.caveat_details),
     "pending": _leaves_pending,
     "stalled": _ends(("stalled", "rollout-stuck")),

@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from kwhatif.descheduler.arguments import LowNodeUtilizationArgs
-from kwhatif.descheduler.attempt import DeschedulingCycle, EvictionAttempt
+from kwhatif.descheduler.attempt import DeschedulingCycle, EvictionAttempt, WantedRow
 from kwhatif.descheduler.cycle import run_cycle
 from kwhatif.descheduler.policy import RunnablePolicy
 from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS
@@ -16,10 +16,9 @@ from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.kube.matching.requests import CPU, MEMORY, PODS
 from kwhatif.kube.model.bystanders import NodeMetrics
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.descheduling import EvictionOrder, MomentNotKnown, NoMetrics, PrometheusNotAsked
+from kwhatif.kube.model.caveat.descheduling import EvictionOrder, NoMetrics, PrometheusNotAsked
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import parse_time
-from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.deschedule.replacements import fingerprint
 from kwhatif.questions.deschedule.rounds import Round, Rounds
@@ -32,11 +31,8 @@ from kwhatif.report.deschedule import (
     DescheduleRow,
     EvictedRow,
     EvictionRefusedRow,
-    NodeClassRow,
     NodeUseRow,
     RoundRow,
-    SparedRow,
-    StrategyRow,
 )
 from kwhatif.state.state import State
 
@@ -56,37 +52,6 @@ class DescheduleQuestion(msgspec.Struct, frozen=True, kw_only=True):
     caveats: Sequence[Caveat] = ()
 
 
-def moment_of(session: Session, at: str | None, now: str) -> tuple[str, Sequence[Caveat]]:
-    """The moment that ages count to, RFC 3339, and what is to be said about it.
-
-    Args:
-        session: the cluster.
-        at: as the user says it; else when the dump was taken, else its newest time.
-        now: for a live cluster, and for a dump without any time.
-
-    Raises:
-        ValueError: `at` is not a time.
-    """
-    if at is not None:
-        parse_time(at)
-        return at, ()
-    if session.taken_at is not None or session.age == 0:
-        return session.taken_at or now, ()
-    newest = _newest_time(session)
-    return newest or now, (MomentNotKnown(moment=newest),) if newest else ()
-
-
-def _newest_time(session: Session) -> str | None:
-    """The newest time that the input shows; None: it shows none."""
-    found: list[str | None] = []
-    for pod in session.cluster.all(Pod).values():
-        found += (pod.metadata.creation_timestamp, pod.status.start_time)
-        found += (condition.last_transition_time for condition in pod.status.conditions)
-    for node in session.cluster.all(Node).values():
-        found += (node.metadata.creation_timestamp, *(each.last_heartbeat_time for each in node.status.conditions))
-    return max((time for time in found if time), key=parse_time, default=None)
-
-
 def ask_deschedule(session: Session, question: DescheduleQuestion) -> Report:
     """Run the cycles, and report the first of them with what became of all."""
     first, rounds, course = _run(session, question)
@@ -96,9 +61,9 @@ def ask_deschedule(session: Session, question: DescheduleQuestion) -> Report:
         skipped=first.cycle.skipped or None,
         evicted=tuple(_evicted(first)),
         refused=tuple(_refused(first.cycle, session.state)),
-        spared=tuple(SparedRow(**asdict(each)) for each in first.cycle.spared),
-        plugins=tuple(StrategyRow(**asdict(each) | {"error": each.error or None}) for each in first.cycle.plugins),
-        node_classes=tuple(NodeClassRow(**asdict(each)) for each in first.cycle.classes),
+        spared=first.cycle.spared,
+        plugins=first.cycle.plugins,
+        node_classes=first.cycle.classes,
         nodes=tuple(_uses(session.state, first)),
         displaced=tuple(first.displaced),
         rounds=rounds,
@@ -142,16 +107,8 @@ def _identity(pod: Pod) -> str:
 def _evicted(found: Round) -> Iterator[EvictedRow]:
     made = (attempt for attempt in found.cycle.attempts if attempt.by is None)
     for attempt, pod, landed in zip(made, found.evicted, found.landed, strict=True):
-        yield EvictedRow(
-            order=attempt.order,
-            pod=attempt.pod,
-            node=attempt.node,
-            profile=attempt.profile,
-            plugin=attempt.plugin,
-            why=attempt.why,
-            workload=owner_and_workload(pod)[1],
-            replacement=landed,
-        )
+        wanted = {name: getattr(attempt, name) for name in WantedRow.__struct_fields__}
+        yield EvictedRow(**wanted, workload=owner_and_workload(pod)[1], replacement=landed)
 
 
 def _refused(cycle: DeschedulingCycle, state: State) -> Iterator[EvictionRefusedRow]:

@@ -8,6 +8,7 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.autoscaling import AutoscalingCaveat
 from kwhatif.kube.model.caveat.descheduling import DeschedulingCaveat
 from kwhatif.kube.model.caveat.lacking import Lacking, LackingCaveat
 from kwhatif.kube.model.caveat.manifests import ManifestsCaveat
@@ -15,7 +16,7 @@ from kwhatif.kube.model.caveat.reading import ReadingCaveat
 from kwhatif.kube.model.caveat.scheduling import SchedulingCaveat
 from kwhatif.kube.model.caveat.workloads import WorkloadsCaveat
 from kwhatif.questions.session.inventory import Inventory
-from kwhatif.render.caveats import descheduling, lacking, manifests, reading, scheduling, workloads
+from kwhatif.render.caveats import autoscaling, descheduling, lacking, manifests, reading, scheduling, workloads
 from kwhatif.report import Report
 
 
@@ -64,4 +65,6 @@ def sentence(caveat: Caveat) -> str:
         return scheduling.sentence(caveat)
     if isinstance(caveat, DeschedulingCaveat):
         return descheduling.sentence(caveat)
+    if isinstance(caveat, AutoscalingCaveat):
+        return autoscaling.sentence(caveat)
     assert_never(caveat)

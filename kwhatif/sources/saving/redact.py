@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import AnnotatedMeta, Model, ObjectMeta, controller_of
-from kwhatif.kube.model.node import Node, NodeStatus
+from kwhatif.kube.model.node import Node, NodeSpec, NodeStatus
 from kwhatif.kube.model.pod import JOB_TRACKING, NO_ANNOTATIONS, Pod, PodMeta, PodSpec, TemplateDigest
 from kwhatif.kube.model.volume import Volume
 from kwhatif.kube.model.workload import WORKLOADS
@@ -29,6 +29,7 @@ from kwhatif.workloads.template_digest import digest_of
 READ_ANNOTATIONS = frozenset(
     {
         "cluster-autoscaler.kubernetes.io/scale-down-disabled",
+        "karpenter.sh/do-not-disrupt",
         "pv.kubernetes.io/bind-completed",
         "resource.kubernetes.io/extended-resource-claim",
         "storage.alpha.kubernetes.io/migrated-plugins",
@@ -48,6 +49,7 @@ def _with_rules(meta: AnnotatedMeta) -> AnnotatedMeta:
 
 #: Finds annotations wherever they stand: those of claims that are made of templates, too.
 _ANNOTATED = Walker({AnnotatedMeta: _with_rules})
+_NODE_POOL = "karpenter.sh/nodepool"
 _SOME_FINALIZER = "kwhatif.dev/some-finalizer"
 #: BLAKE2 takes keys of 64 bytes.
 _LONGEST_SALT = 16
@@ -65,7 +67,7 @@ def redact(obj: T, *, images: bool) -> T:
         obj = _digested(obj)
     match obj:
         case Node():
-            return replace(obj, status=_node_status(obj.status, images=images))
+            return replace(obj, spec=_node_spec(obj), status=_node_status(obj.status, images=images))
         case Pod():
             spec = obj.spec if images else without_images(obj.spec)
             return replace(
@@ -117,6 +119,11 @@ def _pod_meta(meta: PodMeta) -> PodMeta:
     finalizers = dict.fromkeys(name if name == JOB_TRACKING else _SOME_FINALIZER for name in meta.finalizers)
     annotations = NO_ANNOTATIONS if meta.annotations == NO_ANNOTATIONS else meta.annotations
     return replace(meta, annotations=annotations, finalizers=tuple(finalizers))
+
+
+def _node_spec(node: Node) -> NodeSpec:
+    """Without the name of the machine, unless a NodeClaim finds its node by it."""
+    return node.spec if _NODE_POOL in node.metadata.labels else replace(node.spec, provider_id="")
 
 
 def _node_status(status: NodeStatus, *, images: bool) -> NodeStatus:

@@ -25,7 +25,7 @@ class ConfigFile:
 
     name: str
     text: bytes
-    data: dict[str, Any]
+    data: Any
 
     def located(self, failure: InputError) -> InputError:
         """The failure with the file, and the line of its field, in the place of each problem."""
@@ -59,6 +59,18 @@ def read_config(
     Raises:
         InputError: the file cannot be read, or is not one YAML or JSON object.
     """
+    file = read_data(path, stdin=stdin, kind=kind, may_be_empty=may_be_empty)
+    if not isinstance(file.data, dict):
+        raise InputError([Problem(path, f"expected a {kind}, which is an object")])
+    return file
+
+
+def read_data(path: str, *, stdin: BinaryIO, kind: str, may_be_empty: bool = False) -> ConfigFile:
+    """As `read_config`, whatever the document is: a list, too.
+
+    Raises:
+        InputError: the file cannot be read, or is not one YAML or JSON document.
+    """
     problems = Problems()
     texts = list(read_inputs(find_inputs([path], stdin, problems), problems))
     found: list[Document] = []
@@ -75,7 +87,5 @@ def read_config(
         raise InputError([Problem(path, f"expected one {kind}, found {len(found)} documents")])
     data = data_of(found[0], problems)
     problems.raise_if_any()
-    if not isinstance(data, dict):
-        raise InputError([Problem(path, f"expected a {kind}, which is an object")])
     name, text = texts[0]
     return ConfigFile(name, text, data)

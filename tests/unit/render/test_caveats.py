@@ -8,6 +8,18 @@ from typing import get_args
 import pytest
 
 from kwhatif.kube.model.caveat import CODES, Caveat, merged
+from kwhatif.kube.model.caveat.autoscaling import (
+    AutoscalerDisagrees,
+    CloudCapacityUnknown,
+    ExpanderAssumed,
+    ExpanderTied,
+    ExpendablePodsCount,
+    FlagsNotModelled,
+    GroupBoundsUnknown,
+    KarpenterVersionAssumed,
+    PricesUnknown,
+    ShapesObservedOnly,
+)
 from kwhatif.kube.model.caveat.descheduling import (
     EvictionOrder,
     MomentNotKnown,
@@ -594,6 +606,36 @@ SENTENCES: dict[Caveat, str] = {
     EvictionOrder(
         message=""
     ): "the descheduler takes nodes and pods in random order: another order evicts other pods, here nodes come by name, and pods by namespace and name",
+    GroupBoundsUnknown(
+        groups=()
+    ): "no node group is known: the labels of nodes show none (--node-groups FILE says them)",
+    GroupBoundsUnknown(groups=("a", "b")): (
+        "the node groups were read off the labels of nodes: the minimum and maximum of a, b are not known, and count as 0"
+        " and without limit (--node-groups FILE says them)"
+    ),
+    ExpanderAssumed(expander="least-waste"): (
+        "which expander the autoscaler uses is not known: its default, least-waste, is assumed (--node-groups FILE says it)"
+    ),
+    ExpanderTied(groups=("a", "b")): (
+        "a, b are equally good: the autoscaler takes one of them by chance, here the first by name"
+    ),
+    FlagsNotModelled(flags=("salvo-scale-up",)): (
+        "salvo-scale-up would change what the autoscaler does, and is not modelled"
+    ),
+    ExpendablePodsCount(cutoff=-10, pods=("a/x",)): (
+        "1 pod below priority -10 (a/x) keeps its room here: the autoscaler takes it for free"
+    ),
+    PricesUnknown(names=("a",)): "prices are not known: of a",
+    ShapesObservedOnly(types=("m6i.large",)): (
+        "no instance types were given: only those that run in the cluster are tried, m6i.large (--instance-types FILE"
+        " gives the others)"
+    ),
+    CloudCapacityUnknown(): "whether the cloud has the machines is not known",
+    KarpenterVersionAssumed(version="v1.14.1"): ("which Karpenter runs is not known: the rules of v1.14.1 are assumed"),
+    AutoscalerDisagrees(asked="the Cluster Autoscaler", other="Karpenter"): (
+        "the cluster shows Karpenter as well: the Cluster Autoscaler and Karpenter do not know of each other, and both may"
+        " add nodes for the same pods"
+    ),
 }
 
 

@@ -1,6 +1,6 @@
 """Caveats: what an answer leaves out, as typed data, each with a code; `render/caveats` has their sentences.
 
-A caveat with `missing` set means that information is missing, or that something was not evaluated: `--strict` fails on
+A caveat with `missing` set means that information is missing, or that something was not judged: `--strict` fails on
 it. A code never changes, because policies and scripts refer to it. Add a new caveat to the module of its subject and to
 the union there: type checking then demands a sentence in the module of that name in `render/caveats`.
 """
@@ -12,6 +12,7 @@ from typing import get_args
 
 from msgspec.structs import replace
 
+from kwhatif.kube.model.caveat.autoscaling import AutoscalingCaveat
 from kwhatif.kube.model.caveat.base import BaseCaveat, code_of
 from kwhatif.kube.model.caveat.descheduling import DeschedulingCaveat
 from kwhatif.kube.model.caveat.lacking import LackingCaveat
@@ -20,7 +21,15 @@ from kwhatif.kube.model.caveat.reading import ReadingCaveat
 from kwhatif.kube.model.caveat.scheduling import SchedulingCaveat
 from kwhatif.kube.model.caveat.workloads import WorkloadsCaveat
 
-Caveat = LackingCaveat | ReadingCaveat | ManifestsCaveat | WorkloadsCaveat | SchedulingCaveat | DeschedulingCaveat
+Caveat = (
+    LackingCaveat
+    | ReadingCaveat
+    | ManifestsCaveat
+    | WorkloadsCaveat
+    | SchedulingCaveat
+    | DeschedulingCaveat
+    | AutoscalingCaveat
+)
 
 #: Code -> the kind of caveat, in the order of the union.
 CODES: Mapping[str, type[BaseCaveat]] = {code_of(kind): kind for kind in get_args(Caveat)}

@@ -1,0 +1,110 @@
+"""What an autoscaler of nodes would add, and what it would remove."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from msgspec.structs import replace
+
+from kwhatif.api.arguments import require_session
+from kwhatif.errors import InputError, Problem
+from kwhatif.garbage import rare_garbage_collection
+from kwhatif.questions.autoscaling.autoscale import (
+    AutoscalerChoice,
+    AutoscalerQuestion,
+    ask_autoscale,
+    ask_consolidate,
+)
+from kwhatif.questions.session.session import Session
+from kwhatif.render.worded import worded
+from kwhatif.report import Report
+from kwhatif.sources.manifests.given import Source, named_input
+from kwhatif.sources.text.files import standard_input
+
+
+def autoscale(
+    session: Session,
+    *,
+    autoscaler: AutoscalerChoice = "auto",
+    node_groups: Source | None = None,
+    instance_types: Source | None = None,
+    at: str | None = None,
+    now: datetime | None = None,
+) -> Report:
+    """Which nodes would the autoscaler add for the pods that are marked unschedulable?
+
+    Args:
+        session: the cluster.
+        autoscaler: "cluster-autoscaler" or "karpenter"; "auto": the one that the cluster shows.
+        node_groups: the Cluster Autoscaler's groups and settings; without it the groups that the nodes' labels show.
+        instance_types: the types that Karpenter chooses from; without it those that run in the cluster.
+        at: the moment that ages count to (RFC 3339); without it, when the cluster was read.
+        now: what a live cluster's ages count to, instead of now.
+
+    Raises:
+        InputError: with everything that is wrong with the files.
+        ValueError: `at` is not a time; a file belongs to the other autoscaler.
+    """
+    require_session(session, "autoscale")
+    question = _question(session, autoscaler, node_groups, instance_types, at, now)
+    return _answered(ask_autoscale, session, question)
+
+
+def consolidate(
+    session: Session,
+    *,
+    autoscaler: AutoscalerChoice = "auto",
+    node_groups: Source | None = None,
+    instance_types: Source | None = None,
+    at: str | None = None,
+    explain: str | None = None,
+    now: datetime | None = None,
+) -> Report:
+    """Which nodes would the autoscaler remove now, and what keeps the others?
+
+    Args: as of `autoscale`; `explain`: only about this node, such as "node/general-a1".
+
+    Raises:
+        InputError: with everything that is wrong with the files; there is no such node.
+        ValueError: as of `autoscale`.
+    """
+    require_session(session, "consolidate")
+    question = _question(session, autoscaler, node_groups, instance_types, at, now)
+    name = None if explain is None else explain.removeprefix("nodes/").removeprefix("node/").removeprefix("no/")
+    if name is not None and session.state.node(name) is None:
+        raise InputError([Problem("--explain", f"there is no node {name}")])
+    return _answered(ask_consolidate, session, replace(question, explain=name))
+
+
+def _answered(
+    ask: Callable[[Session, AutoscalerQuestion], Report], session: Session, question: AutoscalerQuestion
+) -> Report:
+    with rare_garbage_collection():
+        return worded(ask(session, question))
+
+
+def _question(
+    session: Session,
+    autoscaler: AutoscalerChoice,
+    node_groups: Source | None,
+    instance_types: Source | None,
+    at: str | None,
+    now: datetime | None,
+) -> AutoscalerQuestion:
+    from kwhatif.questions.session.moment import moment_of
+    from kwhatif.sources.autoscaler import read_instance_types, read_node_groups
+
+    if autoscaler == "karpenter" and node_groups is not None:
+        raise ValueError("node groups are the Cluster Autoscaler's: Karpenter has NodePools, which the cluster holds")
+    if autoscaler == "cluster-autoscaler" and instance_types is not None:
+        raise ValueError("instance types are Karpenter's: the Cluster Autoscaler has node groups")
+    if node_groups is not None and instance_types is not None:
+        raise ValueError("node groups are the Cluster Autoscaler's, and instance types are Karpenter's: give one")
+    groups = types = None
+    if node_groups is not None:
+        groups = read_node_groups(named_input(node_groups, "node groups"), session.cluster, stdin=standard_input())
+    if instance_types is not None:
+        types = read_instance_types(named_input(instance_types, "instance types"), stdin=standard_input())
+    moment, caveats = moment_of(session, at, (now or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    return AutoscalerQuestion(autoscaler=autoscaler, groups=groups, instance_types=types, at=moment, caveats=caveats)

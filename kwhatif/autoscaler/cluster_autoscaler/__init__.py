@@ -1,0 +1,93 @@
+"""The Cluster Autoscaler 1.36.1: scale-up and scale-down (`kubernetes/autoscaler`, `cluster-autoscaler/core`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kwhatif.autoscaler.answer import RefusedPod, ScalingPlan, ScalingRound
+from kwhatif.autoscaler.cluster_autoscaler.batch import pods_to_help, shown, snapshot_of
+from kwhatif.autoscaler.cluster_autoscaler.groups import DEFAULT_EXPANDER, NodeGroups
+from kwhatif.autoscaler.cluster_autoscaler.nodes import readiness
+from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable
+from kwhatif.autoscaler.cluster_autoscaler.scale_down import ScaleDown
+from kwhatif.autoscaler.cluster_autoscaler.scale_up import ScaleUp, Scaling, upcoming
+from kwhatif.autoscaler.cluster_autoscaler.templates import templates_of
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.autoscaling import (
+    ExpanderAssumed,
+    ExpanderTied,
+    ExpendablePodsCount,
+    FlagsNotModelled,
+    GroupBoundsUnknown,
+    PricesUnknown,
+)
+from kwhatif.kube.model.meta import parse_time
+from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.state.state import State
+
+
+def scale_up(
+    state: State, profiles: Mapping[str, Profile], settings: NodeGroups, at: str
+) -> tuple[ScalingRound, tuple[Caveat, ...]]:
+    """What one loop adds for the pods that are marked unschedulable.
+
+    Args:
+        state: the cluster, which stays as it is.
+        profiles: the scheduler's, which the autoscaler knows only where `scheduler-config-file` says so.
+        settings: the node groups, the expander and the flags.
+        at: the moment, RFC 3339.
+    """
+    now, flags = parse_time(at), settings.flags
+    said = (*_of_settings(settings), *_of_expendable(state, settings))
+    templates = templates_of(settings, state, now)
+    snapshot = snapshot_of(state, _profile(profiles, settings), flags, expendable=True)
+    upcoming(settings, snapshot, templates, now)
+    batch = pods_to_help(snapshot, state, flags, now)
+    ready = sum(readiness(info.node, flags).ready for info in state.nodes)
+    if not batch.pods or not (ready or flags.scale_up_from_zero):
+        return ScalingRound(), said
+    if 0 < flags.max_nodes_total <= ready:
+        message = f"max total nodes in cluster reached: {flags.max_nodes_total}"
+        refused = tuple(RefusedPod(pod=shown(pod), message=message) for pod in batch.pods)
+        return ScalingRound(refused=refused), said
+    found = ScaleUp(snapshot, settings, templates, batch.pods, now).run()
+    return found.round, (*said, *_of_choice(settings, found))
+
+
+def _profile(profiles: Mapping[str, Profile], settings: NodeGroups) -> Profile:
+    return next(iter(profiles.values())) if settings.flags.scheduler_config_file else default_profile()
+
+
+def _of_settings(settings: NodeGroups) -> Iterator[Caveat]:
+    names = tuple(group.name for group in settings.groups if not group.has_bounds)
+    if names or not settings.groups:
+        yield GroupBoundsUnknown(groups=names)
+    if settings.unmodelled:
+        yield FlagsNotModelled(flags=settings.unmodelled)
+
+
+def _of_expendable(state: State, settings: NodeGroups) -> Iterator[Caveat]:
+    cutoff = settings.flags.expendable_pods_priority_cutoff
+    pods = tuple(info.key for node in state.nodes for info in node.pods if is_expendable(info.pod, cutoff))
+    if pods:
+        yield ExpendablePodsCount(cutoff=cutoff, pods=tuple(sorted(pods)))
+
+
+def _of_choice(settings: NodeGroups, found: Scaling) -> Iterator[Caveat]:
+    if settings.expander is None and found.options > 1:
+        yield ExpanderAssumed(expander=DEFAULT_EXPANDER)
+    if found.tied:
+        yield ExpanderTied(groups=found.tied)
+    if found.unpriced:
+        yield PricesUnknown(names=found.unpriced)
+
+
+def scale_down(
+    state: State, profiles: Mapping[str, Profile], settings: NodeGroups, at: str
+) -> tuple[ScalingPlan, tuple[Caveat, ...]]:
+    """Which nodes are unneeded now; arguments as of `scale_up`."""
+    now = parse_time(at)
+    snapshot = snapshot_of(state, _profile(profiles, settings), settings.flags)
+    found = ScaleDown(snapshot, state.cluster, settings, now).run()
+    return ScalingPlan(nodes=tuple(found)), tuple(_of_settings(settings))

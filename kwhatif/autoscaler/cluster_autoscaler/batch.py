@@ -1,0 +1,161 @@
+"""The pods that nodes are added for, and the cluster as the autoscaler sees it (`core/podlistprocessor/`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
+from kwhatif.autoscaler.cluster_autoscaler.nodes import is_being_deleted
+from kwhatif.autoscaler.cluster_autoscaler.pods import (
+    Alike,
+    is_daemon,
+    is_expendable,
+    is_recreatable,
+    is_unprocessed,
+    is_unschedulable,
+    is_young,
+)
+from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot
+from kwhatif.kube.model.container import Container
+from kwhatif.kube.model.go_sort import go_sort
+from kwhatif.kube.model.meta import parse_time
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.storage import CSINode
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.state.change import Change, Delete, Upsert
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+_TPU = "cloud-tpus.google.com/"
+#: Behind the name of the copy that is tried in place of a pod that has to leave its node.
+_MOVED = " (drained)"
+
+
+class Batch(NamedTuple):
+    """The pods to help, the largest priority first, and those that fit on what is there (`namespace/name` -> node)."""
+
+    pods: Sequence[PodInfo]
+    fitting: Mapping[str, str]
+
+
+def snapshot_of(state: State, profile: Profile, flags: Flags, *, expendable: bool = False) -> Snapshot:
+    """The cluster without pods that do not count, and with those on their nodes that were promised one.
+
+    Expendable pods on nodes count with `expendable`. Volume limits of drivers are not known to the autoscaler unless
+    `enable-csi-node-aware-scheduling` is given.
+    """
+    state = state.fork()
+    changes: list[Change] = []
+    for key, info in state.pods.items():
+        pod = info.pod
+        if not (pod.spec.node_name or pod.status.nominated_node_name):
+            continue
+        is_gone = is_expendable(pod, flags.expendable_pods_priority_cutoff) and not expendable
+        if is_gone or not _is_allowed(pod, flags):
+            changes.append(Delete(Pod, key))
+        elif not pod.spec.node_name and pod.metadata.deletion_timestamp is None:
+            changes.append(Upsert(replace(pod, spec=replace(pod.spec, node_name=pod.status.nominated_node_name))))
+    if not flags.enable_csi_node_aware_scheduling:
+        changes += (Delete(CSINode, name) for name in state.cluster.all(CSINode))
+    state.apply(*changes)
+    return Snapshot(state, profile)
+
+
+def _is_allowed(pod: Pod, flags: Flags) -> bool:
+    names = flags.allowed_scheduler_names
+    return not names or pod.spec.scheduler_name in names
+
+
+def pods_to_help(snapshot: Snapshot, state: State, flags: Flags, now: int) -> Batch:
+    """The pods that wait for a node; those that fit on what is there are put on it.
+
+    Args:
+        snapshot: the cluster with all upcoming nodes.
+        state: the cluster as it is.
+        flags: the autoscaler's.
+        now: nanoseconds since the epoch.
+    """
+    waiting = [info for info in state.pending.values() if _counts(info.pod, flags)]
+    waiting = [_without_tpus(info) for info in sorted(waiting, key=_age)]
+    waiting = [info for info in waiting if not is_expendable(info.pod, flags.expendable_pods_priority_cutoff)]
+    waiting += _drained(state, now)
+    go_sort(waiting, lambda one, other: one.priority > other.priority)
+    fitting = _fitting(snapshot, waiting)
+    left = (info for info in waiting if info.key not in fitting and not is_daemon(info.pod))
+    return Batch([info for info in left if not is_young(info.pod, flags.new_pod_scale_up_delay, now)], fitting)
+
+
+def _counts(pod: Pod, flags: Flags) -> bool:
+    if pod.metadata.deletion_timestamp is not None or pod.status.nominated_node_name or not _is_allowed(pod, flags):
+        return False
+    is_bypassed = pod.spec.scheduler_name in flags.bypassed_scheduler_names
+    return is_unschedulable(pod) or (is_bypassed and is_unprocessed(pod))
+
+
+def _age(info: PodInfo) -> tuple[int, str]:
+    """Upstream's order is random: here the oldest comes first."""
+    created = info.pod.metadata.creation_timestamp
+    return parse_time(created) if created else 0, info.key
+
+
+def _drained(state: State, now: int) -> Iterator[PodInfo]:
+    """Pods that have to leave nodes which are on their way out (`currently_drained_nodes.go`), under other names."""
+    for name in sorted(state.by_name):
+        if not is_being_deleted(state.by_name[name].node, now):
+            continue
+        for info in state.by_name[name].pods:
+            pod = info.pod
+            if pod.metadata.deletion_timestamp is None and is_recreatable(pod):
+                meta = replace(pod.metadata, name=pod.metadata.name + _MOVED, uid="")
+                yield PodInfo(replace(pod, metadata=meta, spec=replace(pod.spec, node_name="")), state.cluster.resizes)
+
+
+def shown(pod: PodInfo) -> str:
+    """The pod as it is called in the cluster, `namespace/name`."""
+    return pod.key.removesuffix(_MOVED)
+
+
+def _without_tpus(info: PodInfo) -> PodInfo:
+    """TPUs of Google's cloud are not a thing of nodes (`ClearTPURequests`)."""
+    spec = info.pod.spec
+    every = (*spec.containers, *spec.init_containers)
+    if not any(name.startswith(_TPU) for each in every for name in each.resources.requests):
+        return info
+    cleared = replace(spec, containers=_cleared(spec.containers), init_containers=_cleared(spec.init_containers))
+    return PodInfo(replace(info.pod, spec=cleared))
+
+
+def _cleared(containers: Iterable[Container]) -> tuple[Container, ...]:
+    return tuple(
+        replace(
+            each,
+            resources=replace(
+                each.resources,
+                requests={name: value for name, value in each.resources.requests.items() if not name.startswith(_TPU)},
+                limits={name: value for name, value in each.resources.limits.items() if not name.startswith(_TPU)},
+            ),
+        )
+        for each in containers
+    )
+
+
+def _fitting(snapshot: Snapshot, pods: Iterable[PodInfo]) -> Mapping[str, str]:
+    """Put the pods on what is there, one after another (`filterOutSchedulableByPacking`).
+
+    One that is like a pod which has found no place is not tried any more.
+    """
+    found: dict[str, str] = {}
+    alike, hopeless = Alike(), set[int]()
+    for pod in pods:
+        number = alike.number(pod)
+        if number in hopeless:
+            continue
+        node = snapshot.schedule_anywhere(pod)
+        if node:
+            found[pod.key] = node
+        else:
+            hopeless.add(number)
+    return found

@@ -1,0 +1,124 @@
+"""What a node is to the Cluster Autoscaler: ready, on its way out, one that has GPUs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
+from kwhatif.kube.model.meta import SECOND, parse_time
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.quantity import parse_quantity, value
+
+TO_BE_DELETED = "ToBeDeletedByClusterAutoscaler"
+DELETION_CANDIDATE = "DeletionCandidateOfClusterAutoscaler"
+SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
+#: So long a node may take to go once it is marked (`MaxCloudProviderNodeDeletionTime`).
+_DELETION_SECONDS = 5 * 60
+_STARTUP_PREFIXES = (
+    "ignore-taint.cluster-autoscaler.kubernetes.io/",
+    "startup-taint.cluster-autoscaler.kubernetes.io/",
+)
+_STATUS_PREFIX = "status-taint.cluster-autoscaler.kubernetes.io/"
+#: Conditions that, with this status, make a node unready (`GetNodeReadiness` in `utils/kubernetes/ready.go`).
+_UNREADY = {"Ready": ("False", "Unknown"), "DiskPressure": ("True",), "NetworkUnavailable": ("True",)}
+_UNREADY_TAINTS = frozenset(
+    f"node.kubernetes.io/{name}" for name in ("not-ready", "disk-pressure", "network-unavailable")
+)
+#: Taints that show a state for a while (`NodeConditionTaints` in `utils/taints/taints.go`).
+_CONDITION_TAINTS = frozenset(
+    {
+        *(
+            f"node.kubernetes.io/{name}"
+            for name in (
+                *("not-ready", "unreachable", "unschedulable", "memory-pressure", "disk-pressure"),
+                *("network-unavailable", "pid-pressure"),
+            )
+        ),
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "node.cloudprovider.kubernetes.io/shutdown",
+        "cloud.google.com/impending-node-termination",
+        "NodeWithImpairedVolumes",
+    }
+)
+#: In upstream's order (`utils/gpu/gpu.go`).
+_GPUS = ("nvidia.com/gpu", "habana.ai/gaudi", "gpu.intel.com/xe", "amd.com/gpu", "microsoft.com/directx")
+_GPU_LABELS = (
+    *("cloud.google.com/gke-accelerator", "k8s.amazonaws.com/accelerator", "accelerator"),
+    "cluster-api/accelerator",
+)
+
+
+class Readiness(NamedTuple):
+    """Whether a node is ready, and since when, in nanoseconds since the epoch; 0 where that is not known."""
+
+    ready: bool
+    since: int
+
+
+def readiness(node: Node, flags: Flags) -> Readiness:
+    """Whether the node can be used; one that has a taint of its start cannot yet."""
+    conditions = [each for each in node.status.conditions if each.type in _UNREADY]
+    taints = [taint.key for taint in node.spec.taints]
+    ready = (
+        any(each.type == "Ready" for each in conditions)
+        and not any(each.status in _UNREADY[each.type] for each in conditions)
+        and not _UNREADY_TAINTS.intersection(taints)
+        and not any(is_startup_taint(key, flags) for key in taints)
+    )
+    times = (parse_time(each.last_transition_time) for each in conditions if each.last_transition_time)
+    return Readiness(ready, max(times, default=0))
+
+
+def has_started(node: Node, flags: Flags, now: int) -> bool:
+    """Whether it has been there for so long that it will not get ready any more by itself."""
+    created = node.metadata.creation_timestamp
+    return created is None or parse_time(created) + flags.max_node_startup_time <= now
+
+
+def is_startup_taint(key: str, flags: Flags) -> bool:
+    """Whether nodes have the taint only while they start."""
+    return key in flags.startup_taints or key.startswith((*_STARTUP_PREFIXES, *flags.startup_taint_prefix))
+
+
+def is_passing_taint(key: str, flags: Flags) -> bool:
+    """Whether a new node of the group does not have the taint (`SanitizeTaints`)."""
+    return (
+        key in (TO_BE_DELETED, DELETION_CANDIDATE)
+        or key in _CONDITION_TAINTS
+        or is_startup_taint(key, flags)
+        or key in flags.status_taint
+        or key.startswith(_STATUS_PREFIX)
+    )
+
+
+def is_marked_for_deletion(node: Node) -> bool:
+    """Whether the autoscaler has begun to remove it."""
+    return any(taint.key == TO_BE_DELETED for taint in node.spec.taints)
+
+
+def is_being_deleted(node: Node, now: int) -> bool:
+    """Whether it was marked for deletion a short time ago (`IsNodeBeingDeleted`); the taint says when, in seconds."""
+    for taint in node.spec.taints:
+        if taint.key == TO_BE_DELETED:
+            since = taint.value
+            return since.isdecimal() and now - int(since) * SECOND < _DELETION_SECONDS * SECOND
+    return False
+
+
+def gpu_of(node: Node) -> str | None:
+    """The resource that a node with GPUs is judged by (`GetNodeGPUFromCloudProvider`); None: it has none."""
+    listed = node.status.capacity if node.status.allocatable is None else node.status.allocatable
+    for name in _GPUS:
+        if parse_quantity(listed.get(name, 0)):
+            return name
+    return _GPUS[0] if any(label in node.metadata.labels for label in _GPU_LABELS) else None
+
+
+def gpu_type(node: Node) -> str:
+    """The type of its GPUs, as the cloud labels it; "" where it does not."""
+    return next((node.metadata.labels[label] for label in _GPU_LABELS if label in node.metadata.labels), "")
+
+
+def amount_of(resource: str, node: Node) -> int:
+    """How much of it the node has, in whole units, allocatable or not."""
+    return value(parse_quantity(node.status.capacity.get(resource, 0)))

@@ -1,0 +1,153 @@
+"""Which nodes are unneeded (`core/scaledown/planner/planner.go`, `core/scaledown/eligibility/eligibility.go`).
+
+How a node is drained follows `simulator/cluster.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from kwhatif.autoscaler.answer import Destination, NearestNode, NodeVerdict
+from kwhatif.autoscaler.cluster_autoscaler.drainability import Budgets, Rules
+from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroup, NodeGroups
+from kwhatif.autoscaler.cluster_autoscaler.nearest import nearest
+from kwhatif.autoscaler.cluster_autoscaler.nodes import (
+    SCALE_DOWN_DISABLED,
+    TO_BE_DELETED,
+    is_being_deleted,
+    readiness,
+)
+from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot
+from kwhatif.autoscaler.cluster_autoscaler.utilization import Utilization, utilization
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import SECOND
+from kwhatif.kube.model.node import Node, Taint
+from kwhatif.scheduler.framework.status import Verdict
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+
+NOT_A_CANDIDATE = "NotACandidate"
+
+
+class ScaleDown:
+    """One look at all nodes, by name. What a node that goes leaves behind is there for the next one."""
+
+    def __init__(self, snapshot: Snapshot, cluster: Cluster, settings: NodeGroups, now: int) -> None:
+        self._snapshot, self._flags, self._now = snapshot, settings.flags, now
+        self._groups: Mapping[str, NodeGroup] = settings.of_nodes()
+        self._budgets = Budgets(cluster)
+        self._rules = Rules(cluster, settings.flags, self._budgets, now)
+        #: Nodes that pods may go to.
+        self._destinations = {name for name in snapshot.names if not is_being_deleted(snapshot.node(name).node, now)}
+        self._removed = 0
+
+    def run(self) -> Sequence[NodeVerdict]:
+        """A verdict for every node of the cluster; how much is requested of each is looked at before any goes."""
+        judged = [self._judged(name) for name in self._snapshot.names]
+        return [verdict if verdict.reason else self._simulated(verdict) for verdict in judged]
+
+    def _judged(self, name: str) -> NodeVerdict:
+        """Not removable for a reason; or without one, if it can go as far as that can be said without its pods."""
+        group = self._groups.get(name)
+        if group is None:
+            return NodeVerdict(node=name, removable=False, reason=NOT_A_CANDIDATE)
+        if group.size <= group.minimum:
+            return NodeVerdict(node=name, removable=False, reason=NOT_A_CANDIDATE, group=group.name)
+        node = self._snapshot.node(name)
+        used = utilization(node, self._flags, self._now)
+        return NodeVerdict(
+            node=name,
+            removable=False,
+            reason=self._ineligible(node, used) or None,
+            group=group.name,
+            utilization=None if used is None else round(used.part, 6),
+            threshold=None if used is None else used.threshold,
+            resource=None if used is None else used.resource,
+        )
+
+    # --- eligibility -----------------------------------------------------------------------------------------------
+
+    def _ineligible(self, node: NodeInfo, used: Utilization | None) -> str:
+        """Why its pods are not even looked at, in the words of upstream's UnremovableReason; "" if they are."""
+        if is_being_deleted(node.node, self._now):
+            return "CurrentlyBeingDeleted"
+        if node.node.metadata.annotations.get(SCALE_DOWN_DISABLED) == "true":
+            return "ScaleDownDisabledAnnotation"
+        if used is None:
+            return "UnexpectedError"
+        if not self._flags.scale_down_unready_enabled and not readiness(node.node, self._flags).ready:
+            return "ScaleDownUnreadyDisabled"
+        return "" if used.is_low else "NotUnderutilized"
+
+    # --- the drain -------------------------------------------------------------------------------------------------
+
+    def _simulated(self, verdict: NodeVerdict) -> NodeVerdict:
+        """What happens if the node goes (`SimulateNodeRemoval`)."""
+        if self._removed >= 2 * self._flags.max_scale_down_parallelism:  # as many as it would ever remove at once
+            return replace(verdict, reason=NOT_A_CANDIDATE)
+        moved = self._rules.moved(self._snapshot.node(verdict.node).pods)
+        if moved.blocking is not None:
+            reason, pod = f"BlockedByPod: {moved.reason}", moved.blocking
+            return replace(verdict, reason=reason, pod=pod.key, budgets=self._exhausted(pod, moved.reason))
+        found = self._moved(verdict.node, moved.pods)
+        if isinstance(found, _NoPlace):
+            return replace(verdict, reason="NoPlaceToMovePods", unplaced=found.pod, nearest=found.nearest)
+        self._removed += 1
+        self._destinations.discard(verdict.node)
+        self._budgets.remove(moved.pods)
+        return replace(verdict, removable=True, destinations=tuple(found))
+
+    def _exhausted(self, pod: PodInfo, reason: str) -> tuple[str, ...]:
+        """The budgets that allow no disruption of the pod, where that is the reason."""
+        budgets = self._budgets
+        found = budgets.of(pod.pod) if reason == "NotEnoughPdb" else ()
+        return tuple(key for key in found if budgets.allowed[key] < 1)
+
+    def _moved(self, name: str, pods: Sequence[PodInfo]) -> _NoPlace | Sequence[Destination]:
+        """Where the pods go (`findPlaceFor`), done in the snapshot; or the first for which there is no place.
+
+        While they are placed, the node is there, empty and tainted: to spread constraints it still counts.
+        """
+        trial = self._snapshot.fork()
+        for pod in pods:
+            trial.unschedule(pod)
+        trial.empty_node(_doomed(trial.node(name).node, self._now))
+        found: list[Destination] = []
+        destinations = self._destinations - {name}
+        for pod in pods:
+            moving = _unassigned(pod)
+            node = trial.schedule_anywhere(moving, destinations)
+            if not node:
+                return _NoPlace(pod.key, _nearest(trial.objections(moving, destinations)))
+            found.append(Destination(pod=pod.key, node=node))
+        trial.remove_node(name)
+        self._snapshot.adopt(trial)
+        return found
+
+
+class _NoPlace(NamedTuple):
+    """A pod that fits on no other node, and the one that comes closest."""
+
+    pod: str
+    nearest: NearestNode | None
+
+
+def _nearest(objections: Mapping[str, Verdict]) -> NearestNode | None:
+    if not objections:
+        return None
+    name = nearest(objections)
+    status = objections[name].status
+    return NearestNode(node=name, plugin=objections[name].plugin, reasons=status.reasons, evidence=status.evidence)
+
+
+def _doomed(node: Node, now: int) -> Node:
+    taint = Taint(key=TO_BE_DELETED, value=str(now // SECOND), effect="NoSchedule")
+    return replace(node, spec=replace(node.spec, taints=(*node.spec.taints, taint)))
+
+
+def _unassigned(info: PodInfo) -> PodInfo:
+    pod = info.pod
+    return PodInfo(replace(pod, spec=replace(pod.spec, node_name="")))

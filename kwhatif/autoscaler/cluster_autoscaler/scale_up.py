@@ -1,0 +1,274 @@
+"""One loop of scale-up (`core/static_autoscaler.go`, `core/scaleup/orchestrator/orchestrator.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from kwhatif.autoscaler.answer import (
+    GroupDelta,
+    GroupRefusal,
+    NearestGroup,
+    RefusedPod,
+    ScaleUpOption,
+    ScalingRound,
+)
+from kwhatif.autoscaler.cluster_autoscaler.balancing import are_similar, balanced
+from kwhatif.autoscaler.cluster_autoscaler.batch import shown
+from kwhatif.autoscaler.cluster_autoscaler.estimator import Estimation, PodGroup, limit_of
+from kwhatif.autoscaler.cluster_autoscaler.expander import Choice, Option, choose
+from kwhatif.autoscaler.cluster_autoscaler.groups import DEFAULT_EXPANDER, NodeGroup, NodeGroups
+from kwhatif.autoscaler.cluster_autoscaler.nearest import nearest
+from kwhatif.autoscaler.cluster_autoscaler.nodes import has_started, readiness
+from kwhatif.autoscaler.cluster_autoscaler.pods import equivalent
+from kwhatif.autoscaler.cluster_autoscaler.quotas import Quotas
+from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot
+from kwhatif.autoscaler.cluster_autoscaler.templates import Template
+from kwhatif.scheduler.framework.status import Verdict
+from kwhatif.state.pod_info import PodInfo
+
+# The words of `orchestrator/skippedreasons.go` and `rejectedreasons.go`.
+NOT_READY = "not ready for scale-up"
+MAX_SIZE = "max node group size reached"
+FILTERED_OUT = "expansion options filtered out and no longer considered"
+FAILED = "scale-up execution failed"
+
+
+class Scaling(msgspec.Struct, frozen=True):
+    """What one loop comes to, and what of it is left to chance or not known."""
+
+    round: ScalingRound
+    #: Groups of which one is taken by chance.
+    tied: tuple[str, ...] = ()
+    unpriced: tuple[str, ...] = ()
+    #: How many options there were.
+    options: int = 0
+
+
+class _Group(msgspec.Struct):
+    """Pods that are alike: which groups take the first of them, and what the others object to."""
+
+    pods: PodGroup
+    takers: set[str]
+    objections: dict[str, Verdict]
+    #: Why nothing is done for them after all, by group.
+    dropped: dict[str, str]
+
+
+class ScaleUp:
+    """One loop. The snapshot holds upcoming nodes, and the pods that fit on what is there."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        settings: NodeGroups,
+        templates: Mapping[str, Template],
+        pods: Sequence[PodInfo],
+        now: int,
+    ) -> None:
+        self._snapshot, self._settings, self._flags, self._now = snapshot, settings, settings.flags, now
+        self._templates = templates
+        nodes = [info.node for info in snapshot.state.nodes]
+        self._node_count = len(nodes)
+        self._quotas = Quotas(settings, nodes)
+        self._pods = [_Group(found, set(), {}, {}) for found in equivalent(pods)]
+        #: Groups that are not looked at, and why.
+        self._skipped: dict[str, str] = {}
+        self._valid = [group for group in settings.groups if not self._skips(group)]
+
+    def run(self) -> Scaling:
+        """Find the options, choose one, and spread its nodes."""
+        for group in self._valid:
+            self._find_takers(group)
+        options = [option for option in map(self._option, self._valid) if option is not None]
+        if not options:
+            return Scaling(self._round((), {}))
+        expanders = self._settings.expander or (DEFAULT_EXPANDER,)
+        choice = choose(expanders, options, self._node_count)
+        if not choice.options:
+            self._drop(FILTERED_OUT)
+            return Scaling(self._round(options, {}), options=len(options))
+        return self._chosen(options, choice)
+
+    def _chosen(self, options: Sequence[Option], choice: Choice) -> Scaling:
+        best = choice.options[0]
+        added = self._added(best)
+        tied = tuple(option.group.name for option in choice.options) if len(choice.options) > 1 else ()
+        return Scaling(self._round(options, added), tied, choice.unpriced, len(options))
+
+    # --- which groups -------------------------------------------------------------------------------------------------
+
+    def _skips(self, group: NodeGroup) -> bool:
+        """Note why the group is not looked at, if so (`filterValidScaleUpNodeGroups`)."""
+        template = self._templates.get(group.name)
+        if not self._is_healthy(group):
+            reason = NOT_READY
+        elif group.size >= group.maximum:
+            reason = MAX_SIZE
+        elif template is None:
+            reason = NOT_READY
+        else:
+            reason = self._quotas.exceeded(template, 1)
+        if reason:
+            self._skipped[group.name] = reason
+        return bool(reason)
+
+    def _is_healthy(self, group: NodeGroup) -> bool:
+        """Not too many of its nodes are unready (`IsNodeGroupHealthy`): either few, or a small part."""
+        by_name = self._snapshot.state.by_name
+        nodes = [by_name[name].node for name in group.nodes if name in by_name]
+        unready = sum(not readiness(node, self._flags).ready for node in nodes)
+        is_too_many = unready > self._flags.ok_total_unready_count
+        return not (is_too_many and unready > self._flags.max_total_unready_percentage / 100 * len(nodes))
+
+    def _find_takers(self, group: NodeGroup) -> None:
+        """Whether the first of each kind of pods fits on a new node (`SchedulablePodGroups`)."""
+        template = self._templates[group.name]
+        trial = self._snapshot.fork()
+        node, pods, besides = template.made("0")
+        trial.add_node(node, pods, besides)
+        for found in self._pods:
+            objection = trial.objection(found.pods[0], node.metadata.name)
+            if objection is None:
+                found.takers.add(group.name)
+            else:
+                found.objections[group.name] = objection
+
+    # --- options ------------------------------------------------------------------------------------------------------
+
+    def _option(self, group: NodeGroup) -> Option | None:
+        """What the group would do (`ComputeExpansionOption`); None: nothing."""
+        pods = [found.pods for found in self._pods if group.name in found.takers]
+        if not pods:
+            return None
+        template = self._templates[group.name]
+        similar = self._similar(group)
+        room = sum(max(each.maximum - each.size, 0) for each in (group, *similar))
+        limit = limit_of(self._flags, room, self._node_count)
+        estimate = Estimation(self._snapshot, template, limit).run(pods, fast=self._flags.fastpath_binpacking_enabled)
+        if not (estimate.pods and estimate.nodes):
+            return None
+        return Option(group, template, estimate.nodes, estimate.pods, similar)
+
+    def _similar(self, group: NodeGroup) -> Sequence[NodeGroup]:
+        """Groups like this one that take all pods that it takes (`ComputeSimilarNodeGroups`)."""
+        if not self._flags.balance_similar_node_groups:
+            return ()
+        template = self._templates[group.name]
+        return [
+            other
+            for other in self._settings.groups
+            if other.name != group.name
+            and (like := self._templates.get(other.name)) is not None
+            and are_similar(template, like, self._flags)
+            and self._is_healthy(other)
+            and all(other.name in found.takers for found in self._pods if group.name in found.takers)
+            and other in self._valid
+        ]
+
+    # --- what is asked of the cloud -----------------------------------------------------------------------------------
+
+    def _added(self, best: Option) -> Mapping[str, int]:
+        """How many nodes each group gets, within all limits."""
+        nodes = best.nodes
+        if self._flags.max_nodes_total > 0:
+            nodes = min(nodes, self._flags.max_nodes_total - self._node_count)
+            if nodes < 1:
+                self._drop(FAILED)
+                return {}
+        nodes = self._quotas.allowed(best.template, nodes)
+        similar = [group for group in best.similar if not self._quotas.exceeded(self._templates[group.name], 1)]
+        return self._within_quotas(balanced([best.group, *similar], nodes))
+
+    def _within_quotas(self, added: Mapping[str, int]) -> Mapping[str, int]:
+        """One group after another takes its part of the limits (`capScaleUpsByQuota`)."""
+        capped: dict[str, int] = {}
+        for name, delta in added.items():
+            template = self._templates[name]
+            capped[name] = self._quotas.allowed(template, delta)
+            self._quotas.consume(template, capped[name])
+        return {name: delta for name, delta in capped.items() if delta}
+
+    def _drop(self, reason: str) -> None:
+        """Nothing is done for any pod after all (`markAllGroupsAsUnschedulable`)."""
+        for found in self._pods:
+            found.dropped.update(dict.fromkeys(found.takers, reason))
+            found.takers.clear()
+
+    # --- the answer ---------------------------------------------------------------------------------------------------
+
+    def _round(self, options: Iterable[Option], added: Mapping[str, int]) -> ScalingRound:
+        return ScalingRound(
+            options=tuple(
+                ScaleUpOption(group=option.group.name, nodes=option.nodes, pods=tuple(sorted(map(shown, option.pods))))
+                for option in options
+            ),
+            scale_up=tuple(GroupDelta(group=name, delta=delta) for name, delta in sorted(added.items())),
+            refused=tuple(self._refused()),
+        )
+
+    def _refused(self) -> Iterator[RefusedPod]:
+        """The pods that no group helps, and why (`GetRemainingPods`)."""
+        for found in self._pods:
+            if found.takers:
+                continue
+            skipped = self._objections_of_skipped(found)
+            if self._flags.scaleup_simulation_for_skipped_node_groups_enabled:
+                found.objections.update(skipped)
+            reasons = tuple(GroupRefusal(group=name, reason=why) for name, why in sorted(self._reasons(found).items()))
+            closest = self._nearest(found, skipped)
+            for pod in found.pods:
+                yield RefusedPod(pod=shown(pod), reasons=reasons, nearest=closest)
+
+    def _reasons(self, found: _Group) -> dict[str, str]:
+        said = {name: "; ".join(verdict.status.reasons) for name, verdict in found.objections.items()}
+        skipped = {name: why for name, why in self._skipped.items() if name not in said}
+        return said | skipped | found.dropped
+
+    def _objections_of_skipped(self, found: _Group) -> Mapping[str, Verdict]:
+        """What new nodes of groups that are skipped would object to."""
+        templates = {name: self._templates[name] for name in self._skipped if name in self._templates}
+        tried = {name: self._objection(template, found.pods[0]) for name, template in templates.items()}
+        return {name: verdict for name, verdict in tried.items() if verdict is not None}
+
+    def _objection(self, template: Template, pod: PodInfo) -> Verdict | None:
+        trial = self._snapshot.fork()
+        node, pods, besides = template.made("0")
+        trial.add_node(node, pods, besides)
+        return trial.objection(pod, node.metadata.name)
+
+    def _nearest(self, found: _Group, skipped: Mapping[str, Verdict]) -> NearestGroup | None:
+        """The group that comes closest: one that takes the pod, but no more nodes; else whose node lacks the least."""
+        full = sorted(name for name in self._skipped if name in self._templates and name not in skipped)
+        if full:
+            return NearestGroup(group=full[0], reasons=(self._skipped[full[0]],))
+        objections = {**skipped, **found.objections}
+        if not objections:
+            return None
+        name = nearest(objections)
+        status = objections[name].status
+        return NearestGroup(
+            group=name, plugin=objections[name].plugin, reasons=status.reasons, evidence=status.evidence
+        )
+
+
+def upcoming(settings: NodeGroups, snapshot: Snapshot, templates: Mapping[str, Template], now: int) -> None:
+    """Nodes that the cloud was asked for already are there, empty; those that start are replaced by them.
+
+    (`GetUpcomingNodes` in `clusterstate/clusterstate.go`)
+    """
+    for group in settings.groups:
+        there = [snapshot.node(name).node for name in group.nodes if name in snapshot.state.by_name]
+        starting = [
+            node.metadata.name
+            for node in there
+            if not readiness(node, settings.flags).ready and not has_started(node, settings.flags, now)
+        ]
+        template = templates.get(group.name)
+        for name in starting:
+            snapshot.remove_node(name)
+        count = group.size - (len(there) - len(starting))
+        for number in range(count if template is not None else 0):
+            assert template is not None
+            snapshot.add_node(*template.made(f"upcoming-{number}"))

@@ -1,0 +1,215 @@
+"""`Snapshot`: a state in which the autoscaler tries things out, with kube-scheduler's filters alone.
+
+Follows `simulator/clustersnapshot/predicate` (`predicate_snapshot.go`, `plugin_runner.go`). Upstream keeps its nodes in
+the random order of a map; here they come by name, and new ones last.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.autoscaler.cluster_autoscaler.pods import said_of
+from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.scheduler.framework.cycle import Cycle, CycleError
+from kwhatif.scheduler.framework.filters import run_filters
+from kwhatif.scheduler.framework.incremental import apply_pod_change
+from kwhatif.scheduler.framework.plugin import Reads
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.framework.reference import is_reference
+from kwhatif.scheduler.framework.status import Status, Verdict, error
+from kwhatif.state.change import Change, Delete, Upsert
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+_DEVICES = "DynamicResources"
+#: A node that PreFilter plugins have ruled out: upstream has no words for that.
+_RULED_OUT = Verdict(Status())
+
+
+class Snapshot:
+    """One state, the profile that pods are tried with, and the order in which nodes are."""
+
+    def __init__(self, state: State, profile: Profile) -> None:
+        """`state` is changed: give a fork."""
+        self.state = state
+        self._profile = profile
+        self.names = sorted(state.by_name)
+        self._places = {name: place for place, name in enumerate(self.names)}
+        #: Where the last pod that could go anywhere has gone: the next one is tried behind that.
+        self._last = [0]
+        #: The filters of the last pods of each kind, shared by forks; see `_Tried.follows`.
+        self._known: dict[bytes, _Tried] = {}
+
+    def fork(self) -> Snapshot:
+        """Another one, whose changes leave this one as it is."""
+        other = Snapshot.__new__(Snapshot)
+        other.state, other._profile = self.state.fork(), self._profile
+        other.names, other._places, other._last = self.names.copy(), self._places.copy(), self._last
+        other._known = self._known
+        return other
+
+    def adopt(self, other: Snapshot) -> None:
+        """Take over what was done in a fork (`Commit`)."""
+        self.state, self.names, self._places = other.state, other.names, other._places
+
+    # --- nodes -----------------------------------------------------------------------------------------------------
+
+    def add_node(self, node: Node, pods: Iterable[Pod], besides: Iterable[KubernetesObject] = ()) -> None:
+        """A new node, with the pods that are on it, and objects that belong to it."""
+        changes: list[Change] = [Upsert(node), *map(Upsert, besides)]
+        changes += (Upsert(pod) for pod in pods)
+        self.state.apply(*changes)
+        self._places[node.metadata.name] = len(self.names)
+        self.names.append(node.metadata.name)
+
+    def empty_node(self, node: Node) -> None:
+        """The node is another now, and its pods are gone."""
+        self.state.apply(*self._gone(node.metadata.name), Upsert(node))
+
+    def remove_node(self, name: str) -> None:
+        """The node goes, with the pods that are on it."""
+        self.state.apply(*self._gone(name), Delete(Node, name))
+        self.names.remove(name)
+        self._places = {each: place for place, each in enumerate(self.names)}
+
+    def _gone(self, name: str) -> Sequence[Change]:
+        return [Delete(Pod, pod.key) for pod in self.node(name).pods]
+
+    def node(self, name: str) -> NodeInfo:
+        """The node of that name, which is there."""
+        return self.state.nodes[self.state.places[name]]
+
+    # --- pods ------------------------------------------------------------------------------------------------------
+
+    def objection(self, pod: PodInfo, node: str) -> Verdict | None:
+        """Why the pod does not fit there (`CheckPredicates`)."""
+        return self._tried(pod).objection(self.node(node))
+
+    def objections(self, pod: PodInfo, nodes: Iterable[str]) -> Mapping[str, Verdict]:
+        """Why the pod does not fit on each of the nodes, by name; those that it fits on are left out."""
+        tried = self._tried(pod)
+        found = {name: tried.objection(self.node(name)) for name in nodes}
+        return {name: verdict for name, verdict in found.items() if verdict is not None}
+
+    def schedule(self, pod: PodInfo, node: str) -> Verdict | None:
+        """Put the pod there, if it fits (`SchedulePod`); else why not."""
+        tried = self._tried(pod)
+        verdict = tried.objection(self.node(node))
+        if verdict is None:
+            tried.bind(pod, node, self.state)
+        return verdict
+
+    def schedule_anywhere(self, pod: PodInfo, accepted: Collection[str] | None = None) -> str:
+        """Put the pod on a node that it fits, of those that are accepted (`SchedulePodOnAnyNodeMatching`); None: any.
+
+        The search begins behind the node that was found last.
+
+        Returns:
+            The node's name; "": there is none.
+        """
+        tried, nodes, places = self._tried(pod), self.state.nodes, self.state.places
+        for place in self._searched(accepted):
+            name = self.names[place]
+            node = nodes[places[name]]
+            # A cordoned node is not even asked: also a pod that tolerates the cordon does not go there.
+            if not node.unschedulable and tried.objection(node) is None:
+                self._last[0] = place
+                tried.bind(pod, name, self.state)
+                return name
+        return ""
+
+    def _searched(self, accepted: Collection[str] | None) -> Iterable[int]:
+        """The places of the nodes, in the order in which they are tried."""
+        start = (self._last[0] + 1) % max(len(self.names), 1)
+        if accepted is None:
+            return chain(range(start, len(self.names)), range(start))
+        places = sorted(self._places[name] for name in accepted)
+        first = bisect_left(places, start)
+        return chain(places[first:], places[:first])
+
+    def unschedule(self, pod: PodInfo) -> None:
+        """Take the pod off its node."""
+        self.state.apply(Delete(Pod, pod.key))
+
+    def _tried(self, pod: PodInfo) -> _Tried:
+        """The pod's filters on the state as it is; of one like it, if they still hold."""
+        if is_reference() or not _is_plain(pod.pod):
+            return _Tried(self.state, self._profile, pod)
+        kind = pod.derived(_kind_of)
+        known = self._known.get(kind)
+        if known is None or not known.follows(self.state):
+            known = self._known[kind] = _Tried(self.state, self._profile, pod)
+        return known
+
+
+def _is_plain(pod: Pod) -> bool:
+    """Whether it has nothing of its own that filters look at: neither volumes nor devices."""
+    return not (pod.spec.volumes or pod.spec.resource_claims or pod.metadata.deletion_timestamp)
+
+
+def _kind_of(pod: Pod) -> bytes:
+    """Equal for pods that get equal verdicts; with the owner, by which pods without constraints are spread."""
+    owner = controller_of(pod.metadata)
+    said = (pod.metadata.namespace, owner, pod.spec.scheduler_name, pod.status.nominated_node_name)
+    return said_of(pod) + msgspec.json.encode(said)
+
+
+class _Tried:
+    """A pod with its compiled filters."""
+
+    def __init__(self, state: State, profile: Profile, pod: PodInfo) -> None:
+        self._generation = state.generation
+        self._cycle = Cycle(profile, pod, state)
+        self._stopped: Verdict | None = None
+        try:
+            if not self._cycle.pre_filter():
+                self._stopped = self._cycle.absent
+        except CycleError as failure:
+            self._stopped = Verdict(error(str(failure)))
+
+    def follows(self, state: State) -> bool:
+        """Whether the filters hold for the state, which is a later one: they keep up with pods that came and went."""
+        touched = state.since(self._generation)
+        if touched is None or self._stopped is not None or self._cycle.node_set is not None:
+            return False
+        filters = [each for _, each in self._cycle.filters]
+        if any(each.reads is Reads.CLUSTER for each in filters) and (touched.reordered or touched.changed_nodes):
+            return False
+        if any(kind not in (Pod, Node) for kind, _ in touched.objects):
+            return False
+        for move in touched.moves:
+            if any(concerns(move.pod) for concerns in self._cycle.skipped_until):
+                return False
+            node = state.node(move.node)
+            if node is None or not all(
+                apply_pod_change(each, move.pod, node, move.amount) is not None for each in filters
+            ):
+                return False
+        self._generation = state.generation
+        return True
+
+    def objection(self, node: NodeInfo) -> Verdict | None:
+        """Why it does not fit on the node (`RunFiltersOnNode`)."""
+        cycle = self._cycle
+        if self._stopped is not None:
+            return self._stopped
+        if cycle.node_set is not None and node.name not in cycle.node_set:
+            return _RULED_OUT
+        return run_filters(cycle.filters, node)
+
+    def bind(self, info: PodInfo, name: str, state: State) -> None:
+        """The pod goes there. Devices are reserved for it; volumes are not, as upstream leaves them open."""
+        compiled = self._cycle.compiled.get(_DEVICES)
+        reserved = () if compiled is None else tuple(compiled.reserve(state.by_name[name], state))
+        pod = info.pod
+        placed = replace(pod, spec=replace(pod.spec, node_name=name))
+        state.apply(*map(Upsert, reserved), Upsert(placed))

@@ -1,0 +1,116 @@
+"""Amounts of resources as Karpenter reckons with them (`pkg/utils/resources/resources.go`), and as it shows them.
+
+Amounts are whole nano-units by name of the resource. Of a sum, a name that is not there is 0.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from kwhatif.kube.gates import ResizeRules
+from kwhatif.kube.matching.requests import add_into, pod_requests, requested
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.quantity import NANO, Quantity, QuantityText, amounts, parse_amount, parse_quantity
+
+Amounts = Mapping[str, int]
+Sum = dict[str, int]
+
+PODS = "pods"
+NODES = "nodes"
+_HUGEPAGES = "hugepages-"
+_MEMORY = "memory"
+#: What Karpenter's libraries count of a resize: they are of Kubernetes 1.35.
+_RESIZES = ResizeRules(containers=True, pod=False)
+
+
+def parsed(resources: Mapping[str, QuantityText] | None) -> Sum:
+    """A resource list."""
+    return {name: parse_quantity(text) for name, text in (resources or {}).items()}
+
+
+def requests_of(*pods: Pod) -> Sum:
+    """What pods request together, themselves counted (`RequestsForPods`)."""
+    total: Sum = {}
+    for pod in pods:
+        add_into(total, pod_requests(pod, resizes=_RESIZES))
+    total[PODS] = len(pods) * NANO
+    return total
+
+
+def merged(*parts: Amounts) -> Sum:
+    """The sum of all."""
+    total: Sum = {}
+    for part in parts:
+        add_into(total, part)
+    return total
+
+
+def subtracted(one: Amounts, other: Amounts) -> Sum:
+    """What is left of each amount of the first; others do not count (`Subtract`)."""
+    return {name: amount - other.get(name, 0) for name, amount in one.items()}
+
+
+def largest(parts: Iterable[Amounts]) -> Sum:
+    """The largest amount of each resource (`MaxResources`)."""
+    found: Sum = {}
+    for part in parts:
+        for name, amount in part.items():
+            if name not in found or amount > found[name]:
+                found[name] = amount
+    return found
+
+
+def smallest(one: Amounts, other: Amounts) -> Sum:
+    """The smaller amount of each resource that both have (`MinResources`)."""
+    return {name: min(amount, other[name]) for name, amount in one.items() if name in other}
+
+
+def fits(asked: Amounts, free: Amounts) -> bool:
+    """Whether all that is asked is free; where anything is overdrawn, nothing fits any more (`Fits`)."""
+    get = free.get
+    for name, amount in asked.items():
+        if amount > get(name, 0):
+            return False
+    return not free or min(free.values()) >= 0
+
+
+def allocatable(capacity: Amounts, overhead: Amounts) -> Sum:
+    """What pods can use of an instance type; huge pages are taken from the memory (`computeAllocatable`)."""
+    free = subtracted(capacity, overhead)
+    for name, amount in capacity.items():
+        if name.startswith(_HUGEPAGES):
+            free[_MEMORY] = max(free.get(_MEMORY, 0) - amount, 0)
+    return free
+
+
+# --- shown ---------------------------------------------------------------------------------------------------------
+
+
+def shown_requests(*pods: Pod) -> dict[str, Quantity]:
+    """What pods request together, in the notation that they use."""
+    notations: dict[str, Quantity] = {}
+    for pod in pods:
+        resources = pod.spec.resources
+        for part in (
+            amounts(None if resources is None else resources.requests),
+            requested(pod.spec),
+            amounts(pod.spec.overhead),
+        ):
+            notations = part | notations
+    shown = {
+        name: Quantity(nanos, notations[name].notation if name in notations else Quantity(0).notation)
+        for name, nanos in requests_of(*pods).items()
+    }
+    shown[PODS] = Quantity(len(pods) * NANO, parse_amount("1e3").notation)
+    return shown
+
+
+def shown_sum(one: Mapping[str, Quantity], other: Mapping[str, Quantity]) -> dict[str, Quantity]:
+    """Both together: in the notation of the first."""
+    return {**other, **{name: amount + other.get(name, 0) for name, amount in one.items()}}
+
+
+def resources_text(shown: Mapping[str, Quantity]) -> str:
+    """A resource list as messages have it (`resources.String`): JSON, by name."""
+    return json.dumps({name: str(shown[name]) for name in sorted(shown)}, separators=(",", ":"), ensure_ascii=False)

@@ -1,0 +1,311 @@
+"""NodeClaims that are about to be made (`scheduling/nodeclaim.go`, `nodeclaimtemplate.go`, `reservationmanager.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from kwhatif.autoscaler.karpenter.amounts import (
+    Amounts,
+    fits,
+    merged,
+    requests_of,
+)
+from kwhatif.autoscaler.karpenter.instance_types import (
+    Catalogue,
+    InstanceType,
+    Offering,
+    by_price,
+    cheapest_of,
+    variety,
+    worst_launch_price,
+)
+from kwhatif.autoscaler.karpenter.pods import (
+    Wanted,
+    container_ports,
+    taints_objection,
+    tolerating_preferences,
+    without_first_term,
+)
+from kwhatif.autoscaler.karpenter.requirements import (
+    CAPACITY_TYPE,
+    HOSTNAME,
+    INITIALIZED,
+    NODE_POOL,
+    REGISTERED,
+    RESERVATION,
+    RESERVED,
+    Refusal,
+    Requirements,
+    label_requirements,
+    one_of,
+    pod_requirements,
+    requirement,
+)
+from kwhatif.autoscaler.karpenter.topology import Topology
+from kwhatif.autoscaler.karpenter.type_filter import DaemonGroup, Filtering, remaining_types
+from kwhatif.kube.matching.ports import HostPort
+from kwhatif.kube.model.bystanders import NodePool
+from kwhatif.kube.model.node import Taint
+from kwhatif.kube.model.pod import Pod
+
+MOST_TYPES = 600
+
+
+def own_requirements(pool: NodePool, labels: Mapping[str, str] | None = None) -> Requirements:
+    """What the pool's template requires, with its labels, and with these in their place."""
+    template = pool.spec.template
+    found = Requirements.of(
+        requirement(each.key, each.operator, each.values, each.min_values) for each in template.spec.requirements
+    )
+    return found.plus(label_requirements({**template.metadata.labels, **(labels or {})}))
+
+
+class Template:
+    """What every NodeClaim of a NodePool starts as (`NodeClaimTemplate`)."""
+
+    def __init__(self, pool: NodePool, catalogue: Catalogue) -> None:
+        spec = pool.spec.template.spec
+        self.pool = pool
+        self.name = pool.metadata.name
+        self.taints: tuple[Taint, ...] = spec.taints
+        self.well_known = catalogue.well_known
+        class_ = spec.node_class_ref
+        labels = {NODE_POOL: self.name}
+        if class_.kind:
+            labels[f"{class_.group}/{class_.kind.lower()}"] = class_.name
+        simulated = {REGISTERED: "true", INITIALIZED: "true"}
+        self.requirements = own_requirements(pool, labels).plus(label_requirements(simulated))
+        everything = (DaemonGroup(catalogue.types, (), {}, ()),)
+        self.types = remaining_types(catalogue.types, self.requirements, {}, everything, self.well_known)
+        self.groups: tuple[DaemonGroup, ...] = ()
+
+
+def daemon_groups(templates: Iterable[Template], daemons: list[Pod]) -> None:
+    """Find out which DaemonSets run on which types of each template (`buildDaemonOverheadGroups`).
+
+    QUIRK: a required term that a pool or a type does not meet is given up for all that come later, and stays so in
+    `daemons`, which the nodes that stand are asked with.
+    """
+    for template in templates:
+        groups: dict[tuple[int, ...], list[InstanceType]] = {}
+        for type_ in template.types:
+            which = tuple(index for index in range(len(daemons)) if _runs(template, type_, daemons, index))
+            groups.setdefault(which, []).append(type_)
+        template.groups = tuple(_daemon_group(types, which, daemons) for which, types in groups.items())
+
+
+def _daemon_group(types: list[InstanceType], which: tuple[int, ...], daemons: list[Pod]) -> DaemonGroup:
+    pods = tuple(daemons[index] for index in which)
+    ports = tuple(port for pod in pods for port in container_ports(pod))
+    return DaemonGroup(tuple(types), pods, requests_of(*pods) if pods else {}, ports)
+
+
+def _runs(template: Template, type_: InstanceType, daemons: list[Pod], index: int) -> bool:
+    daemons[index] = tolerating_preferences(daemons[index]) or daemons[index]
+    if taints_objection(template.taints, daemons[index].spec.tolerations) is not None:
+        return False
+    while True:
+        asked = pod_requirements(daemons[index], strict=True)
+        if template.requirements.objection(asked, template.well_known) is None and not type_.requirements.conflict(
+            asked
+        ):
+            return True
+        rest = without_first_term(daemons[index])
+        if rest is None:
+            return False
+        daemons[index] = rest
+
+
+# --- reservations ----------------------------------------------------------------------------------------------------
+
+
+class Reservations:
+    """Which NodeClaim has reserved which capacity (`ReservationManager`)."""
+
+    def __init__(self, types: Iterable[InstanceType]) -> None:
+        self._left: dict[str, int] = {}
+        self._held: dict[str, set[str]] = {}
+        for type_ in types:
+            for each in type_.offerings:
+                if each.capacity_type == RESERVED:
+                    self._left[each.reservation] = min(
+                        each.reserved_capacity, self._left.get(each.reservation, each.reserved_capacity)
+                    )
+
+    @property
+    def are_none(self) -> bool:
+        """Whether there is nothing to reserve."""
+        return not self._left
+
+    def can_hold(self, host: str, offering: Offering) -> bool:
+        """Whether the host has a machine of it, or there is one left."""
+        return offering.reservation in self._held.get(host, ()) or self._left[offering.reservation] > 0
+
+    def hold(self, host: str, offerings: Iterable[Offering]) -> None:
+        """Let the host have one of each of these, and none of others."""
+        wanted = {each.reservation for each in offerings}
+        held = self._held.setdefault(host, set())
+        for each in wanted - held:
+            self._left[each] -= 1
+        for each in held - wanted:
+            self._left[each] += 1
+        self._held[host] = wanted
+
+
+# --- one NodeClaim ---------------------------------------------------------------------------------------------------
+
+
+class Addition(NamedTuple):
+    """What becomes of a NodeClaim if a pod is added."""
+
+    requirements: Requirements
+    types: tuple[InstanceType, ...]
+    reserved: tuple[Offering, ...]
+
+
+class NewClaim:
+    """A NodeClaim that is about to be made, with the pods that it is for."""
+
+    def __init__(
+        self,
+        template: Template,
+        types: Sequence[InstanceType],
+        hostname: str,
+        topology: Topology,
+        reservations: Reservations,
+        *,
+        strictly_reserved: bool,
+    ) -> None:
+        self.template = template
+        self.hostname = hostname
+        self.requirements = template.requirements.plus({HOSTNAME: one_of(HOSTNAME, hostname)})
+        self.types = tuple(types)
+        self.pods: list[Wanted] = []
+        self._topology = topology
+        self._reservations = reservations
+        self._strictly_reserved = strictly_reserved
+        self._requests: Amounts = {}
+        #: Host ports of its pods; each is of a pod of its own.
+        self._taken: list[HostPort] = []
+        self._reserved: tuple[Offering, ...] = ()
+
+    def can_add(self, pod: Wanted) -> Addition | Refusal:
+        """What becomes of it with the pod, or why that cannot be (`CanAdd`)."""
+        refusal = taints_objection(self.template.taints, pod.tolerations)
+        if refusal is not None:
+            return refusal
+        refusal = self.requirements.objection(pod.requirements, self.template.well_known)
+        if refusal is not None:
+            wrong = refusal
+            return Refusal(lambda: f"incompatible requirements, {wrong.text}")
+        base = self.requirements.plus(pod.requirements)
+        if not pod.alternatives:
+            return self._with(pod, base)
+        last: Addition | Refusal = Refusal(str)
+        for alternative in pod.alternatives:
+            last = self._with_volumes(pod, base, alternative)
+            if isinstance(last, Addition):
+                break
+        return last
+
+    def _with_volumes(self, pod: Wanted, base: Requirements, volumes: Requirements) -> Addition | Refusal:
+        refusal = base.objection(volumes, self.template.well_known)
+        if refusal is not None:
+            return Refusal(lambda: f"incompatible volume requirements, {refusal.text}")
+        return self._with(pod, base.plus(volumes))
+
+    def _with(self, pod: Wanted, base: Requirements) -> Addition | Refusal:
+        requests = merged(self._requests, pod.requests)
+        if self.pods and not any(fits(requests, type_.allocatable) for type_ in self.types):
+            return Refusal(str)  # said to nobody: the pod gets a NodeClaim of its own then
+        narrowed = self._topology.narrowed(pod, self.template.taints, base)
+        if isinstance(narrowed, Refusal):
+            return narrowed
+        refusal = base.objection(narrowed, self.template.well_known)
+        if refusal is not None:
+            return refusal
+        requirements = base.plus(narrowed)
+        template = self.template
+        types = remaining_types(
+            self.types, requirements, requests, template.groups, template.well_known, pod.ports, self._taken
+        )
+        found = variety(types, requirements)
+        if found.short or not types:
+            asked = Filtering(
+                self.types, requirements, requests, template.groups, template.well_known, pod, self._taken, found
+            )
+            return Refusal(asked.text)
+        return self._reserving(requirements, types)
+
+    def _reserving(self, requirements: Requirements, types: tuple[InstanceType, ...]) -> Addition | Refusal:
+        if self._reservations.are_none:
+            return Addition(requirements, types, ())
+        known = self.template.well_known
+        offered = [
+            each for type_ in types for each in type_.offered(requirements, known) if each.capacity_type == RESERVED
+        ]
+        reserved = tuple(each for each in offered if self._reservations.can_hold(self.hostname, each))
+        if self._strictly_reserved and not reserved and (offered or self._reserved):
+            words = (
+                "one or more instance types with compatible reserved offerings are available, but could not be reserved"
+                if offered
+                else "satisfying updated nodeclaim constraints would remove all compatible reserved offering options"
+            )
+            return Refusal(lambda: words, reserved=True)
+        return Addition(requirements, types, reserved)
+
+    def add(self, pod: Wanted, addition: Addition) -> None:
+        """Add the pod."""
+        self.pods.append(pod)
+        self.types = addition.types
+        self.requirements = addition.requirements
+        self._requests = merged(self._requests, pod.requests)
+        self._taken += pod.ports
+        self._topology.register(HOSTNAME, self.hostname)
+        self._topology.record(pod, self.template.taints, addition.requirements)
+        if not self._reservations.are_none:
+            self._reservations.hold(self.hostname, addition.reserved)
+        self._reserved = addition.reserved
+
+    # --- when all pods have been tried -------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Take away what only served the search, and pin the reservations (`FinalizeScheduling`)."""
+        requirements = Requirements(self.requirements)
+        del requirements[HOSTNAME]
+        if self._reserved:
+            requirements[CAPACITY_TYPE] = one_of(CAPACITY_TYPE, RESERVED)
+            requirements.add((one_of(RESERVATION, *(each.reservation for each in self._reserved)),))
+        self.requirements = requirements
+
+    def truncate(self) -> Refusal | None:
+        """Leave only as many types as can be asked of a cloud; None: that works (`Truncate`)."""
+        if len(self.types) > MOST_TYPES or self.requirements.has_min_values:
+            ordered = by_price(self.types, self.requirements, self.template.well_known)[:MOST_TYPES]
+            few = variety(ordered, self.requirements).objection
+            if few is not None:
+                return Refusal(
+                    lambda: (
+                        "pod didn’t schedule because NodePool couldn’t meet minValues requirements, validating"  # noqa: RUF001
+                        f" minValues, {few.text} (NodePool={self.template.name})"
+                    )
+                )
+            self.types = tuple(ordered)
+        return None
+
+    def keep_cheaper(self, price: float) -> Refusal | None:
+        """Leave only types that cost less wherever they are launched; why they are too few then."""
+        known = self.template.well_known
+        self.types = tuple(type_ for type_ in self.types if worst_launch_price(type_, self.requirements, known) < price)
+        return variety(self.types, self.requirements).objection
+
+    def order_by_price(self) -> None:
+        """The cheapest types first."""
+        self.types = tuple(by_price(self.types, self.requirements, self.template.well_known))
+
+    @property
+    def cheapest_price(self) -> float | None:
+        """What the first type costs where it is cheapest."""
+        found = cheapest_of(self.types[:1], self.requirements, self.template.well_known)
+        return found[0].price if found else None

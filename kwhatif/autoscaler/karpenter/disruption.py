@@ -1,0 +1,392 @@
+"""The disruption controller: which nodes go now, and what replaces them (`pkg/controllers/disruption`).
+
+The methods are asked in order, and the first that finds something decides. Commands hold 15 seconds later, too, or
+they are not given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import inf
+from typing import NamedTuple
+
+from kwhatif.autoscaler.answer import DisruptionCommand, KeptNode, ScalingPlan
+from kwhatif.autoscaler.karpenter.amounts import NODES, parsed
+from kwhatif.autoscaler.karpenter.candidates import (
+    BLOCKED,
+    DRIFTED,
+    EMPTY,
+    UNCONSOLIDATABLE,
+    UNDERUTILIZED,
+    Candidate,
+    Candidates,
+    Events,
+    Totals,
+    allowed,
+    by_savings,
+    interwoven,
+    is_static,
+    pool_totals,
+)
+from kwhatif.autoscaler.karpenter.claims import NewClaim, Reservations, Template
+from kwhatif.autoscaler.karpenter.nodes import NEVER, StateNode, World, is_going, is_true, nanos_of
+from kwhatif.autoscaler.karpenter.places import Ground
+from kwhatif.autoscaler.karpenter.pods import is_provisionable
+from kwhatif.autoscaler.karpenter.provisioning import Batch, claim_row, moving_pods
+from kwhatif.autoscaler.karpenter.requirements import CAPACITY_TYPE, NODE_POOL, ON_DEMAND, SPOT, ZONE, Refusal, one_of
+from kwhatif.autoscaler.karpenter.scheduling import Results, Scheduler
+from kwhatif.kube.model.bystanders import karpenter_condition
+from kwhatif.kube.model.go_sort import go_sort
+from kwhatif.kube.model.meta import SECOND
+from kwhatif.kube.model.quantity import value
+
+#: After that long a command has to be as good as before.
+_VALIDATION = 15 * SECOND
+_MOST_AT_ONCE = 100
+_SHOWN_ERRORS = 5
+_BALANCED, _WHEN_EMPTY = "Balanced", "WhenEmpty"
+#: A balanced pool gives up at most twice as large a part of its pods as it saves of its cost.
+_BALANCE = 2
+
+
+class Command(NamedTuple):
+    """Nodes that go together, and the NodeClaim that comes in their place, if one does."""
+
+    candidates: list[Candidate]
+    replacements: list[NewClaim]
+
+    @property
+    def savings(self) -> float:
+        """What is saved an hour, as far as prices are known (`EstimatedSavings`)."""
+        return _prices(self.candidates) - sum(claim.cheapest_price or 0.0 for claim in self.replacements)
+
+
+def _prices(candidates: Iterable[Candidate]) -> float:
+    return sum(each.price for each in candidates)
+
+
+class Disruption:
+    """One run of the controller on a world that stays as it is."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._ground = Ground(world)
+        self._batch = Batch(world)
+        self._moving = moving_pods(world)
+        self.events = Events()
+        self._candidates = Candidates(world, self.events)
+        self._totals: dict[str, Totals] = {}
+
+    def run(self) -> tuple[str, list[Command]]:
+        """The reason and the commands of the first method that finds something; none: nothing is disrupted."""
+        for reason, method in (
+            (EMPTY, self._emptiness),
+            (DRIFTED, self._static_drift),
+            (DRIFTED, self._drift),
+            (UNDERUTILIZED, self._several),
+            (UNDERUTILIZED, self._single),
+        ):
+            commands = method()
+            if commands:
+                return reason, commands
+        return "", []
+
+    # --- the methods -----------------------------------------------------------------------------------------------
+
+    def _emptiness(self) -> list[Command]:
+        candidates = self._candidates.find(self._world.now, self._is_empty)
+        if not candidates:
+            return []
+        chosen = self._within_budgets(by_savings(candidates), EMPTY, self._world.now)
+        later = self._world.now + _VALIDATION
+        still = {each.name for each in self._candidates.find(later, self._is_empty)}
+        chosen = self._within_budgets([each for each in chosen if each.name in still], EMPTY, later)
+        return [Command(chosen, [])] if chosen else []
+
+    def _is_empty(self, candidate: Candidate) -> bool:
+        if is_static(candidate.pool) or self._is_disabled(candidate):
+            return False
+        return candidate.is_empty and self._is_consolidatable(candidate)
+
+    def _is_disabled(self, candidate: Candidate) -> bool:
+        if candidate.pool.spec.disruption.consolidate_after != NEVER:
+            return False
+        self._keep(candidate, f'NodePool "{candidate.pool_name}" has consolidation disabled')
+        return True
+
+    def _is_consolidatable(self, candidate: Candidate) -> bool:
+        return candidate.node.claim is not None and is_true(candidate.node.claim, "Consolidatable")
+
+    def _static_drift(self) -> list[Command]:
+        """Drifted nodes of pools with a fixed number of nodes, as many as budgets and limits let (`staticdrift.go`)."""
+        found = self._candidates.find(
+            self._world.now, lambda each: is_static(each.pool) and _drifted(each), eventual=True
+        )
+        if not found:
+            return []
+        budgets = allowed(self._world, DRIFTED, self._world.now)
+        commands = []
+        for name in sorted({each.pool_name for each in found}):
+            own = [each for each in found if each.pool_name == name]
+            pool = own[0].pool
+            claims = [claim for claim in self._world.claims if claim.metadata.labels.get(NODE_POOL) == name]
+            if sum(not is_going(claim) for claim in claims) > (pool.spec.replicas or 0):
+                continue  # it is still being scaled down
+            limit = parsed(pool.spec.limits).get(NODES)
+            room = inf if limit is None else value(limit) - len(claims)
+            template = Template(pool, self._world.catalogue)
+            most = int(max(min(budgets.get(name, 0), len(own), room), 0))
+            commands += [Command([each], [self._claim_of(template)]) for each in own[:most]]
+        return commands
+
+    def _claim_of(self, template: Template) -> NewClaim:
+        topology = Scheduler(self._ground, ()).topology
+        claim = NewClaim(template, (), "new", topology, Reservations(()), strictly_reserved=False)
+        claim.finish()
+        return claim
+
+    def _drift(self) -> list[Command]:
+        candidates = self._candidates.find(
+            self._world.now, lambda each: not is_static(each.pool) and _drifted(each), eventual=True
+        )
+        go_sort(candidates, lambda one, other: _drifted_since(one) < _drifted_since(other))
+        budgets = self._allowed(DRIFTED) if candidates else {}
+        for each in sorted(candidates, key=lambda candidate: bool(candidate.pods)):
+            if not budgets.get(each.pool_name):
+                continue
+            results = self._simulate([each])
+            errors = self._errors(results)
+            if not errors:
+                return [Command([each], results.claims)]
+            self.events.add(each.node, BLOCKED, errors)
+        return []
+
+    def _several(self) -> list[Command]:
+        """The longest prefix of the candidates that a binary search finds (`firstNConsolidationOption`)."""
+        candidates = self._consolidatable()
+        candidates = self._within_budgets(by_savings(candidates), UNDERUTILIZED, self._world.now)
+        candidates = candidates if self._world.pools else []
+        low, high = 1, min(len(candidates) - 1, _MOST_AT_ONCE)
+        found: Command | None = None
+        while low <= high:
+            middle = (low + high) // 2
+            command = self._consolidate(candidates[: middle + 1])
+            if command is not None and _is_sensible(command) and self._is_approved(command):
+                found, low = command, middle + 1
+            else:
+                high = middle - 1
+        return [found] if found is not None and self._holds(found) else []
+
+    def _single(self) -> list[Command]:
+        candidates = self._consolidatable()
+        budgets = self._allowed(UNDERUTILIZED) if candidates else {}
+        for each in interwoven(by_savings(candidates)):
+            if not budgets.get(each.pool_name) or not self._can_pass(each):
+                continue
+            command = self._consolidate([each])
+            if command is not None and self._is_approved(command):
+                # What does not hold ends the search: it is begun again later.
+                return [command] if self._holds(command) else []
+        return []
+
+    def _allowed(self, reason: str) -> dict[str, int]:
+        """The budgets; without a pool that could make nodes nothing is simulated, and so nothing goes."""
+        return allowed(self._world, reason, self._world.now) if self._world.pools else {}
+
+    # --- consolidation ---------------------------------------------------------------------------------------------
+
+    def _consolidatable(self) -> list[Candidate]:
+        every = self._candidates.all(self._world.now)
+        self._totals = pool_totals(self._world, every)
+        return [each for each in every if self._is_wanted(each)]
+
+    def _is_wanted(self, candidate: Candidate) -> bool:
+        """Whether consolidation looks at the node (`ShouldDisrupt`)."""
+        if is_static(candidate.pool):
+            return False
+        labels = candidate.node.labels
+        if candidate.type is None:
+            name = labels.get("node.kubernetes.io/instance-type", "")
+            self._keep(candidate, f'Instance Type "{name}" not found')
+            return False
+        for label in (CAPACITY_TYPE, ZONE):
+            if label not in labels:
+                self._keep(candidate, f'Node does not have label "{label}"')
+                return False
+        if self._is_disabled(candidate) or candidate.is_empty:
+            return False
+        if candidate.pool.spec.disruption.consolidation_policy == _WHEN_EMPTY:
+            policy = "has consolidation policy WhenEmpty, but node is not empty"
+            self._keep(candidate, f'NodePool "{candidate.pool_name}" {policy}')
+            return False
+        return self._is_consolidatable(candidate)
+
+    def _consolidate(self, candidates: list[Candidate]) -> Command | None:
+        """What can be done without these nodes; of one alone, the events say why it stays."""
+        found = self._computed(candidates)
+        if isinstance(found, Command):
+            return found
+        if len(candidates) == 1:
+            self._keep(candidates[0], found)
+        return None
+
+    def _computed(self, candidates: list[Candidate]) -> Command | str:
+        """The command, if it is worth it, or why there is none (`computeConsolidation`)."""
+        results = self._simulate(candidates, consolidates=True)
+        errors = self._errors(results)
+        if errors:
+            return errors
+        claims = results.claims
+        if not claims:
+            return Command(candidates, [])
+        if len(claims) > 1:
+            return f"Can't remove without creating {len(claims)} candidates"
+        claim = claims[0]
+        claim.order_by_price()
+        capacity = claim.requirements.want(CAPACITY_TYPE)
+        if all(each.capacity_type == SPOT for each in candidates) and capacity.has(SPOT):
+            # The gate SpotToSpotConsolidation is off.
+            return "SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node"
+        few = claim.keep_cheaper(_prices(candidates))
+        if few is not None:
+            return f"Filtering by price: {few.text}"
+        if not claim.types:
+            return "Can't replace with a cheaper node"
+        if capacity.has(SPOT) and capacity.has(ON_DEMAND):
+            # Cheaper it is only as spot: rather than on demand it is not launched at all.
+            claim.requirements = claim.requirements.plus({CAPACITY_TYPE: one_of(CAPACITY_TYPE, SPOT)})
+        return Command(candidates, claims)
+
+    def _keep(self, candidate: Candidate, words: str) -> None:
+        self.events.add(candidate.node, UNCONSOLIDATABLE, words)
+
+    def _holds(self, command: Command) -> bool:
+        """Whether the nodes may still go when the command is looked at again (`ConsolidationValidator`).
+
+        Nothing has happened meanwhile, so pods land as before; but time has passed for annotations and budgets.
+        """
+        later = self._world.now + _VALIDATION
+        still = {each.name for each in self._candidates.find(later, self._is_wanted)}
+        chosen = [each for each in command.candidates if each.name in still]
+        return len(self._within_budgets(chosen, UNDERUTILIZED, later)) == len(command.candidates)
+
+    def _within_budgets(self, candidates: Sequence[Candidate], reason: str, now: int) -> list[Candidate]:
+        """Those that the budgets of their pools allow, in order."""
+        budgets = allowed(self._world, reason, now) if candidates else {}
+        found = []
+        for each in candidates:
+            if budgets.get(each.pool_name):
+                budgets[each.pool_name] -= 1
+                found.append(each)
+        return found
+
+    # --- pools that balance ----------------------------------------------------------------------------------------
+
+    def _can_pass(self, candidate: Candidate) -> bool:
+        """Whether even removing the node for nothing would be enough."""
+        totals = self._totals.get(candidate.pool_name)
+        if candidate.pool.spec.disruption.consolidation_policy != _BALANCED or totals is None or totals.price <= 0:
+            return True
+        return _is_balanced(candidate.price, candidate.cost, totals)
+
+    def _is_approved(self, command: Command) -> bool:
+        """Whether each pool that balances saves enough for what is disturbed (`EvaluateBalancedMove`)."""
+        pools = {each.pool_name: each.pool for each in command.candidates}
+        savings, total = command.savings, _prices(command.candidates)
+        for name, pool in pools.items():
+            if pool.spec.disruption.consolidation_policy != _BALANCED:
+                continue
+            own = [each for each in command.candidates if each.pool_name == name]
+            part = savings * _prices(own) / total if total > 0 and len(pools) > 1 else savings
+            totals = self._totals.get(name, Totals(0.0, 0.0))
+            if not _is_balanced(part, sum(each.cost for each in own), totals):
+                return False
+        return True
+
+    # --- simulations -----------------------------------------------------------------------------------------------
+
+    def _simulate(self, candidates: Sequence[Candidate], *, consolidates: bool = False) -> Results:
+        """Where all pods would go without these nodes (`SimulateScheduling`)."""
+        world = self._world
+        moved = [
+            world.wanted(pod) for each in candidates for pod in each.pods if world.budgets.reschedules(pod, world.now)
+        ]
+        pods = [*self._batch.pods, *moved, *self._moving]
+        without = frozenset(each.name for each in candidates)
+        results = Scheduler(self._ground, pods, without=without, consolidates=consolidates).solve()
+        going = {pod.uid for pod in self._moving}
+        for place in results.places:
+            if not place.standing.node.initialized:
+                refusal = _uninitialized(place.standing.node)
+                results.refused.update({pod.uid: (pod, refusal) for pod in place.pods if pod.uid not in going})
+        return results
+
+    def _errors(self, results: Results) -> str:
+        """Which pods, that have a place now, would have none; "" if all would (`NonPendingPodSchedulingErrors`)."""
+        lost = [(pod, refusal) for pod, refusal in results.refused.values() if not is_provisionable(pod.pod)]
+        if not lost:
+            return ""
+        shown = "".join(f"{pod.key} => {refusal.text} " for pod, refusal in lost[:_SHOWN_ERRORS])
+        more = f" and {len(lost) - _SHOWN_ERRORS} other(s)" if len(lost) >= _SHOWN_ERRORS else ""
+        return f"Not all pods would schedule, {shown}{more}"
+
+
+def _uninitialized(node: StateNode) -> Refusal:
+    """Nothing is disrupted for a node of which it is not known whether it will ever be one."""
+    parts = [f"nodeclaim/{node.claim.metadata.name}"] if node.claim is not None else []
+    parts += [f"node/{node.node.metadata.name}"] if node.node is not None else []
+    return Refusal(lambda: f"would schedule against uninitialized {', '.join(parts)}")
+
+
+def _drifted(candidate: Candidate) -> bool:
+    return candidate.node.claim is not None and is_true(candidate.node.claim, DRIFTED)
+
+
+def _drifted_since(candidate: Candidate) -> int:
+    claim = candidate.node.claim
+    condition = karpenter_condition(claim, DRIFTED) if claim is not None else None
+    return (nanos_of(condition.last_transition_time) or 0) if condition is not None else 0
+
+
+def _is_sensible(command: Command) -> bool:
+    """Whether a replacement is not just one of the nodes that go (`filterOutSameInstanceType`)."""
+    if not command.replacements:
+        return True
+    claim = command.replacements[0]
+    prices: dict[str, float] = {}
+    for each in command.candidates:
+        assert each.type is not None
+        prices.setdefault(each.type.name, 0.0)
+        own = [offering.cost for offering in each.type.offerings if _is_of(each, offering.zone, offering.capacity_type)]
+        if own:
+            prices[each.type.name] = min(*own, prices[each.type.name] or inf)
+    most = min((prices[type_.name] for type_ in claim.types if type_.name in prices), default=inf)
+    return claim.keep_cheaper(most) is None and bool(claim.types)
+
+
+def _is_of(candidate: Candidate, zone: str, capacity_type: str) -> bool:
+    labels = candidate.node.labels
+    return (labels.get(ZONE), labels.get(CAPACITY_TYPE)) == (zone, capacity_type)
+
+
+def _is_balanced(savings: float, cost: float, totals: Totals) -> bool:
+    if totals.price <= 0 or totals.cost <= 0 or savings <= 0:
+        return False
+    disturbed = cost / totals.cost
+    return disturbed == 0 or savings / totals.price / disturbed >= 1 / _BALANCE
+
+
+def disruption_plan(world: World) -> ScalingPlan:
+    """What the controller would do now, and what it says of nodes that stay."""
+    disruption = Disruption(world)
+    reason, commands = disruption.run()
+    rows = tuple(
+        DisruptionCommand(
+            reason=reason,
+            nodes=tuple(sorted(each.name for each in command.candidates)),
+            replacements=tuple(claim_row(claim) for claim in command.replacements),
+        )
+        for command in commands
+    )
+    kept = disruption.events.by_node.items()
+    return ScalingPlan(commands=rows, kept=tuple(KeptNode(node=n, messages=tuple(sorted(m))) for n, m in sorted(kept)))

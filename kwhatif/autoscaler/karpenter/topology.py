@@ -1,0 +1,290 @@
+"""Spread and affinity in one round (`scheduling/topology.go`): which groups a pod is of, and where it counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from kwhatif.autoscaler.karpenter.groups import (
+    AFFINITY,
+    ANTI_AFFINITY,
+    ANY_NODE,
+    IGNORE,
+    SPREAD,
+    UNBOUNDED,
+    Domains,
+    Group,
+    GroupSpec,
+    Kind,
+    StandingNode,
+    spread_filter,
+)
+from kwhatif.autoscaler.karpenter.pods import Wanted, selector_or_nothing, taints_objection
+from kwhatif.autoscaler.karpenter.requirements import (
+    HOSTNAME,
+    IN,
+    Refusal,
+    Requirements,
+)
+from kwhatif.kube.matching.labels import EVERYTHING
+from kwhatif.kube.model.affinity import PodAffinity, PodAffinityTerm, Toleration, TopologySpreadConstraint
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import LabelSelector
+from kwhatif.kube.model.meta import Requirement as SelectorRequirement
+from kwhatif.kube.model.node import Taint
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.workload import Namespace
+
+# --- what is counted of the pods that stand --------------------------------------------------------------------------
+
+
+class _Counted(NamedTuple):
+    """The pods of a constraint that stand on nodes: how many in each domain, and where each of them is."""
+
+    totals: Mapping[str, int]
+    domain_of: Mapping[str, str]
+
+
+class Standing:
+    """The nodes and pods that stand, and what groups count of them: shared by all questions about one cluster."""
+
+    def __init__(self, cluster: Cluster, nodes: Mapping[str, StandingNode], pods: Mapping[str, Sequence[Pod]]) -> None:
+        self.cluster = cluster
+        #: All nodes of the API, by name.
+        self.nodes = nodes
+        #: Namespace -> the pods there that stand on a node and count, with their uids.
+        self._pods: dict[str, list[tuple[str, Pod]]] = {}
+        #: With required anti-affinity: uid, pod and node.
+        self.anti: list[tuple[str, Pod, StandingNode]] = []
+        for name, group in pods.items():
+            if name in nodes:
+                for pod in group:
+                    self._add(pod, nodes[name])
+        self._counted: dict[Hashable, _Counted] = {}
+
+    def _add(self, pod: Pod, node: StandingNode) -> None:
+        uid = uid_of(pod)
+        if not is_terminal(pod):
+            affinity = pod.spec.affinity
+            anti = affinity.pod_anti_affinity if affinity else None
+            if anti is not None and anti.required:
+                self.anti.append((uid, pod, node))
+            if pod.metadata.deletion_timestamp is None:
+                self._pods.setdefault(pod.metadata.namespace, []).append((uid, pod))
+
+    def counted(self, spec: GroupSpec) -> _Counted:
+        """The pods of the constraint (`countDomains`)."""
+        key = (spec.identity, tuple(frozenset(each.values()) for each in spec.nodes.requirements))
+        found = self._counted.get(key)
+        if found is None:
+            found = self._counted[key] = self._count(spec)
+        return found
+
+    def _count(self, spec: GroupSpec) -> _Counted:
+        selector = EVERYTHING if spec.raw is None else spec.selector
+        domain_of: dict[str, str] = {}
+        passes: dict[str, bool] = {}
+        for namespace in spec.namespaces:
+            for uid, pod in self._pods.get(namespace, ()):
+                if not selector.matches(pod.metadata.labels):
+                    continue
+                node = self.nodes[pod.spec.node_name]
+                domain = node.labels.get(spec.key, node.name if spec.key == HOSTNAME else None)
+                if domain is None:
+                    continue
+                if node.name not in passes:
+                    passes[node.name] = spec.nodes.matches(node.taints, node.requirements)
+                if passes[node.name]:
+                    domain_of[uid] = domain
+        return _Counted(Counter(domain_of.values()), domain_of)
+
+    def namespaces(self, own: str, term: PodAffinityTerm) -> frozenset[str]:
+        """The namespaces of the pods that a term is about (`buildNamespaceList`)."""
+        if term.namespace_selector is None:
+            return frozenset(term.namespaces or (own,))
+        selector = selector_or_nothing(term.namespace_selector)
+        labels = self.cluster.namespace_labels
+        selected = {name for name in self.cluster.all(Namespace) if selector.matches(labels(name))}
+        return frozenset(selected.union(term.namespaces))
+
+
+def uid_of(pod: Pod) -> str:
+    """What tells pods apart; one that was never stored has its key."""
+    return pod.metadata.uid or f"{pod.metadata.namespace}/{pod.metadata.name}"
+
+
+# --- one round -------------------------------------------------------------------------------------------------------
+
+
+class Topology:
+    """The groups of one round (`scheduling.Topology`)."""
+
+    def __init__(
+        self,
+        standing: Standing,
+        nodes: Sequence[StandingNode],
+        domains: Mapping[str, Domains],
+        pods: Sequence[Wanted],
+    ) -> None:
+        self._standing = standing
+        #: Those that are nodes of this round, and registered.
+        self._nodes = nodes
+        self._domains = domains
+        #: Pods that are to be placed do not count where they are now.
+        self._excluded = frozenset(pod.uid for pod in pods)
+        self._groups: dict[Hashable, Group] = {}
+        #: Anti-affinity seen from the other side: which pods those with such a term keep away.
+        self._inverse: dict[Hashable, Group] = {}
+        self._of: dict[str, list[Group]] = {}
+        for uid, pod, node in standing.anti:
+            if uid not in self._excluded:
+                self._keep_away(uid, pod, node.labels)
+        for each in pods:
+            self.update(each)
+
+    def update(self, pod: Wanted) -> None:
+        """Take the constraints of the pod as they are now, in the place of those that it had (`Update`)."""
+        for group in self._of.pop(pod.uid, ()):
+            group.owners.discard(pod.uid)
+        spec = pod.pod.spec
+        if spec.affinity is not None and spec.affinity.pod_anti_affinity is not None:
+            self._keep_away(pod.uid, pod.pod, {})
+        if not spec.topology_spread_constraints and spec.affinity is None:
+            return
+        own = self._of[pod.uid] = []
+        for each in self._specs(pod.pod):
+            identity = each.identity
+            if identity not in self._groups:
+                self._groups[identity] = Group(each, self._counts(each, pod.tolerations))
+            group = self._groups[identity]
+            group.owners.add(pod.uid)
+            if group not in own:
+                own.append(group)
+
+    def record(self, pod: Wanted, taints: Sequence[Taint], requirements: Requirements) -> None:
+        """The pod will stand on a node of these requirements (`Record`)."""
+        for group in self._groups.values():
+            if group.counts(pod, taints, requirements):
+                domains = requirements.want(group.spec.key)
+                if group.spec.kind == ANTI_AFFINITY or (not domains.complement and len(domains.values) == 1):
+                    group.record(domains.values)
+        for group in self._inverse.values():
+            if pod.uid in group.owners:
+                group.record(requirements.want(group.spec.key).values)
+
+    def register(self, key: str, domain: str) -> None:
+        """There is one more domain of that label."""
+        for groups in (self._groups, self._inverse):
+            for group in groups.values():
+                if group.spec.key == key:
+                    group.register(domain)
+
+    def register_all(self, key: str, domains: Iterable[str]) -> None:
+        """There are all these domains of that label."""
+        groups = [g for g in (*self._groups.values(), *self._inverse.values()) if g.spec.key == key]
+        for domain in domains if groups else ():
+            for group in groups:
+                group.register(domain)
+
+    def narrowed(self, pod: Wanted, taints: Sequence[Taint], requirements: Requirements) -> Requirements | Refusal:
+        """What a node of these requirements has to be if the pod comes to it (`AddRequirements`)."""
+        found = requirements
+        for group in self._matching(pod, taints, requirements):
+            key = group.spec.key
+            allowed, of_node = pod.strict.want(key), requirements.want(key)
+            domains = group.next(pod, allowed, of_node)
+            if not domains.values:
+                return group.objection(allowed, of_node)
+            found = found.plus({key: domains})
+        return found
+
+    def _matching(self, pod: Wanted, taints: Sequence[Taint], requirements: Requirements) -> Iterator[Group]:
+        yield from self._of.get(pod.uid, ())
+        for group in self._inverse.values():
+            if group.counts(pod, taints, requirements):
+                yield group
+
+    # --- groups ----------------------------------------------------------------------------------------------------
+
+    def _keep_away(self, uid: str, pod: Pod, domains: Mapping[str, str]) -> None:
+        """Track the required anti-affinity of the pod, which stands in the domains (`updateInverseAntiAffinity`)."""
+        affinity = pod.spec.affinity
+        terms = affinity.pod_anti_affinity.required if affinity and affinity.pod_anti_affinity else ()
+        for term in terms:
+            spec = self._term(ANTI_AFFINITY, pod, term)
+            identity = spec.identity
+            if identity not in self._inverse:
+                self._inverse[identity] = Group(spec, self._new_domains(spec, pod.spec.tolerations))
+            group = self._inverse[identity]
+            if term.topology_key in domains:
+                group.record((domains[term.topology_key],))
+            group.owners.add(uid)
+
+    def _specs(self, pod: Pod) -> Iterator[GroupSpec]:
+        for constraint in pod.spec.topology_spread_constraints:
+            raw = _with_label_keys(constraint, pod)
+            yield GroupSpec(
+                SPREAD,
+                constraint.topology_key,
+                frozenset((pod.metadata.namespace,)),
+                raw,
+                selector_or_nothing(raw),
+                constraint.max_skew,
+                constraint.min_domains,
+                spread_filter(pod, constraint),
+            )
+        affinity = pod.spec.affinity
+        if affinity is not None:
+            yield from self._terms(AFFINITY, pod, affinity.pod_affinity)
+            yield from self._terms(ANTI_AFFINITY, pod, affinity.pod_anti_affinity)
+
+    def _terms(self, kind: Kind, pod: Pod, side: PodAffinity | None) -> Iterator[GroupSpec]:
+        """The required terms, and those that are preferred as if they were required."""
+        if side is not None:
+            for term in (*side.required, *(each.pod_affinity_term for each in side.preferred)):
+                yield self._term(kind, pod, term)
+
+    def _term(self, kind: Kind, pod: Pod, term: PodAffinityTerm) -> GroupSpec:
+        namespaces = self._standing.namespaces(pod.metadata.namespace, term)
+        selector = selector_or_nothing(term.label_selector)
+        return GroupSpec(kind, term.topology_key, namespaces, term.label_selector, selector, UNBOUNDED, None, ANY_NODE)
+
+    def _new_domains(self, spec: GroupSpec, tolerations: Sequence[Toleration]) -> dict[str, int]:
+        """Those that new nodes could have; where taints count, the pools' that the pod tolerates."""
+        known = self._domains.get(spec.key, {})
+        if spec.nodes.taints == IGNORE:
+            return dict.fromkeys(known, 0)
+        return {
+            domain: 0
+            for domain, groups in known.items()
+            if any(taints_objection(taints, tolerations) is None for taints in groups)
+        }
+
+    def _counts(self, spec: GroupSpec, tolerations: Sequence[Toleration]) -> dict[str, int]:
+        domains = self._new_domains(spec, tolerations)
+        for node in self._nodes:
+            domain = node.labels.get(spec.key)
+            if domain is not None and domain not in domains and spec.nodes.matches(node.taints, node.requirements):
+                domains[domain] = 0
+        counted = self._standing.counted(spec)
+        totals = dict(counted.totals)
+        for uid in self._excluded:
+            domain = counted.domain_of.get(uid)
+            if domain is not None:
+                totals[domain] -= 1
+        for domain, count in totals.items():
+            if count:
+                domains[domain] = domains.get(domain, 0) + count
+        return domains
+
+
+def _with_label_keys(constraint: TopologySpreadConstraint, pod: Pod) -> LabelSelector | None:
+    selector, labels = constraint.label_selector, pod.metadata.labels
+    keys = [key for key in constraint.match_label_keys if key in labels]
+    if not keys or selector is None:
+        return selector
+    more = (SelectorRequirement(key=key, operator=IN, values=(labels[key],)) for key in keys)
+    return replace(selector, match_expressions=(*selector.match_expressions, *more))

@@ -1,0 +1,83 @@
+"""What of an autoscaler of nodes, its settings and its cloud is not known."""
+
+from __future__ import annotations
+
+from kwhatif.kube.model.caveat.base import BaseCaveat, IncompleteCaveat
+
+
+class GroupBoundsUnknown(IncompleteCaveat, tag="group-bounds-unknown", kw_only=True):
+    """Node groups were read off the labels of nodes: how small and how large each may be is not known."""
+
+    groups: tuple[str, ...]
+
+
+class ExpanderAssumed(BaseCaveat, tag="expander-assumed", kw_only=True):
+    """The input does not say how the autoscaler chooses among groups, and there was more than one to choose from."""
+
+    warns = True
+    expander: str
+
+
+class ExpanderTied(BaseCaveat, tag="expander-tied", kw_only=True):
+    """Several groups are equally good: the autoscaler takes one of them by chance, here the first by name."""
+
+    groups: tuple[str, ...]
+
+
+class FlagsNotModelled(IncompleteCaveat, tag="autoscaler-flags-not-modelled", kw_only=True):
+    """Flags of the autoscaler that would change the answer, and are left out of it."""
+
+    flags: tuple[str, ...]
+
+
+class ExpendablePodsCount(BaseCaveat, tag="expendable-pods-count", kw_only=True):
+    """Pods below `expendable-pods-priority-cutoff` keep their room here; the autoscaler takes it for free."""
+
+    warns = True
+    cutoff: int
+
+
+class PricesUnknown(BaseCaveat, tag="prices-unknown", kw_only=True):
+    """Prices would decide, and some are not known."""
+
+    warns = True
+    #: Groups, or types, without a price.
+    names: tuple[str, ...] = ()
+
+
+class ShapesObservedOnly(IncompleteCaveat, tag="shapes-observed-only", kw_only=True):
+    """No catalogue of instance types was given: only types that run in the cluster are tried."""
+
+    types: tuple[str, ...] = ()
+
+
+class CloudCapacityUnknown(BaseCaveat, tag="cloud-capacity-unknown", kw_only=True):
+    """Whether the cloud has the machines that are asked for is not known."""
+
+
+class KarpenterVersionAssumed(BaseCaveat, tag="karpenter-version-assumed", kw_only=True):
+    """The input does not say which Karpenter runs: the rules are those of this version."""
+
+    version: str
+
+
+class AutoscalerDisagrees(BaseCaveat, tag="autoscaler-disagrees", kw_only=True):
+    """Two autoscalers look after nodes of this cluster: each acts without knowing what the other does."""
+
+    warns = True
+    asked: str
+    other: str
+
+
+AutoscalingCaveat = (
+    GroupBoundsUnknown
+    | ExpanderAssumed
+    | ExpanderTied
+    | FlagsNotModelled
+    | ExpendablePodsCount
+    | PricesUnknown
+    | ShapesObservedOnly
+    | CloudCapacityUnknown
+    | KarpenterVersionAssumed
+    | AutoscalerDisagrees
+)

@@ -1,0 +1,1 @@
+"""What an autoscaler of nodes would add or remove."""

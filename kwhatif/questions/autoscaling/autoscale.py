@@ -1,0 +1,109 @@
+"""`kwhatif autoscale` and `kwhatif consolidate`: what an autoscaler of nodes would add, and what it would remove."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.autoscaler import cluster_autoscaler, karpenter
+from kwhatif.autoscaler.answer import Autoscaler, ScalingPlan, ScalingRound
+from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroups
+from kwhatif.autoscaler.cluster_autoscaler.observed import observed_groups
+from kwhatif.autoscaler.karpenter import InstanceType
+from kwhatif.kube.model.bystanders import NodeClaim, NodePool
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.autoscaling import AutoscalerDisagrees, CloudCapacityUnknown
+from kwhatif.questions.session.session import Session
+from kwhatif.report import Report
+from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
+
+#: What `auto` stands for is seen in the cluster.
+AutoscalerChoice = Literal["auto", "cluster-autoscaler", "karpenter"]
+
+
+class AutoscalerQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """Which autoscaler, with which settings, and when."""
+
+    autoscaler: AutoscalerChoice = "auto"
+    #: Of the Cluster Autoscaler; None: they are read off the labels of nodes.
+    groups: NodeGroups | None = None
+    #: Of Karpenter; None: nobody gave a catalogue.
+    instance_types: Sequence[InstanceType] | None = None
+    #: The moment, RFC 3339.
+    at: str
+    #: The name of the only node that is to be explained; None: all are.
+    explain: str | None = None
+    caveats: Sequence[Caveat] = ()
+
+
+def ask_autoscale(session: Session, question: AutoscalerQuestion) -> Report:
+    """What would be added for the pods that are marked unschedulable?"""
+    autoscaler = _which(session, question)
+    found: ScalingRound
+    if autoscaler == "karpenter":
+        found, caveats = karpenter.provision(session.state, question.instance_types, question.at)
+    else:
+        groups = question.groups or observed_groups(session.state)
+        found, caveats = cluster_autoscaler.scale_up(session.state, session.profiles, groups, question.at)
+    said = (*_said(session, question, autoscaler), *caveats, *_adding(found))
+    row = AutoscaleRow(autoscaler=autoscaler, at=question.at, rounds=(found,))
+    return replace(_report(session, "autoscale", said), autoscaler=row)
+
+
+def ask_consolidate(session: Session, question: AutoscalerQuestion) -> Report:
+    """Which nodes would be removed now?"""
+    autoscaler = _which(session, question)
+    plan: ScalingPlan
+    if autoscaler == "karpenter":
+        plan, caveats = karpenter.disrupt(session.state, question.instance_types, question.at)
+    else:
+        groups = question.groups or observed_groups(session.state)
+        plan, caveats = cluster_autoscaler.scale_down(session.state, session.profiles, groups, question.at)
+    row = ConsolidateRow(
+        autoscaler=autoscaler, at=question.at, nodes=plan.nodes, commands=plan.commands, kept=plan.kept
+    )
+    row = row if question.explain is None else _about(row, question.explain)
+    said = (*_said(session, question, autoscaler), *caveats)
+    return replace(_report(session, "consolidate", said), consolidate=row)
+
+
+def _about(row: ConsolidateRow, node: str) -> ConsolidateRow:
+    """Only what is said about the node."""
+    return replace(
+        row,
+        explained=node,
+        nodes=tuple(each for each in row.nodes if each.node == node),
+        commands=tuple(each for each in row.commands if node in each.nodes),
+        kept=tuple(each for each in row.kept if each.node == node),
+    )
+
+
+def _report(session: Session, command: str, said: Iterable[Caveat]) -> Report:
+    return session.report(command, (), dict.fromkeys((*session.caveats, *said, *session.remarks())))
+
+
+def _which(session: Session, question: AutoscalerQuestion) -> Autoscaler:
+    """The one that is asked about; else that of the settings given, or of the cluster."""
+    if question.autoscaler != "auto":
+        return question.autoscaler
+    if question.groups is not None:
+        return "cluster-autoscaler"
+    has_pools = bool(session.cluster.all(NodePool) or session.cluster.all(NodeClaim))
+    return "karpenter" if has_pools or question.instance_types is not None else "cluster-autoscaler"
+
+
+def _said(session: Session, question: AutoscalerQuestion, asked: Autoscaler) -> Iterator[Caveat]:
+    yield from question.caveats
+    has_pools, has_groups = bool(session.cluster.all(NodePool)), bool(observed_groups(session.state).groups)
+    if asked == "cluster-autoscaler" and has_pools:
+        yield AutoscalerDisagrees(asked="the Cluster Autoscaler", other="Karpenter")
+    elif asked == "karpenter" and has_groups and has_pools:
+        yield AutoscalerDisagrees(asked="Karpenter", other="the Cluster Autoscaler")
+
+
+def _adding(found: ScalingRound) -> Iterator[Caveat]:
+    if found.scale_up or found.new_nodes:
+        yield CloudCapacityUnknown()

@@ -1,0 +1,201 @@
+"""`ManifestRollout`: one object of the manifests in a simulation: how it is applied, and which pods are made for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from kwhatif.controllers.contract import DeletePod
+from kwhatif.controllers.daemon_set import nodes_of
+from kwhatif.controllers.progress import progress_of
+from kwhatif.controllers.stateful_set import moves_of
+from kwhatif.kube.model.bystanders import CustomResource
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.job import CronJob
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.storage import PersistentVolumeClaim
+from kwhatif.kube.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from kwhatif.questions.decisions.decide import denied
+from kwhatif.questions.judging.planned import HOLDS_UP, Planned, waiting_for
+from kwhatif.questions.manifests.candidates import PlannedPod
+from kwhatif.questions.manifests.writes import USER, apply_workload, replace_pod, run_once
+from kwhatif.questions.rows import decision_about
+from kwhatif.report.decision import Decision
+from kwhatif.report.workload import RolloutRow
+from kwhatif.simulation.pods import unbound
+from kwhatif.simulation.reactions import Reactions
+from kwhatif.simulation.world import World
+from kwhatif.workloads.applied_object import applied_object
+from kwhatif.workloads.expand import replicas_of
+from kwhatif.workloads.job import run_of
+from kwhatif.workloads.replicas import free_names
+from kwhatif.workloads.stateful_set import expand_stateful_set, is_ordered, ordinals_of
+
+
+class ManifestRollout:
+    """What has become of one object's pods so far."""
+
+    def __init__(self, planned: Planned) -> None:
+        self.planned = planned
+        self._object: Any = planned.object
+        #: The pods that it is sure to get, where it does not roll.
+        self.expected = planned.plan.added.pods
+        #: By UID the keys of the pods that were made.
+        self.made: dict[str, str] = {}
+        #: When its controllers have made or deleted pods.
+        self.moments: set[float] = set()
+        #: The first pod that the API server has refused since it has last admitted one.
+        self.refused: tuple[Pod, str] | None = None
+
+    def roots(self) -> Iterator[str]:
+        """Under which names its pods are."""
+        obj = self._object
+        yield f"{obj.kind if isinstance(obj, CustomResource) else type(obj).__name__} {key_of(obj)}"
+        if isinstance(obj, CronJob):
+            yield f"Job {key_of(run_of(obj))}"
+        yield from (f"Pod {key_of(pod)}" for pod in self.expected if isinstance(obj, Pod))
+
+    # --- applying ------------------------------------------------------------------------------------
+
+    def apply(self, before: Cluster, world: World) -> None:
+        """Apply the object; `before`: the cluster in which nothing is applied."""
+        planned, obj = self.planned, self._object
+        if planned.update == "unchanged" or planned.is_refused:
+            return
+        for pod in planned.removed if isinstance(obj, CustomResource) else ():
+            world.write(DeletePod(key_of(pod), "Deleted"), USER, None)
+        if isinstance(obj, Pod | CustomResource):
+            for pod in self.expected:
+                replace_pod(unbound(pod), world, stored=planned.applied.stored)
+        else:
+            apply_workload(applied_object(obj, before), world)
+            if isinstance(obj, CronJob):
+                run_once(obj, world)
+
+    # --- the end -------------------------------------------------------------------------------------
+
+    @property
+    def has_all(self) -> bool:
+        """Whether all pods are made that applying it brings; others that lack today are not asked about."""
+        return self.planned.update == "scaled" and len(self.made) >= self.planned.plan.more
+
+    @property
+    def most(self) -> int | None:
+        """How many pods it gets at most: what comes for evicted ones is none of them; None: any number."""
+        if self.planned.update in ("new", "restarted"):
+            return len(self.expected)
+        return None if self.planned.update == "changed" else max(0, self.planned.plan.more)
+
+    def missing(self, world: World, reactions: Reactions) -> Iterator[Decision]:
+        """Pods that there should be, and are not: refused, or not made before another one runs."""
+        planned, obj = self.planned, self._object
+        lacking = [pod for pod in self._lacking(world) if key_of(pod) not in planned.decisions]
+        if self.refused is None and lacking:
+            self.refused = self._refused_claim(lacking[0], reactions)
+        if self.refused is not None:
+            pod, message = self.refused
+            others = [each for each in lacking if key_of(each) != key_of(pod)]
+            in_order = isinstance(obj, StatefulSet) and is_ordered(obj)
+            for each in [pod, *others][: 1 if in_order else max(1, len(lacking))]:
+                own = message.replace(f'"{pod.metadata.name}"', f'"{each.metadata.name}"')
+                yield denied(PlannedPod(each, refusal=own), world.state.cluster)
+            lacking = others if in_order else []
+        if isinstance(obj, StatefulSet) and lacking:
+            first = planned.held_up or self._late(world)
+            yield from (waiting_for(pod, first) for pod in lacking if first is not None)
+
+    def _lacking(self, world: World) -> list[Pod]:
+        """The pods that are not made, though they should be; where they have no names of their own, with some."""
+        planned, there = self.planned, set(self.made.values())
+        if isinstance(self._object, StatefulSet):
+            return [] if planned.plan.rolls and self.refused is None else self._lacking_numbers(world)
+        if self.expected:
+            lacking = [pod for pod in self.expected if key_of(pod) not in there]
+            return lacking[: max(0, len(self.expected) - len(planned.decisions))]
+        if self.refused is None:
+            return []
+        like = self.refused[0]
+        meta = like.metadata
+        names = free_names(like, max(0, self._count(world) - 1), world.state.cluster, {meta.name})
+        return [like, *(replace(like, metadata=replace(meta, name=name)) for name in names)]
+
+    def _lacking_numbers(self, world: World) -> list[Pod]:
+        """Of a StatefulSet: missing numbers, and then old pods that would make way for new ones."""
+        planned, stateful_set, cluster = self.planned, self._object, world.state.cluster
+        known = cluster.get(StatefulSet, key_of(stateful_set))
+        if known is None:
+            return []
+        meta, old = known.metadata, {key_of(pod) for pod in planned.removed}
+        made = set(self.made.values())
+        fresh = [
+            number
+            for number in ordinals_of(known, replicas_of(known))
+            if (key := f"{meta.namespace}/{meta.name}-{number}") not in made and cluster.get(Pod, key) is None
+        ]
+        if planned.update in ("scaled", "changed"):
+            few = max(0, planned.plan.more - len(made - old))
+            fresh = fresh[len(fresh) - few :] if few else []
+        again = [key_of(pod) for pod in planned.removed if planned.update == "changed" and key_of(pod) not in made]
+        numbers = [*fresh, *(int(key.rpartition("-")[2]) for key in again)]
+        return expand_stateful_set(known, numbers, cluster).pods
+
+    def _count(self, world: World) -> int:
+        """How many pods its controllers cannot make now, though they would."""
+        known: Any = world.state.cluster.get(type(self._object), key_of(self._object))
+        if self.planned.update == "scaled":
+            return self.planned.plan.more - len(self.made)
+        if isinstance(known, Deployment):
+            sets = world.owned(known, ReplicaSet)
+            return sum(max(0, replicas_of(each) - world.count_active(each)) for each in sets)
+        if isinstance(known, DaemonSet):
+            return sum(nodes_of(known, world).values()) - world.count_active(known)
+        return 1
+
+    def _late(self, world: World) -> Decision | None:
+        """The pod that a StatefulSet waits for, though it was there before."""
+        known = world.state.cluster.get(StatefulSet, key_of(self._object))
+        ordinal = None if known is None else moves_of(known, world).waits_for
+        pod = None if known is None else world.state.cluster.get(Pod, f"{key_of(known)}-{ordinal}")
+        return None if pod is None else decision_about(pod, "Waits")
+
+    def was_refused(self, pod: Pod, message: str) -> None:
+        """The API server does not take one of its pods."""
+        if self._is_retried or self.refused is None:
+            self.refused = pod, message
+
+    def was_admitted(self) -> None:
+        """One of its pods is created: its controller has got over a refusal, where there was one."""
+        if self._is_retried:
+            self.refused = None
+
+    @property
+    def _is_retried(self) -> bool:
+        return not isinstance(self._object, Pod | CustomResource)
+
+    def _refused_claim(self, pod: Pod, reactions: Reactions) -> tuple[Pod, str] | None:
+        """The pod, if it is not made since the API server refuses a claim of its own."""
+        names = set(self.roots())
+        for refusal in reactions.refusals.values():
+            if refusal.actor in names and isinstance(refusal.obj, PersistentVolumeClaim):
+                return pod, refusal.message
+        return None
+
+    def rollout(self, world: World) -> RolloutRow:
+        """How far the rollout has come, and what it waits for."""
+        planned = self.planned
+        known = world.state.cluster.get(type(self._object), key_of(self._object))
+        assert isinstance(known, Deployment | StatefulSet | DaemonSet), "nothing else rolls"
+        progress = progress_of(known, world)
+        done = progress.done and not planned.plan.left_out
+        late = (decision.pod for decision in planned.decisions.values() if decision and decision.outcome in HOLDS_UP)
+        return RolloutRow(
+            steps=len(self.moments),
+            completed=done,
+            wanted=progress.wanted + planned.plan.left_out,
+            updated=progress.updated,
+            old=progress.old,
+            waits_for=None if done else progress.waits_for or next(late, None),
+            limit="" if done else progress.limit,
+        )
