@@ -263,6 +263,7 @@ class Cache:
                 self._misplaced.add((kind, key))
         if self._state is not None and changes:
             self._state.apply(*changes)
+            self._state.forget_history()  # it would hold on to hundreds of thousands of pods as they were
         elif changes:
             _make(changes, cluster)
         return found
@@ -279,6 +280,7 @@ class Cache:
         self._apply({(type(obj), key_of(obj)): Upsert(obj) for obj in self._finished(PodCompletion(state.cluster))})
         if self._misplaced:
             state.apply(Sort(tuple(self._misplaced)))
+            state.forget_history()
             self._misplaced.clear()
         self.has_news = False
         fork = state.fork()
