@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from kwhatif.kube.model.caveat import Caveat, lacking, manifests, reading
 from kwhatif.kube.model.caveat.autoscaling import (
     AutoscalerDisagrees,
+    AutoscalerHalted,
     CloudCapacityUnknown,
     ExpanderAssumed,
     ExpanderTied,
@@ -332,6 +333,7 @@ _CONSTANT: Mapping[type, str] = {
     GroupBoundsUnknown: "how large the node groups may be is not known",
     ExpanderAssumed: "the expander is assumed",
     ExpanderTied: "equally good groups are chosen by chance",
+    AutoscalerHalted: "too many nodes are not ready",
     FlagsNotModelled: "some flags of the autoscaler are not modelled",
     ExpendablePodsCount: "expendable pods keep their room here",
     PricesUnknown: "prices are not known",
