@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from kwhatif._version import __version__
 
 if TYPE_CHECKING:
+    from kwhatif.admission.changes import ChangeRow
     from kwhatif.api.autoscale import autoscale, consolidate
     from kwhatif.api.capacity import capacity
     from kwhatif.api.compare import compare
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from kwhatif.api.sessions import edited, load, load_live
     from kwhatif.api.simulate import simulate
     from kwhatif.api.snapshots import describe, save_snapshot
+    from kwhatif.descheduler.attempt import NodeClassRow, SparedRow, StrategyRow
     from kwhatif.errors import ClusterUnreadable, ExitCode, InputError, KwhatifError, PluginFailed, Problem
     from kwhatif.questions.session.inventory import Inventory
     from kwhatif.questions.session.session import Session
@@ -49,14 +51,11 @@ if TYPE_CHECKING:
         DescheduleRow,
         EvictedRow,
         EvictionRefusedRow,
-        NodeClassRow,
         NodeUseRow,
         ReplacementRow,
         RoundRow,
-        SparedRow,
-        StrategyRow,
     )
-    from kwhatif.report.inputs import ChangeRow, EditRow, ProblemRow, SchedulerInfo, SnapshotInfo, SourceRow, TouchedRow
+    from kwhatif.report.inputs import EditRow, ProblemRow, SchedulerInfo, SnapshotInfo, SourceRow, TouchedRow
     from kwhatif.report.nodes import (
         FeasibleRow,
         MissRow,
@@ -171,6 +170,8 @@ __all__ = [
 
 #: Where the names live.
 _HOMES = {
+    "kwhatif.admission.changes": "ChangeRow",
+    "kwhatif.descheduler.attempt": "NodeClassRow SparedRow StrategyRow",
     "kwhatif.api.autoscale": "autoscale consolidate",
     "kwhatif.api.capacity": "capacity",
     "kwhatif.api.compare": "compare",
@@ -188,9 +189,8 @@ _HOMES = {
     "kwhatif.report.autoscale": "AutoscaleRow ConsolidateRow",
     "kwhatif.report.comparison": "Comparison DifferenceRow EndDifferenceRow FateRow PodDifferenceRow",
     "kwhatif.report.decision": "Decision Outcome PreEnqueueRow",
-    "kwhatif.report.deschedule": "DescheduleRow EvictedRow EvictionRefusedRow NodeClassRow "
-    "NodeUseRow ReplacementRow RoundRow SparedRow StrategyRow",
-    "kwhatif.report.inputs": "ChangeRow EditRow ProblemRow SchedulerInfo SnapshotInfo SourceRow TouchedRow",
+    "kwhatif.report.deschedule": "DescheduleRow EvictedRow EvictionRefusedRow NodeUseRow ReplacementRow RoundRow",
+    "kwhatif.report.inputs": "EditRow ProblemRow SchedulerInfo SnapshotInfo SourceRow TouchedRow",
     "kwhatif.report.nodes": "FeasibleRow MissRow NearNameRow NearRow "
     "ObjectionRow ObstacleRow RejectedRow TooLargeRow UnknownNameRow",
     "kwhatif.report.policy": "FindingRow PolicyRow",

@@ -1,1 +1,1 @@
-"""What the API server and its controllers make of objects before the scheduler sees them."""
+"""What the API server and its controllers do to objects before the scheduler sees them."""

@@ -1,4 +1,4 @@
-"""Which webhooks and admission policies the API server would ask about a new object; what they answer is not known.
+"""The webhooks and admission policies that the API server would call for a new object; their answers are not known.
 
 Follows `k8s.io/apiserver/pkg/admission/plugin/webhook` (predicates: rules, namespace, object, matchconditions) and
 `plugin/policy/matching`. What cannot be evaluated here counts as matching.
@@ -26,7 +26,7 @@ from kwhatif.kube.model.admission_hooks import (
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import LabelSelector
 
-#: What an expression may read: everything else of an object is not all there, or is about who asks.
+#: The variables that an expression may read: the others are incomplete here, or are about the user.
 _KNOWN = frozenset(
     {
         ("object", "kind"),
@@ -49,7 +49,7 @@ _EVERYTHING = "*"
 
 
 class NewObject(NamedTuple):
-    """An object about to be created, or changed, in a namespace."""
+    """An object to be created or changed in a namespace."""
 
     kind: str
     group: str
@@ -62,15 +62,15 @@ class NewObject(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """Somebody who would be asked: `MutatingWebhookConfiguration istio (sidecar.istio.io)`."""
+    """A webhook or policy that would be called: `MutatingWebhookConfiguration istio (sidecar.istio.io)`."""
 
     name: str
-    #: Whether a condition of theirs could not be evaluated.
+    #: Whether one of its conditions could not be evaluated.
     is_unsure: bool = False
 
 
 def asked_about(obj: NewObject, cluster: Cluster) -> Iterator[Asked]:
-    """Everybody who would be asked about it."""
+    """All webhooks and policies that would be called for the object."""
     for kind in (MutatingWebhookConfiguration, ValidatingWebhookConfiguration):
         configurations: Mapping[str, Any] = cluster.all(kind)
         for name, configuration in configurations.items():
@@ -91,7 +91,7 @@ def asked_about(obj: NewObject, cluster: Cluster) -> Iterator[Asked]:
 def _policies(
     policies: Mapping[str, Any], bindings: Mapping[str, Any], kind: str, obj: NewObject, cluster: Cluster
 ) -> Iterator[Asked]:
-    """A policy without a binding that matches, too, has no say."""
+    """The policies that match and have a matching binding."""
     for name, policy in policies.items():
         if not _constrained(policy.spec.match_constraints, obj, cluster):
             continue
@@ -114,7 +114,7 @@ def _constrained(match: MatchResources | None, obj: NewObject, cluster: Cluster)
 
 
 def _applies(rule: MatchRule, obj: NewObject) -> bool:
-    """Whether a rule names such a request (`rules.Matcher`)."""
+    """Whether a rule matches the request (`rules.Matcher`)."""
     return (
         rule.scope in ("", _EVERYTHING, "Namespaced" if obj.namespace else "Cluster")
         and _names(rule.operations, obj.operation)
@@ -130,7 +130,7 @@ def _names(texts: Sequence[str], text: str) -> bool:
 
 
 def _is_resource(text: str, resource: str) -> bool:
-    """`pods`, `pods/*` and `*` name pods themselves; `pods/exec` does not."""
+    """Whether a rule's resource includes the resource itself: `pods`, `pods/*` and `*` do, `pods/exec` does not."""
     name, _, sub = text.partition("/")
     return name in (_EVERYTHING, resource) and sub in ("", _EVERYTHING)
 
@@ -138,7 +138,7 @@ def _is_resource(text: str, resource: str) -> bool:
 def _selected(
     namespaces: LabelSelector | None, objects: LabelSelector | None, obj: NewObject, cluster: Cluster
 ) -> bool:
-    """Selectors that are absent select everything."""
+    """Whether the selectors match; absent selectors match everything."""
     if obj.namespace and not _matches(namespaces, cluster.namespace_labels(obj.namespace)):
         return False
     return _matches(objects, obj.labels)
@@ -191,7 +191,7 @@ def _holds(expression: str, obj: NewObject, budget: CostBudget | None) -> bool |
 
 @lru_cache(maxsize=256)
 def _compiled(expression: str) -> Program | None:
-    """The program, if it reads nothing but what is known."""
+    """The program, if it reads only what is known."""
     try:
         program = compile_expression(expression, _VARIABLES, result="bool")
     except CelError:
@@ -203,7 +203,7 @@ def _compiled(expression: str) -> Program | None:
 def _is_known(path: tuple[str, ...], paths: frozenset[tuple[str, ...]]) -> bool:
     if any(path[: len(known)] == known for known in _KNOWN):
         return True
-    # The way to something known, unless it is also asked about by itself.
+    # A prefix of a known path, unless it is also read by itself.
     return any(known[: len(path)] == path for known in _KNOWN) and any(
         longer != path and longer[: len(path)] == path for longer in paths
     )

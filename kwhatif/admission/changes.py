@@ -1,4 +1,4 @@
-"""What admission did to an object: every field that it set or changed, and which step did it."""
+"""The changes by admission: every field that a step set or changed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.kube.model.meta import Model
+from kwhatif.kube.model.meta import Model, Row
 from kwhatif.kube.model.pod import PodTemplateSpec
 
 
-class FieldChange(msgspec.Struct, frozen=True):
-    """One field: who changed it, from what, to what; None is a field that was not there, or is no more."""
+class ChangeRow(Row):
+    """A change of an object by admission, or by an edit: which field, from what, to what, and who did it."""
 
     by: str
     field: str
@@ -22,12 +22,12 @@ class FieldChange(msgspec.Struct, frozen=True):
     after: str | None = None
 
 
-def changes_between(by: str, before: Model, after: Model) -> Iterator[FieldChange]:
+def changes_between(by: str, before: Model, after: Model) -> Iterator[ChangeRow]:
     """The fields in which two objects of one type differ."""
     return _differences(by, "", before, after)
 
 
-def _differences(by: str, path: str, before: Any, after: Any) -> Iterator[FieldChange]:
+def _differences(by: str, path: str, before: Any, after: Any) -> Iterator[ChangeRow]:
     if before is after or before == after:
         return
     if isinstance(before, Model) and type(before) is type(after):
@@ -42,10 +42,10 @@ def _differences(by: str, path: str, before: Any, after: Any) -> Iterator[FieldC
         for index, (old, new) in enumerate(zip_longest(before, after)):
             yield from _differences(by, f"{path}[{index}]", old, new)
     else:
-        yield FieldChange(by, path, _text(before), _text(after))
+        yield ChangeRow(by, path, _text(before), _text(after))
 
 
-#: Of a pod template, what the API does not have.
+#: Fields of a pod template that the API does not have.
 _OURS = frozenset({"digest", "mark", "text"})
 
 
@@ -56,7 +56,7 @@ def _fields(kind: type[Model]) -> tuple[tuple[str, str], ...]:
 
 
 def _text(value: Any) -> str | None:
-    """The value as a manifest has it; what is empty counts as absent."""
+    """The value as a manifest has it; an empty value counts as absent."""
     if value in (None, "", (), {}):
         return None
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()

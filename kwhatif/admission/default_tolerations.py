@@ -15,7 +15,7 @@ DEFAULT_TOLERATIONS = tuple(
 
 
 def add_default_tolerations(pod: Pod) -> Pod:
-    """A pod may stay for five minutes on a node that is not ready or not reachable, unless it says otherwise."""
+    """Tolerate nodes that are not ready or unreachable for five minutes, unless the pod has its own tolerations."""
     tolerations = pod.spec.tolerations
     missing = tuple(default for default in DEFAULT_TOLERATIONS if not _speaks_of(default.key, tolerations))
     return replace(pod, spec=replace(pod.spec, tolerations=tolerations + missing)) if missing else pod

@@ -1,4 +1,4 @@
-"""API defaulting of every kind where scheduling reads the result (`pkg/apis/*/v1/defaults.go`)."""
+"""API defaulting of all kinds that scheduling reads (`pkg/apis/*/v1/defaults.go`)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ T = TypeVar("T", bound=Model)
 
 
 def default_object(obj: T) -> T:
-    """The object with what the API server fills in; the same object when nothing is missing."""
+    """The object with defaults filled in; the same object if nothing is missing."""
     rule = _RULES.get(type(obj))
     filled: T = obj if rule is None else rule(obj)
     meta: ObjectMeta = filled.metadata  # type: ignore[attr-defined]
@@ -95,7 +95,7 @@ def _limit_range(limits: LimitRange) -> LimitRange:
 
 
 def _limit_range_item(item: LimitRangeItem) -> LimitRangeItem:
-    """A maximum is also the default limit; the default limit, else the minimum, also the default request."""
+    """The maximum is also the default limit; the default limit, or the minimum, is also the default request."""
     if item.type != "Container":
         return item
     default = {**item.max, **item.default}
@@ -127,7 +127,7 @@ Counted = TypeVar("Counted", ExactDeviceRequest, DeviceSubRequest)
 
 
 def _device_count(request: Counted) -> Counted:
-    """One device, unless the request says otherwise."""
+    """The default count is one device."""
     mode = request.allocation_mode or EXACT_COUNT
     count = request.count or (1 if mode == EXACT_COUNT else 0)
     if mode == request.allocation_mode and count == request.count:

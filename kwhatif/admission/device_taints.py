@@ -1,4 +1,4 @@
-"""When a device was tainted, as the API server writes it (`SetDefaults_DeviceTaint`, `devicetaintrule/strategy.go`)."""
+"""Times of device taints, as the API server sets them (`SetDefaults_DeviceTaint`, `devicetaintrule/strategy.go`)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kwhatif.kube.model.resource_slice import Device, DeviceTaint, ResourceSlice
 
 
 def with_times(obj: KubernetesObject, before: KubernetesObject | None, now: str) -> KubernetesObject:
-    """The object with a time in every taint of a device; any other object as it is.
+    """The object with a time in every device taint; other objects do not change.
 
-    A rule that gets another effect, and no other time, is as if it had come now.
+    If a rule's effect changes, but not its time, the time is set to now.
     """
     if isinstance(obj, DeviceTaintRule):
         taint = obj.spec.taint

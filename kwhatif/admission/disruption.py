@@ -1,4 +1,4 @@
-"""The status of a PodDisruptionBudget, as its controller counts it (`pkg/controller/disruption/disruption.go`)."""
+"""The status of a PodDisruptionBudget, as its controller computes it (`pkg/controller/disruption/disruption.go`)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from kwhatif.kube.model.workload import SCALABLE, ReplicaSet, Scalable
 
 _PERCENT = re.compile(r"([+-]?\d{1,18})%")
 
-#: Kinds with a scale that can be read; custom ones may have one, but a dump does not say so.
+#: Kinds with a readable scale; custom kinds may have one, but a dump does not show it.
 _SCALABLE: Mapping[str, type[Scalable]] = {kind.__name__: kind for kind in SCALABLE}
 _GROUPS = ("", "apps", "extensions")
-#: Kind and group -> resource, of the API server's own kinds without a scale.
+#: Kind and group -> resource, for built-in kinds without a scale.
 _UNSCALABLE: Mapping[tuple[str, str], str] = {
     (resource.kind, resource.group): f"{resource.plural}.{resource.group}".rstrip(".")
     for resource in RESOURCES.values()
@@ -30,9 +30,9 @@ _NOBODY: Mapping[str, str] = {}
 
 
 class SyncFailed(msgspec.Struct, frozen=True):
-    """The controller cannot tell how many pods there should be, and so allows no disruption at all.
+    """The controller does not know the expected number of pods, and so allows no disruption.
 
-    `missing` names the object that would help, where a complete dump would have it.
+    `missing` names the object that is needed, if a complete dump would have it.
     """
 
     reason: str
@@ -40,7 +40,7 @@ class SyncFailed(msgspec.Struct, frozen=True):
 
 
 def budget_status(budget: PodDisruptionBudget, cluster: Cluster) -> PodDisruptionBudgetStatus | SyncFailed:
-    """The status of a budget that has none yet."""
+    """The status of a budget that does not have one yet."""
     try:
         selector = compile_selector(budget.spec.selector)
     except SelectorError as error:
@@ -55,10 +55,10 @@ def counted_status(
     """The status of a budget (`trySync`).
 
     Args:
-        budget: it.
-        pods: all pods that it selects, finished ones too.
-        cluster: where their controllers are.
-        disrupted: `disruptedPods`, those that still count: pods which are as good as gone.
+        budget: the budget.
+        pods: all pods that it selects, including finished ones.
+        cluster: has their controllers.
+        disrupted: the entries of `disruptedPods` that still count: pods about to be deleted.
     """
     counts = _expected_and_desired(budget, pods, cluster)
     if isinstance(counts, SyncFailed):
@@ -87,7 +87,7 @@ def _pods_by_namespace(cluster: Cluster) -> Mapping[str, Sequence[Pod]]:
 def _expected_and_desired(
     budget: PodDisruptionBudget, pods: Sequence[Pod], cluster: Cluster
 ) -> tuple[int, int] | SyncFailed:
-    """How many pods there should be, and how many of them healthy (`getExpectedPodCount`)."""
+    """The expected number of pods, and the desired number of healthy pods (`getExpectedPodCount`)."""
     at_least, at_most = budget.spec.min_available, budget.spec.max_unavailable
     if at_most is None and isinstance(at_least, int):
         return len(pods), at_least
@@ -104,7 +104,7 @@ def _expected_and_desired(
 
 
 def _scaled(bound: int | str, total: int) -> int | SyncFailed:
-    """A number as it is, a percentage of the total rounded up (`GetScaledValueFromIntOrPercent`)."""
+    """A number unchanged, or a percentage of the total, rounded up (`GetScaledValueFromIntOrPercent`)."""
     if isinstance(bound, int):
         return bound
     percent = _PERCENT.fullmatch(bound)
@@ -119,7 +119,7 @@ def _expected_scale(pods: Iterable[Pod], cluster: Cluster) -> int | SyncFailed:
     last: OwnerReference | None = None
     for pod in pods:
         owner = controller_of(pod.metadata)
-        if owner is None or owner == last:  # replicas come one after another
+        if owner is None or owner == last:  # replicas usually follow each other
             continue
         last = owner
         controller = _controller(owner, pod.metadata.namespace, cluster)
@@ -131,7 +131,7 @@ def _expected_scale(pods: Iterable[Pod], cluster: Cluster) -> int | SyncFailed:
 
 
 def _no_controller(pod: Pod, owner: OwnerReference) -> SyncFailed:
-    """No finder has found it; the last one asks for its scale (`getScaleController`)."""
+    """The error if no finder has found the controller; the last one asks for its scale (`getScaleController`)."""
     group = owner.api_version.rpartition("/")[0]
     unscalable = _UNSCALABLE.get((owner.kind, group))
     if unscalable is not None:
@@ -141,7 +141,7 @@ def _no_controller(pod: Pod, owner: OwnerReference) -> SyncFailed:
 
 
 def _controller(owner: OwnerReference, namespace: str, cluster: Cluster) -> Scalable | None:
-    """The object whose scale counts: for a ReplicaSet the Deployment behind it, where there is one."""
+    """The object whose scale counts: for a ReplicaSet its Deployment, if it has one."""
     found = _find(owner, namespace, cluster)
     if isinstance(found, ReplicaSet):
         above = controller_of(found.metadata)
@@ -160,5 +160,5 @@ def _find(owner: OwnerReference, namespace: str, cluster: Cluster) -> Scalable |
 
 
 def _same_uid(obj: KubernetesObject, owner: OwnerReference) -> bool:
-    """Hand-written objects have no UIDs; then the name decides."""
+    """Whether the UIDs are equal; for hand-written objects without UID the name decides."""
     return not obj.metadata.uid or not owner.uid or obj.metadata.uid == owner.uid

@@ -1,6 +1,6 @@
-"""Mutating webhooks, as far as the pods of the cluster show what they add (`pkg/admission/plugin/webhook/mutating`).
+"""Mutating webhooks, as far as existing pods show what they add (`pkg/admission/plugin/webhook/mutating`).
 
-What is there already under the same name stays: webhooks are written to see their own work.
+Existing parts with the same name are kept, because webhooks recognize their own changes.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from kwhatif.kube.model.workload import ReplicaSet
 
 
 def inject(pod: Pod, cluster: Cluster) -> Pod:
-    """The pod with what webhooks add to it; itself where nothing is known of any."""
+    """The pod with what webhooks add; the pod itself if no webhooks are known."""
     known = injection_of(pod, cluster)
     return pod if known is None else replace(pod, spec=_injected(pod.spec, known.injection))
 
 
 def injection_of(pod: Pod, cluster: Cluster) -> KnownInjection | None:
-    """What webhooks add to a pod that is created now; None where it has that already."""
+    """What webhooks add to a pod that is created now; None if it already has that."""
     if cluster.webhooks is None:
         return None
     known = cluster.webhooks.injection(pod, workload_of(pod, cluster))
@@ -36,7 +36,7 @@ def injection_of(pod: Pod, cluster: Cluster) -> KnownInjection | None:
 
 
 def workload_of(pod: Pod, cluster: Cluster) -> str:
-    """The workload at the top that the pod belongs to, such as `Deployment shop/web`; "" for a bare pod."""
+    """The top-level workload of the pod, such as `Deployment shop/web`; "" for a bare pod."""
     owner, namespace = controller_of(pod.metadata), pod.metadata.namespace
     if owner is None:
         return ""
@@ -44,7 +44,7 @@ def workload_of(pod: Pod, cluster: Cluster) -> str:
     between = cluster.get(ReplicaSet, key) if owner.kind == "ReplicaSet" else None
     if owner.kind == "Job":
         job = cluster.get(Job, key)
-        if job is None:  # a run that is yet to come has the CronJob's name, and a time
+        if job is None:  # the Job of a future run has the CronJob's name and a time
             cron_job = key.rpartition("-")[0]
             return f"Job {key}" if cluster.get(CronJob, cron_job) is None else f"CronJob {cron_job}"
         above = controller_of(job.metadata)

@@ -1,7 +1,7 @@
 """`matchLabelKeys` and `mismatchLabelKeys` are merged into selectors when a pod is created.
 
-(`pkg/registry/core/pod/strategy.go`.) Of affinity terms the scheduler reads the selectors only, so a manifest that was
-never applied needs this done for it. Merging twice changes nothing: a pod read from a cluster has it done already.
+(`pkg/registry/core/pod/strategy.go`.) The scheduler reads only the selectors of affinity terms, so this is needed for
+manifests that were never applied. Merging twice changes nothing: in pods of a cluster the keys are already merged.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from kwhatif.kube.model.meta import LabelSelector, Requirement
 from kwhatif.kube.model.pod import Pod, PodSpec, pod_affinity_terms
 
 Labels = Mapping[str, str]
-#: A selector, the keys to match and not to match, and the pod's labels -> the selector as it is to be.
+#: A selector, the keys to match and not to match, and the pod's labels -> the new selector.
 _Change = Callable[[LabelSelector | None, tuple[str, ...], tuple[str, ...], Labels], LabelSelector | None]
 
 
 def merge_label_keys(pod: Pod) -> Pod:
-    """The pod with its label keys merged into its selectors; the same object when that changes nothing."""
+    """The pod with its label keys merged into its selectors; the same object if that changes nothing."""
     spec = _with_selectors(pod.spec, pod.metadata.labels, _merged)
     return with_parts(pod, spec=spec)
 
 
 def without_label_keys(spec: PodSpec, labels: Labels) -> PodSpec:
-    """The spec of a pod with these labels, before its label keys were merged into its selectors."""
+    """The spec of a pod with these labels, with the merge of its label keys undone."""
     return _with_selectors(spec, labels, _unmerged)
 
 
@@ -46,7 +46,7 @@ def _with_selectors(spec: PodSpec, labels: Labels, change: _Change) -> PodSpec:
 
 
 def _has_keys(spec: PodSpec) -> bool:
-    """Hardly any pod has, of a hundred thousand."""
+    """Whether it has any label keys: very few pods do."""
     for constraint in spec.topology_spread_constraints:
         if constraint.match_label_keys:
             return True
@@ -85,7 +85,7 @@ def _constraint(constraint: TopologySpreadConstraint, labels: Labels, change: _C
 def _merged(
     selector: LabelSelector | None, match: tuple[str, ...], mismatch: tuple[str, ...], labels: Labels
 ) -> LabelSelector | None:
-    """A missing selector matches nothing, and stays so; a key that the pod lacks is left out."""
+    """A missing selector matches nothing, and stays missing; keys that the pod lacks are left out."""
     if selector is None or not (match or mismatch):
         return selector
     wanted = requirements_of(match, mismatch, labels)
@@ -104,7 +104,7 @@ def _unmerged(
 
 
 def requirements_of(match: tuple[str, ...], mismatch: tuple[str, ...], labels: Labels) -> tuple[Requirement, ...]:
-    """What label keys ask of other pods, given the pod's own labels."""
+    """The requirements of label keys for other pods, given the pod's own labels."""
     return (*_requirements(match, "In", labels), *_requirements(mismatch, "NotIn", labels))
 
 

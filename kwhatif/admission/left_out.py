@@ -1,6 +1,6 @@
-"""Images that a snapshot has left out: the API server stores no container without one, so validation must not miss it.
+"""Images that a snapshot has left out: every stored container has one, so validation must not report it as missing.
 
-What comes from the cluster is known by its name there, or by its controller, whose template it was made of.
+Objects of the cluster are recognized by name, or by their controller, whose template they were created from.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _SOME = "left-out"
 
 
 def with_pod_images(pod: Pod, known: Pod | None = None) -> Pod:
-    """The pod with some image in each container that the cluster has without one, for validation only."""
+    """The pod with a placeholder image in each container that the cluster has without one, for validation only."""
     if known is None and controller_of(pod.metadata) is None:
         return pod
     return with_parts(pod, spec=_with_images(pod.spec, pod.spec if known is None else known.spec))
 
 
 def with_template_images(workload: Any, known: Any) -> Any:
-    """The workload with some image in each container of its template that the cluster has without one.
+    """The workload with a placeholder image in each container of its template that the cluster has without one.
 
-    `known` is the workload as the cluster has it; None: there is none of that name.
+    `known` is the workload in the cluster; None if it has none with that name.
     """
     if known is None and controller_of(workload.metadata) is None:
         return workload

@@ -1,7 +1,7 @@
-"""LimitRanger: what containers get that say nothing, and how much they may ask for.
+"""LimitRanger: default requests and limits of containers, and their bounds.
 
-(`plugin/pkg/admission/limitranger/admission.go`.) Several LimitRanges of a namespace act in an arbitrary order there;
-here it is that of their names. Constraints of one LimitRange that iterate over a map come by resource name.
+(`plugin/pkg/admission/limitranger/admission.go`.) Upstream applies several LimitRanges of a namespace in arbitrary
+order; here they are sorted by name. Constraints that iterate over a map are sorted by resource name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kwhatif.kube.model.quantity import Quantity, amounts, milli_value, value
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 
 _CONTAINER, _POD, _CLAIM = "Container", "Pod", "PersistentVolumeClaim"
-#: Above that, milli-units would not fit into 64 bits (`resource.MaxMilliValue`).
+#: The largest quantity whose milli-units fit into 64 bits (`resource.MaxMilliValue`).
 _MAX_MILLI_VALUE = MAX_INT64 // 1000
 
 Amounts = Mapping[str, int]
@@ -42,7 +42,7 @@ def limit_ranges(namespace: str, cluster: Cluster) -> Sequence[LimitRange]:
     return cluster.derived(_by_namespace, LimitRange).get(namespace, ())
 
 
-# --- what is missing ---------------------------------------------------------------------------------
+# --- defaults ----------------------------------------------------------------------------------------
 
 
 def fill_in_limits(pod: Pod, cluster: Cluster) -> Pod:
@@ -72,11 +72,11 @@ def _fill(defaults: ResourceRequirements, container: Container) -> Container:
     return replace(container, resources=resources)
 
 
-# --- what is too much, or too little -----------------------------------------------------------------
+# --- constraints -------------------------------------------------------------------------------------
 
 
 def check_limits(pod: Pod, cluster: Cluster) -> Denied | None:
-    """The refusal of a pod that asks for more, or less, than its namespace allows."""
+    """The rejection of a pod that requests more, or less, than its namespace allows."""
     for limits in limit_ranges(pod.metadata.namespace, cluster):
         messages = [message for item in limits.spec.limits for message in _objections(item, pod)]
         if messages:
@@ -85,7 +85,7 @@ def check_limits(pod: Pod, cluster: Cluster) -> Denied | None:
 
 
 def check_claim_limits(claim: PersistentVolumeClaim, cluster: Cluster) -> Denied | None:
-    """The refusal of a claim that requests more storage, or less, than its namespace allows."""
+    """The rejection of a claim that requests more storage, or less, than its namespace allows."""
     requests = amounts(claim.spec.resources.requests)
     for limits in limit_ranges(claim.metadata.namespace, cluster):
         items = [item for item in limits.spec.limits if item.type == _CLAIM]
@@ -115,7 +115,7 @@ def _objections(item: LimitRangeItem, pod: Pod) -> Iterator[str]:
 
 
 def _pod_level(resources: ResourceList) -> dict[str, Quantity]:
-    """QUIRK: of resources of the pod as a whole, LimitRanger knows cpu and memory only."""
+    """QUIRK: LimitRanger supports only cpu and memory of pod-level resources."""
     return {name: amount for name, amount in amounts(resources).items() if name in (CPU, MEMORY)}
 
 
@@ -135,7 +135,7 @@ def _constrain(
 
 
 def _comparable(*quantities: int) -> tuple[int, ...]:
-    """In milli-units where all fit, else in units."""
+    """The quantities in milli-units if all fit, otherwise in units."""
     milli = all(value(nanos) <= _MAX_MILLI_VALUE for nanos in quantities)
     return tuple(milli_value(nanos) if milli else value(nanos) for nanos in quantities)
 
@@ -176,6 +176,6 @@ def _ratio(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amo
         return f"{said}, but no request is specified or request is 0"
     if not limit:
         return f"{said}, but no limit is specified or limit is 0"
-    # In floating point, as upstream has it, with its rounding.
+    # In floating point, with upstream's rounding.
     ratio = limit / request
     return f"{said}, but provided ratio is {ratio:f}" if ratio * 1000 > milli_value(bound) else None

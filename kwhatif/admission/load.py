@@ -1,4 +1,4 @@
-"""A freshly decoded cluster becomes what the API server and its controllers would have in store."""
+"""Completes a decoded cluster to what the API server and its controllers would have stored."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetSt
 
 
 def is_stored(pod: Pod) -> bool:
-    """Whether `admit` has nothing to fill in, as with nearly all pods that the API server has stored."""
+    """Whether `admit` has nothing to fill in, as for nearly all pods that the API server has stored."""
     spec = pod.spec
     is_admitted = spec.priority is not None and spec.preemption_policy
     return bool(is_admitted) and says_everything(pod) and merge_label_keys(pod) is pod
 
 
 def admit(cluster: Cluster, pods: Iterable[str] | None = None) -> list[Caveat]:
-    """Fill in, in place, whatever the objects do not say: defaults, priorities, budgets without status.
+    """Fill in missing defaults, priorities and budget statuses in place.
 
     Args:
-        cluster: as it was read.
-        pods: the keys of all that are not `is_stored`; None: any may be.
+        cluster: the cluster as it was read.
+        pods: the keys of all pods that are not `is_stored`; None: not known.
 
     Returns:
-        The caveats: what had to be assumed.
+        Caveats about what had to be assumed.
     """
     for kind in RESOURCES.keys() - {Pod}:
         _update(cluster, kind, cluster.all(kind), default_object)
@@ -89,7 +89,7 @@ def _update(cluster: Cluster, kind: type[Any], keys: Iterable[str], change: Call
 
 
 def fill_budgets(cluster: Cluster) -> Iterator[Caveat]:
-    """Give every budget without a status the one that the disruption controller would write; yields caveats."""
+    """Set the status of every budget without one, as the disruption controller would; yields caveats."""
     for budget in list(cluster.all(PodDisruptionBudget).values()):
         if budget.status is not None:
             continue
@@ -99,7 +99,7 @@ def fill_budgets(cluster: Cluster) -> Iterator[Caveat]:
 
 
 def with_status(budget: PodDisruptionBudget, cluster: Cluster) -> tuple[PodDisruptionBudget, Caveat]:
-    """The budget with the status that the disruption controller would write, and that it was not read."""
+    """The budget with the status that the disruption controller would write, and a caveat about it."""
     key, status = key_of(budget), budget_status(budget, cluster)
     if isinstance(status, SyncFailed):
         missing = bool(status.missing)

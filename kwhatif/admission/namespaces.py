@@ -1,4 +1,4 @@
-"""NamespaceLifecycle: nothing is created in a namespace that is not there, or about to go.
+"""NamespaceLifecycle: nothing is created in a namespace that does not exist or is being deleted.
 
 (`apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go`.)
 """
@@ -9,14 +9,14 @@ from kwhatif.admission.outcome import Denied, forbidden
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.workload import Namespace
 
-#: The API server makes these itself.
+#: Namespaces that the API server creates itself.
 ALWAYS_THERE = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
 
 
 def check_namespace(obj: KubernetesObject, cluster: Cluster) -> Denied | None:
-    """The refusal of an object whose namespace is missing or terminating.
+    """The rejection of an object whose namespace is missing or terminating.
 
-    A cluster without a single namespace is a dump of other kinds: then nothing is known, and nothing is refused.
+    A cluster without any Namespace is a dump of other kinds: then nothing is known, and nothing is rejected.
     """
     name = obj.metadata.namespace
     namespace = cluster.get(Namespace, name)

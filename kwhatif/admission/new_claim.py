@@ -1,6 +1,6 @@
 """Admission of a new PersistentVolumeClaim: defaults, the default storage class, limits and quotas.
 
-(`plugin/pkg/admission/storage/storageclass/setdefault/admission.go`, and the plugins that judge pods, too.)
+(`plugin/pkg/admission/storage/storageclass/setdefault/admission.go`, and plugins that also apply to pods.)
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kwhatif.kube.model.storage import PersistentVolumeClaim
 def admit_claim(
     claim: PersistentVolumeClaim, cluster: Cluster, usage: QuotaUsage
 ) -> Admitted[PersistentVolumeClaim] | Denied:
-    """What the API server makes of a new claim, or why it refuses it; the claim is charged to `usage`."""
+    """The claim as the API server would store it, or why it is rejected; the claim is charged to `usage`."""
     admitted = run_steps(_STEPS, claim, cluster)
     if isinstance(admitted, Denied):
         return admitted
@@ -29,12 +29,12 @@ def admit_claim(
 
 
 def complete_claim(claim: PersistentVolumeClaim, cluster: Cluster) -> PersistentVolumeClaim:
-    """The claim with all that admission adds, whether or not it would be let in."""
+    """The claim with all that admission adds, whether or not it would be admitted."""
     return _classify(default_object(claim), cluster)
 
 
 def _classify(claim: PersistentVolumeClaim, cluster: Cluster) -> PersistentVolumeClaim:
-    """A claim that says nothing of its class is of the default one."""
+    """A claim that sets no class gets the default class."""
     name = None if has_class(claim) else default_class(cluster)
     return claim if name is None else replace(claim, spec=replace(claim.spec, storage_class_name=name))
 

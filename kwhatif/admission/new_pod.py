@@ -1,9 +1,9 @@
-"""Admission of a new pod, step by step as the API server does it.
+"""Admission of a new pod, in the same steps as the API server.
 
-First what changes pods (decoding with defaults, then the admission plugins in the order of
-`pkg/kubeapiserver/options/plugins.go`, then `pkg/registry/core/pod/strategy.go`), then validation, then what only says
-yes or no, ResourceQuota last. Left out is what scheduling does not read: service accounts, pod security, images. Of
-webhooks and admission policies, only what running pods show of them is known (`injection.py`).
+First the steps that change pods (decoding with defaults, then the admission plugins in the order of
+`pkg/kubeapiserver/options/plugins.go`, then `pkg/registry/core/pod/strategy.go`), then validation, then the steps that
+only allow or reject, with ResourceQuota last. What scheduling does not read is left out: service accounts, images.
+About webhooks and admission policies, only what running pods show is known (`injection.py`).
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ from kwhatif.scheduler.framework.reference import is_reference
 
 
 def admit_pod(pod: Pod, cluster: Cluster, usage: QuotaUsage) -> Admitted[Pod] | Denied:
-    """What the API server makes of a new pod, or why it refuses it; the pod is charged to `usage`."""
+    """The pod as the API server would store it, or why it is rejected; the pod is charged to `usage`."""
     return next(admit_replicas(pod, (pod.metadata.name,), cluster, usage))
 
 
 def admit_replicas(
     pod: Pod, names: Sequence[str], cluster: Cluster, usage: QuotaUsage
 ) -> Iterator[Admitted[Pod] | Denied]:
-    """What the API server makes of pods that differ in nothing but their names, one after the other.
+    """Admit pods that differ only in their names, one at a time.
 
-    It costs little more than admitting one. Each is charged to `usage` when the caller asks for it. Where the API
-    server makes the names (`generateName`), `pod` has none yet.
+    It costs little more than admitting one. Each is charged to `usage` when the caller takes it. If the API server
+    makes the names (`generateName`), `pod` has none yet.
     """
     prepared = run_steps(_STEPS, pod, cluster)
     if isinstance(prepared, Denied):
         yield from (prepared for _ in names)
         return
     unmerged = prepared.object
-    # Validation merges the label keys itself: it wants to see whether they repeat what a selector says already.
+    # Validation merges the label keys itself, to see whether they repeat a requirement of the selector.
     merged = merge_label_keys(unmerged)
     changes = (*prepared.changes, *changes_between("MatchLabelKeys", unmerged, merged))
     valid = False
@@ -66,14 +66,14 @@ def admit_replicas(
 
 
 class ReplicaAdmission:
-    """Admits pods one by one, most of which differ from the one before in nothing but their names."""
+    """Admits pods one at a time; most differ from the previous one only in their names."""
 
     def __init__(self) -> None:
-        #: The last pod's spec, what else it was like and what it was judged by, and what it became.
+        #: The last pod's spec, all else that the result depends on, and the result.
         self._last: tuple[PodSpec, tuple[object, ...], Admitted[Pod]] | None = None
 
     def admit(self, pod: Pod, cluster: Cluster, usage: QuotaUsage) -> Admitted[Pod] | Denied:
-        """What the API server makes of the pod, or why it refuses it; the pod is charged to `usage`."""
+        """The pod as the API server would store it, or why it is rejected; the pod is charged to `usage`."""
         meta, last = pod.metadata, self._last
         like = replace(meta, name="", uid=""), pod.status, *map(cluster.generation, _READ)
         if is_reference() or last is None or last[0] is not pod.spec or last[1] != like:
@@ -95,7 +95,7 @@ def _admit_one(pod: Pod, cluster: Cluster, usage: QuotaUsage) -> Admitted[Pod] |
 
 
 def complete_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:
-    """The pod with all that admission adds, whether or not it would be let in then."""
+    """The pod with all that admission adds, whether or not it would then be admitted."""
     prepared = run_steps(_STEPS, pod, cluster)
     return prepared if isinstance(prepared, Denied) else merge_label_keys(prepared.object)
 
@@ -107,10 +107,10 @@ def without_webhooks(pod: Pod, cluster: Cluster) -> Pod | Denied:
 
 
 def stored_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:
-    """A pod that the API server has admitted already, with what it would read back: defaults, priority, label keys.
+    """A pod that the API server has already admitted, completed with defaults, priority and label keys.
 
-    A number in `spec.priority` is taken as it stands. Only a class that is not there is refused: without a number the
-    priority would not be known.
+    A number in `spec.priority` is kept. The pod is rejected only if it has no number and names a missing class,
+    because then its priority is not known.
     """
     classes = _classes_of(cluster)
     pod = _complete(_default(pod, cluster), cluster)
@@ -135,7 +135,7 @@ def _classes_of(cluster: Cluster) -> PriorityClasses:
     return cluster.derived(_priority_classes, PriorityClass)
 
 
-#: The kinds that the steps, and what follows them, look at; quotas aside.
+#: The kinds that the steps and the later checks read, except quotas.
 _READ = (LimitRange, Namespace, PriorityClass, RuntimeClass)
 _FIRST: tuple[AdmissionStep[Pod], ...] = (
     AdmissionStep("Defaults", _default),
@@ -148,12 +148,12 @@ _BUILT_IN: tuple[AdmissionStep[Pod], ...] = (
     AdmissionStep("RuntimeClass", apply_runtime_class),
     AdmissionStep("PodLevelResources", _complete),
 )
-#: Webhooks are called after the built-in plugins, which then run once more: so they see what webhooks have added.
+#: Webhooks are called after the built-in plugins, which then run again to see what webhooks have added.
 _STEPS = (*_FIRST, AdmissionStep("MutatingAdmissionWebhook", inject), *_BUILT_IN)
 
 
 def _refusal(pod: Pod, cluster: Cluster) -> Denied | None:
-    """What follows when the pod is complete; quotas come last."""
+    """The checks of the complete pod; quotas come last."""
     return (
         validate_pod(with_pod_images(pod))
         or check_limits(pod, cluster)

@@ -1,4 +1,4 @@
-"""Whether the API server takes a workload, new or changed: its pods are admitted later, one by one."""
+"""Whether the API server accepts a new or changed workload; its pods are admitted later, one at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kwhatif.kube.model.workload import Workload
 
 
 def check_workload(workload: Workload, cluster: Cluster) -> Denied | None:
-    """The refusal of a workload that the cluster may have already; None when it is taken."""
+    """The rejection of a workload, which may already exist; None if it is accepted."""
     workload = default_object(workload)
     known = cluster.get(type(workload), key_of(workload))
     workload = with_template_images(workload, known)

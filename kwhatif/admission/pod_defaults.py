@@ -17,7 +17,7 @@ from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 
 
 def default_pod(pod: Pod) -> Pod:
-    """The pod with what the API server fills in; the same object when nothing is missing."""
+    """The pod with defaults filled in; the same object if nothing is missing."""
     before = pod.spec
     spec = _each_container(before, _default_host_container if before.host_network else _default_container)
     if spec.resources is not None:
@@ -27,7 +27,7 @@ def default_pod(pod: Pod) -> Pod:
 
 
 def says_everything(pod: Pod) -> bool:
-    """A quick look: whether there is nothing to fill in, as with nearly all pods that the API server has stored."""
+    """A quick check whether nothing is missing, as for nearly all pods that the API server has stored."""
     spec = pod.spec
     if (
         spec.host_network
@@ -50,7 +50,7 @@ def says_everything(pod: Pod) -> bool:
 
 
 def default_template(template: PodTemplateSpec) -> PodTemplateSpec:
-    """A template with its defaults: requests, and ports of the node, are filled in when pods are made of it."""
+    """A template with its defaults; requests and host ports are filled in when pods are created from it."""
     return with_parts(template, spec=_default_names(_each_container(template.spec, _default_ports)))
 
 
@@ -91,7 +91,7 @@ def _default_host_container(container: Container) -> Container:
 
 
 def _default_requests(resources: ResourceRequirements) -> ResourceRequirements:
-    """What is limited is requested."""
+    """Limits are the default requests."""
     requests = resources.requests
     for name in resources.limits:
         if name not in requests:
@@ -104,7 +104,7 @@ def _default_port(port: ContainerPort) -> ContainerPort:
 
 
 def _default_host_port(port: ContainerPort) -> ContainerPort:
-    """In the node's network a container port is a port of the node."""
+    """With `hostNetwork`, the container port is the default host port."""
     return port if port.host_port else replace(port, host_port=port.container_port)
 
 
@@ -128,5 +128,5 @@ def default_rbd(rbd: RBD) -> RBD:
 
 
 def default_claim_spec(spec: PersistentVolumeClaimSpec) -> PersistentVolumeClaimSpec:
-    """A claim is for a file system unless it says otherwise."""
+    """The default volume mode is Filesystem."""
     return spec if spec.volume_mode else replace(spec, volume_mode="Filesystem")

@@ -1,4 +1,4 @@
-"""Resources of a pod as a whole: whether the API server keeps them, and what it fills in."""
+"""Pod-level resources: whether the API server keeps them, and their defaults."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from kwhatif.kube.model.container import ResourceRequirements
 from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.quantity import QuantityText, amounts
 
-#: With this gate they are filled in after the admission plugins, else before.
+#: With this feature gate the defaults are set after the admission plugins, otherwise before.
 _AFTER_PLUGINS = "PodLevelResourcesFixDefaulting"
 
 
 def without_disabled(pod: Pod, gates: Gates) -> Pod:
-    """The pod without resources of its own where `PodLevelResources` is off (`dropDisabledFields`)."""
+    """The pod without pod-level resources if `PodLevelResources` is off (`dropDisabledFields`)."""
     if pod.spec.resources is None or "PodLevelResources" in gates:
         return pod
     return _with(pod, None)
 
 
 def default_before_plugins(pod: Pod, gates: Gates, default: Callable[[Pod], Pod]) -> Pod:
-    """What `default` makes of the pod before any admission plugin has seen it.
+    """Apply `default` to the pod, before any admission plugin.
 
-    Resources of the pod as a whole are dropped where they are disabled. Where they are filled in after the plugins,
-    they stay as they are.
+    Pod-level resources are dropped if they are disabled. If their defaults are set after the plugins, they do not
+    change here.
     """
     pod = without_disabled(pod, gates)
     resources = pod.spec.resources
@@ -38,7 +38,7 @@ def default_before_plugins(pod: Pod, gates: Gates, default: Callable[[Pod], Pod]
 
 
 def complete_pod_level(pod: Pod, gates: Gates) -> Pod:
-    """What is filled in after the admission plugins (`DefaultPodLevelResources` in `pkg/api/pod/util.go`, 1.37)."""
+    """Set defaults after the admission plugins (`DefaultPodLevelResources` in `pkg/api/pod/util.go`, 1.37)."""
     resources = pod.spec.resources
     if resources is None or _AFTER_PLUGINS not in gates or not (resources.limits or resources.requests):
         return pod
@@ -74,7 +74,7 @@ def _with_amounts(
 
 
 def _with_huge_pages(spec: PodSpec, resources: ResourceRequirements) -> dict[str, QuantityText]:
-    """Limits of huge pages are those of the containers together."""
+    """The default limits of huge pages are the combined limits of the containers."""
     limits = dict(resources.limits)
     for name, amount in limited(spec).items():
         if name.startswith(HUGEPAGES_PREFIX) and name not in resources.requests:
@@ -85,7 +85,7 @@ def _with_huge_pages(spec: PodSpec, resources: ResourceRequirements) -> dict[str
 def _with_requests(
     spec: PodSpec, resources: ResourceRequirements, limits: dict[str, QuantityText]
 ) -> dict[str, QuantityText]:
-    """Requests are those of the containers together; of what none requests, the limit."""
+    """The default requests are the combined requests of the containers, or the limit if there are none."""
     requests = dict(resources.requests)
     together = requested(spec)
     for name in (CPU, MEMORY):

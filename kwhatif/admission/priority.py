@@ -19,7 +19,7 @@ class PriorityClasses:
     def __init__(self, classes: Iterable[PriorityClass]) -> None:
         self._by_name = {priority_class.metadata.name: priority_class for priority_class in classes}
         defaults = [priority_class for priority_class in self._by_name.values() if priority_class.global_default]
-        #: The class of pods that name none. Two can only be there by a race; then the lower one counts.
+        #: The class of pods that name none. There can be two only by a race; then the lower one counts.
         self.default = min(defaults, key=lambda priority_class: priority_class.value, default=None)
 
     def of(self, pod: Pod) -> PriorityClass | None:
@@ -28,7 +28,7 @@ class PriorityClasses:
         return self._by_name.get(name) if name else self.default
 
     def lacks(self, pod: Pod) -> bool:
-        """Whether the pod's priority cannot be known: it names a class that is not there, and no number."""
+        """Whether the pod's priority is unknown: it names a missing class, and has no number."""
         spec = pod.spec
         return (
             spec.priority is None and bool(spec.priority_class_name) and spec.priority_class_name not in self._by_name
@@ -36,10 +36,10 @@ class PriorityClasses:
 
 
 def resolve_priority(pod: Pod, classes: PriorityClasses) -> Pod:
-    """The pod with its priority: `spec.priority` where present, else by class; the same object when it is all there.
+    """The pod with its priority: `spec.priority` if set, otherwise by class; the same object if it is complete.
 
-    For pods that a cluster has admitted already, and for those to be judged as if it had. What admission would refuse
-    is taken as it stands; an unknown class counts 0 (see `PriorityClasses.lacks`), as it does for the scheduler.
+    For pods that a cluster has admitted, and for pods that are treated like that. What admission would reject is kept;
+    an unknown class counts as 0 (see `PriorityClasses.lacks`), as it does for the scheduler.
     """
     spec = pod.spec
     if spec.priority is not None and (spec.preemption_policy or not spec.priority_class_name):
@@ -62,7 +62,7 @@ def resolve_priority(pod: Pod, classes: PriorityClasses) -> Pod:
 
 
 def admit_priority(pod: Pod, classes: PriorityClasses) -> Pod | Denied:
-    """What Priority admission makes of a new pod, or why it refuses it."""
+    """The pod after Priority admission, or why it is rejected."""
     spec = pod.spec
     priority_class = classes.of(pod)
     if priority_class is None and spec.priority_class_name:

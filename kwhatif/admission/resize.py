@@ -1,4 +1,4 @@
-"""What the API server refuses of a resize: `ValidatePodResize`, and since 1.36 the plugin PodResizeValidator.
+"""The API server's checks of a resize: `ValidatePodResize`, and since 1.36 the plugin PodResizeValidator.
 
 (`pkg/apis/core/validation/validation.go`, `plugin/pkg/admission/podresize/admission.go`.)
 """
@@ -20,9 +20,9 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, PodSpec, is_terminal
 
 RESIZABLE = (CPU, MEMORY)
-#: Since when the API server knows what a node can hold; before, its kubelet said that a resize is infeasible.
+#: The first release whose API server checks the node's allocatable; before, only the kubelet reported Infeasible.
 API_SERVER_LOOKS_AT_NODES = 36
-#: The first kubelets that resize pods unless somebody has turned it off.
+#: The first kubelets that resize pods by default.
 FIRST_TO_RESIZE = 33
 _MINOR = re.compile(r"v1\.(\d{1,3})\.")
 OS_LABEL = "kubernetes.io/os"
@@ -31,7 +31,7 @@ _NOTHING = ResourceRequirements()
 
 
 def is_resize(new: Pod, old: Pod) -> bool:
-    """Whether the pod, which has a node, asks for other resources than before."""
+    """Whether the resources of the pod, which has a node, have changed."""
     if not old.spec.node_name or new.spec.node_name != old.spec.node_name or is_terminal(old):
         return False
     return new.spec is not old.spec and _resources(new.spec) != _resources(old.spec)
@@ -43,7 +43,7 @@ def _resources(spec: PodSpec) -> tuple[object, ...]:
 
 
 def refuse_resize(new: Pod, old: Pod, cluster: Cluster) -> Denied | None:
-    """The API server's refusal; None where it takes the resize, about which the kubelet then decides."""
+    """The API server's rejection; None if it accepts the resize, so that the kubelet decides."""
     if "InPlacePodVerticalScaling" not in cluster.gates:
         return Denied("the server could not find the requested resource: pods cannot be resized (the gate is off)")
     errors = FieldErrors()
@@ -92,9 +92,9 @@ def _names(spec: PodSpec) -> tuple[list[str], list[str]]:
 
 
 def _is_supported(pod: Pod, cluster: Cluster) -> bool:
-    """Whether the kubelet says what it has granted, as those do that can resize (`isPodResizeRequestSupported`).
+    """Whether the kubelet reports allocated resources, as those that can resize do (`isPodResizeRequestSupported`).
 
-    All do since 1.33: where a newer kubelet seems not to, the dump has lost it.
+    All do since 1.33: if a newer kubelet seems not to, the dump has lost them.
     """
     for row in pod.status.container_statuses:
         if row.state is not None and row.state.waiting is None and row.state.terminated is None:
@@ -143,7 +143,7 @@ def _are_removed(new: ResourceList, old: ResourceList) -> bool:
 
 
 def _differ_in(new: ResourceRequirements, old: ResourceRequirements, names: Collection[str]) -> bool:
-    """Whether they differ in nothing but these resources."""
+    """Whether they differ only in these resources."""
     same = (_without(new.requests, names), _without(new.limits, names), new.claims)
     return same == (_without(old.requests, names), _without(old.limits, names), old.claims)
 
@@ -153,7 +153,7 @@ def _without(amounts: ResourceList, names: Collection[str]) -> dict[str, int]:
 
 
 def _others_changed(new: PodSpec, old: PodSpec, minor: int) -> Iterator[tuple[str, str]]:
-    """Changes of anything but cpu and memory."""
+    """Changes of anything except cpu and memory."""
     for container, before in zip(new.containers, old.containers, strict=True):
         if not _differ_in(container.resources, before.resources, RESIZABLE):
             yield "spec", "only cpu and memory resources are mutable"
@@ -177,7 +177,7 @@ def _rest(spec: PodSpec) -> PodSpec:
 
 
 def _beyond_its_node(pod: Pod, cluster: Cluster) -> Denied | None:
-    """PodResizeValidator: not on nodes of another operating system, nor for more than all that the node has."""
+    """PodResizeValidator: only on Linux nodes, and not beyond the node's allocatable."""
     node = cluster.get(Node, pod.spec.node_name)
     if node is None or cluster.minor < API_SERVER_LOOKS_AT_NODES:
         return None

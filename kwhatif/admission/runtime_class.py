@@ -20,7 +20,7 @@ _OWN_OVERHEAD = "pod rejected: Pod Overhead set without corresponding RuntimeCla
 
 
 def apply_runtime_class(pod: Pod, cluster: Cluster) -> Pod | Denied:
-    """The pod with what its RuntimeClass adds, or why that cannot be."""
+    """The pod with what its RuntimeClass adds, or why it is rejected."""
     runtime_class = _class_of(pod, cluster)
     if isinstance(runtime_class, Denied):
         return runtime_class
@@ -35,7 +35,7 @@ def apply_runtime_class(pod: Pod, cluster: Cluster) -> Pod | Denied:
 
 
 def check_overhead(pod: Pod, cluster: Cluster) -> Denied | None:
-    """A pod has the overhead of its RuntimeClass, and no other."""
+    """Check that the pod has the overhead of its RuntimeClass, and no other."""
     runtime_class = _class_of(pod, cluster)
     if isinstance(runtime_class, Denied):
         return runtime_class
@@ -70,7 +70,7 @@ def _apply_scheduling(pod: Pod, scheduling: RuntimeClassScheduling) -> Pod | Den
 
 
 def merge_tolerations(tolerations: Sequence[Toleration]) -> tuple[Toleration, ...]:
-    """Without those that another one covers (`MergeTolerations` in `pkg/util/tolerations/tolerations.go`)."""
+    """Drop tolerations that another one covers (`MergeTolerations` in `pkg/util/tolerations/tolerations.go`)."""
     merged: list[Toleration] = []
     for index, toleration in enumerate(tolerations):
         later = (other for other in tolerations[index + 1 :] if other != toleration)
@@ -80,7 +80,7 @@ def merge_tolerations(tolerations: Sequence[Toleration]) -> tuple[Toleration, ..
 
 
 def _covers(wide: Toleration, narrow: Toleration) -> bool:
-    """Whether the first tolerates whatever the second does (`isSuperset`)."""
+    """Whether the first tolerates everything that the second does (`isSuperset`)."""
     if wide == narrow:
         return True
     if narrow.key != wide.key and (wide.key or wide.operator != "Exists"):
@@ -90,13 +90,13 @@ def _covers(wide: Toleration, narrow: Toleration) -> bool:
     if wide.effect == NO_EXECUTE and _ends_before(wide, narrow):
         return False
     if wide.operator in ("", "Equal"):
-        # QUIRK: an operator that is left out, and so means Equal, is not covered by Equal.
+        # QUIRK: an unset operator, which means Equal, is not covered by Equal.
         return narrow.operator == "Equal" and narrow.value == wide.value
     return wide.operator == "Exists"
 
 
 def _ends_before(first: Toleration, second: Toleration) -> bool:
-    """A toleration without seconds never ends."""
+    """Whether the first ends earlier; a toleration without seconds never ends."""
     if first.toleration_seconds is None:
         return False
     return second.toleration_seconds is None or second.toleration_seconds > first.toleration_seconds

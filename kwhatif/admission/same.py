@@ -1,6 +1,6 @@
-"""Changing parts of frozen objects while keeping every part that does not change.
+"""Helpers that change frozen objects and keep the parts that do not change.
 
-A cluster's pods are already as the API server stores them, so nearly always nothing changes, and nothing is copied.
+A cluster's pods are already in their stored form, so usually nothing changes, and nothing is copied.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Whole = TypeVar("Whole", bound=Model)
 
 
 def each(change: Callable[[T], T], items: tuple[T, ...]) -> tuple[T, ...]:
-    """`change` applied to every item; the same tuple when every item stays the same object."""
+    """Apply `change` to every item; the same tuple if every item stays the same object."""
     for item in items:
         if change(item) is not item:
             return tuple(map(change, items))
@@ -25,9 +25,9 @@ def each(change: Callable[[T], T], items: tuple[T, ...]) -> tuple[T, ...]:
 
 
 def with_parts(whole: Whole, **parts: Any) -> Whole:
-    """`whole` with these values in its fields; `whole` itself when it holds the very same objects already.
+    """`whole` with these values in its fields; `whole` itself if it already has the same objects.
 
-    What every container of every pod passes through compares by hand instead: that takes half the time.
+    Code that runs for every container of every pod compares by itself instead, which takes half the time.
     """
     for field, part in parts.items():
         if getattr(whole, field) is not part:

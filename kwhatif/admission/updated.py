@@ -1,4 +1,4 @@
-"""What only the cluster knows of an object that is applied anew: its status, the claim that a volume is bound to."""
+"""Fields that an applied object keeps from the cluster: its status, and the claim that a volume is bound to."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from kwhatif.kube.model.storage import PersistentVolume
 
 
 def updated(obj: Any, cluster: Cluster) -> Any:
-    """The object with its status in the cluster, and a volume with its claim.
+    """The object with its status from the cluster, and a volume with its claim.
 
-    A budget that asks for something else than before has no status until somebody works it out.
+    A budget whose spec has changed has no status until it is computed again.
     """
     known = cluster.get(type(obj), key_of(obj))
     if known is None:

@@ -26,6 +26,20 @@ class ManifestOptions(TypedDict, total=False):
     validation: Validation
 
 
+class SchedulingOptions(ManifestOptions, total=False):
+    """How pods are judged, and how manifests are read."""
+
+    #: Judge each pod as if it were the only one, the next in the queue; of equal replicas the first.
+    alone: bool
+    #: False takes pods as the API server has stored them, and judges each alone: what the scheduler itself would do.
+    admission: bool
+    #: Also play it forward until nothing happens any more: the report's `story`.
+    aftermath: bool
+    #: How many candidates for eviction are described, best first, and the chosen one; of the others the report has only
+    #: names: in a large cluster they are most of it. None, the default: all.
+    described: int | None
+
+
 def require_asked(session: object, manifests: Sequence[object], function: str) -> None:
     """Something is asked.
 

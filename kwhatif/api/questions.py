@@ -8,7 +8,7 @@ from typing import Unpack
 from msgspec.structs import replace
 
 from kwhatif.api.arguments import require_known, require_names, require_session
-from kwhatif.api.manifests import ManifestOptions, read_manifests, require_asked, require_no_problems
+from kwhatif.api.manifests import ManifestOptions, SchedulingOptions, read_manifests, require_asked, require_no_problems
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
@@ -19,45 +19,22 @@ from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.manifests.named import require_namespace
 
 
-def schedule(
-    session: Session,
-    *manifests: Source,
-    alone: bool = False,
-    admission: bool = True,
-    aftermath: bool = False,
-    described: int | None = None,
-    **options: Unpack[ManifestOptions],
-) -> Report:
+def schedule(session: Session, *manifests: Source, **options: Unpack[SchedulingOptions]) -> Report:
     """If this is applied, where do its pods land; if nowhere, whom do they evict, and why?
 
     Args:
         session: the cluster.
         manifests: see `kwhatif.Source`; or objects of the cluster by name: "pod/shop/web-0", "deploy/web".
-        alone: judge each pod as if it were the only one, the next in the queue; of equal replicas the first.
-        admission: False takes pods as the API server has stored them, and judges each alone: what the scheduler
-            itself would do with them.
-        aftermath: also play it forward until nothing happens any more: the report's `story`.
-        described: how many candidates for eviction are described, best first, and the chosen one; of the others the
-            report has only names: in a large cluster they are most of it. None: all.
-        options: how the manifests are read, see `ManifestOptions`.
+        options: how pods are judged, and how the manifests are read, see `SchedulingOptions`.
 
     Raises:
         InputError: with every problem of the manifests.
         ValueError: a template path is malformed, or `validation` is none of those words.
     """
-    question = Question(alone=alone, admission=admission, full=True, described=described)
-    return _answer(session, "schedule", manifests, options, question, aftermath=aftermath)
+    return _answer(session, "schedule", manifests, options)
 
 
-def preempt(
-    session: Session,
-    *manifests: Source,
-    alone: bool = False,
-    admission: bool = True,
-    aftermath: bool = False,
-    described: int | None = None,
-    **options: Unpack[ManifestOptions],
-) -> Report:
+def preempt(session: Session, *manifests: Source, **options: Unpack[SchedulingOptions]) -> Report:
     """Whom would these pods evict; without manifests, every pending pod of the cluster in queue order.
 
     The arguments are those of `schedule`; without manifests, `namespace` leaves out the pods of all others.
@@ -66,35 +43,34 @@ def preempt(
         InputError: with every problem of the manifests; without them, if there is no such namespace.
         ValueError: a template path is malformed, or `validation` is none of those words.
     """
-    question = Question(alone=alone, admission=admission, full=True, described=described)
     if manifests:
-        return _answer(session, "preempt", manifests, options, question, aftermath=aftermath)
+        return _answer(session, "preempt", manifests, options)
     require_session(session, "preempt")
-    require_known(options, ManifestOptions, "preempt")
+    require_known(options, SchedulingOptions, "preempt")
     namespace = options.get("namespace") or ""
     require_namespace(namespace, session.cluster)
     with rare_garbage_collection():
-        return _judged(session, "preempt", replace(question, pending_in=namespace), aftermath=aftermath)
+        question = replace(_question(options), pending_in=namespace)
+        return _judged(session, "preempt", question, aftermath=options.get("aftermath", False))
 
 
-def _answer(
-    session: Session,
-    command: str,
-    manifests: Sequence[Source],
-    options: ManifestOptions,
-    question: Question,
-    *,
-    aftermath: bool,
-) -> Report:
-    """The answer about these manifests; `question` is how they are judged."""
+def _question(options: SchedulingOptions) -> Question:
+    """How pods are judged."""
+    alone, admission = options.get("alone", False), options.get("admission", True)
+    return Question(alone=alone, admission=admission, full=True, described=options.get("described"))
+
+
+def _answer(session: Session, command: str, manifests: Sequence[Source], options: SchedulingOptions) -> Report:
+    """The answer about these manifests."""
     require_asked(session, manifests, command)
-    require_known(options, ManifestOptions, command)
+    require_known(options, SchedulingOptions, command)
+    question = _question(options)
     inputs = named_inputs(manifests, "manifest")
     asked, paths = read_manifests(session, inputs, options, stored=not question.admission)
     asked.require_sound()
     question = replace(question, applied=asked.applied, template_paths=paths, caveats=asked.caveats)
     with rare_garbage_collection():
-        report = _judged(session, command, question, aftermath=aftermath)
+        report = _judged(session, command, question, aftermath=options.get("aftermath", False))
     require_no_problems(report)
     return report
 

@@ -12,7 +12,7 @@ from typer.models import OptionInfo
 from kwhatif.cli.names import complete_object
 
 if TYPE_CHECKING:
-    from kwhatif.api.manifests import ManifestOptions
+    from kwhatif.api.manifests import ManifestOptions, SchedulingOptions
 
 Manifests = Annotated[
     list[str] | None,
@@ -264,4 +264,25 @@ class Reading:
             "namespace": namespace,
             "template_paths": self.pod_template_path or (),
             "validation": self.validate,  # type: ignore[typeddict-item] # checked by the option
+        }
+
+
+@dataclass(frozen=True)
+class Judging:
+    """How pods are judged, and how their manifests are read."""
+
+    alone: Alone = False
+    no_admission: NoAdmission = False
+    aftermath: Aftermath = False
+    validate: Validate = "strict"
+    pod_template_path: Templates = None
+
+    def arguments(self, namespace: str | None, described: int | None) -> SchedulingOptions:
+        """The library's arguments; `namespace` is that of objects that name none."""
+        return {
+            "described": described,
+            **Reading(self.validate, self.pod_template_path).arguments(namespace),
+            "alone": self.alone,
+            "admission": not self.no_admission,
+            "aftermath": self.aftermath,
         }

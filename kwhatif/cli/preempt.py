@@ -9,17 +9,14 @@ import typer
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import (
-    Aftermath,
     AllNamespaces,
-    Alone,
     FailOn,
     Filenames,
+    Judging,
     Namespace,
-    NoAdmission,
     Output,
     OutputOption,
     Printing,
-    Reading,
     joined,
 )
 from kwhatif.cli.run import Style, answer, parse_conditions
@@ -36,10 +33,7 @@ def preempt(
     filename: Filenames = None,
     namespace: Namespace = None,
     all_namespaces: AllNamespaces = False,
-    alone: Alone = False,
-    no_admission: NoAdmission = False,
-    aftermath: Aftermath = False,
-    reading: Reading,
+    judging: Judging,
     output: OutputOption = Output.TABLE,
     explain: Annotated[bool, typer.Option("--explain", help="Explain the decision step by step.")] = False,
     fail_on: FailOn = "unschedulable",
@@ -57,18 +51,14 @@ def preempt(
     import kwhatif
 
     namespace = None if all_namespaces else namespace
-    conditions = parse_conditions(fail_on, strict=cluster.strict, aftermath=aftermath)
+    conditions = parse_conditions(fail_on, strict=cluster.strict, aftermath=judging.aftermath)
     pods = [*joined(manifests), *(filename or ())]
 
     answers = cluster.ask(
         lambda session, names: kwhatif.preempt(
             session,
             *names,
-            alone=alone,
-            admission=not no_admission,
-            aftermath=aftermath,
-            described=None if explain else output.described,
-            **reading.arguments(namespace),
+            **judging.arguments(namespace, None if explain else output.described),
         ),
         pods,
         namespace=namespace,

@@ -5,17 +5,14 @@ from __future__ import annotations
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import (
-    Aftermath,
-    Alone,
     FailOn,
     Filenames,
+    Judging,
     Manifests,
     Namespace,
-    NoAdmission,
     Output,
     OutputOption,
     Printing,
-    Reading,
     named,
 )
 from kwhatif.cli.run import Style, answer, parse_conditions
@@ -28,10 +25,7 @@ def schedule(
     manifests: Manifests = None,
     filename: Filenames = None,
     namespace: Namespace = None,
-    alone: Alone = False,
-    no_admission: NoAdmission = False,
-    aftermath: Aftermath = False,
-    reading: Reading,
+    judging: Judging,
     output: OutputOption = Output.TABLE,
     fail_on: FailOn = "unschedulable",
     printing: Printing,
@@ -47,18 +41,14 @@ def schedule(
     """
     import kwhatif
 
-    conditions = parse_conditions(fail_on, strict=cluster.strict, aftermath=aftermath)
+    conditions = parse_conditions(fail_on, strict=cluster.strict, aftermath=judging.aftermath)
     pods = named(manifests, filename)
 
     answers = cluster.ask(
         lambda session, names: kwhatif.schedule(
             session,
             *names,
-            alone=alone,
-            admission=not no_admission,
-            aftermath=aftermath,
-            described=output.described,
-            **reading.arguments(namespace),
+            **judging.arguments(namespace, output.described),
         ),
         pods,
         namespace=namespace,

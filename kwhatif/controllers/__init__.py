@@ -1,1 +1,1 @@
-"""Controllers of kube-controller-manager: what each writes when something changes, or when its time has come."""
+"""Controllers of kube-controller-manager: what each writes after a change or at a certain time."""

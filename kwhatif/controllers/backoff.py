@@ -1,6 +1,6 @@
-"""When a controller tries again after the API server has refused something.
+"""When a controller retries after the API server has rejected a request.
 
-The queue of every controller waits 5 ms after the first failure of a key, then twice as long after each other one
+The queue of every controller waits 5 ms after the first failure of a key, then twice as long after each further one
 (`DefaultTypedControllerRateLimiter` in `client-go/util/workqueue/default_rate_limiters.go`).
 """
 
@@ -13,16 +13,16 @@ _FAILURES = "failures"
 
 
 class BackingOff:
-    """A controller that creates objects, and tries a key again when the API server has refused one."""
+    """A controller that creates objects, and retries a key if the API server has rejected one."""
 
     name: str
 
     def refused(self, key: str, view: View) -> SyncResult:
-        """What a sync of the key would create was refused, and the writes after it were not made: when to try again."""
+        """When to retry a sync whose object was rejected; the later writes of the sync were not made."""
         return SyncResult(again=self._after(view.now, key, view))
 
     def skipped(self, due: float, key: str, view: View) -> float:
-        """When it tries again, where it has tried in vain at `due`, and whenever it was time since then until now."""
+        """When it retries next, if the retry at `due` and all retries until now have failed."""
         while due < view.now:
             due = self._after(due, key, view)
         return due
@@ -34,7 +34,7 @@ class BackingOff:
         return failure + min(_LONGEST, _FIRST * 2.0 ** min(failures, 30))
 
     def synced(self, key: str, outcome: SyncResult, view: View) -> SyncResult:
-        """The outcome of a sync; one that creates nothing has not failed."""
+        """The result of a sync; a sync that creates nothing resets the back-off."""
         if not any(isinstance(write, Create) for write in outcome.writes):
             view.memory(self.name, key).pop(_FAILURES, None)
         return outcome

@@ -1,7 +1,7 @@
 """`BudgetPods`: which pods a PodDisruptionBudget selects, and which budgets select a pod.
 
-As the disruption controller and the Eviction API match them: an empty selector selects every pod of the namespace, a
-missing or an invalid one none. The scheduler matches otherwise (`kwhatif.scheduler.preemption.budgets`).
+This follows the disruption controller and the Eviction API: an empty selector selects every pod of the namespace, a
+missing or invalid one selects none. The scheduler differs (`kwhatif.scheduler.preemption.budgets`).
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _Pods = Overlay[str, bool]
 
 
 class _Budget(NamedTuple):
-    """Its key, and what it selects."""
+    """The key of a budget, and its selector."""
 
     key: str
     selector: Selector
 
 
 class _NamespaceBudgets:
-    """The budgets of a namespace; pods of the same labels share one answer."""
+    """The budgets of a namespace; pods with the same labels share one result."""
 
     def __init__(self) -> None:
-        #: By a label that all pods have which they select; None: those without such a label.
+        #: By a label that all selected pods must have; None: budgets without such a label.
         self._by_pair: dict[tuple[str, str] | None, list[_Budget]] = {}
         self._known: dict[tuple[tuple[str, str], ...], tuple[str, ...]] = {}
 
@@ -38,7 +38,7 @@ class _NamespaceBudgets:
         self._by_pair.setdefault(budget.selector.pair, []).append(budget)
 
     def of(self, labels: Labels) -> tuple[str, ...]:
-        """The keys of those that select the labels, in order."""
+        """The keys of the budgets that select the labels, in order."""
         pairs = tuple(labels.items())
         known = self._known.get(pairs)
         if known is None:
@@ -49,7 +49,7 @@ class _NamespaceBudgets:
 
 
 class BudgetPods:
-    """Pods by budget, and budgets by pod: made once for a cluster, and kept up as pods come and go.
+    """Pods by budget, and budgets by pod: built once for a cluster, and updated when pods change.
 
     `Cluster.derived` does both.
     """
@@ -61,7 +61,7 @@ class BudgetPods:
         selecting: list[dict[str, bool]] = []
         for key, pod in cluster.all(Pod).items() if self._namespaces else ():
             meta = pod.metadata
-            if before is None or meta.labels != before[1] or meta.namespace != before[0]:  # replicas stand side by side
+            if before is None or meta.labels != before[1] or meta.namespace != before[0]:  # replicas are adjacent
                 before = meta.namespace, meta.labels
                 selecting = [members.setdefault(budget, {}) for budget in self.budgets_of(pod)]
             for pods in selecting:
@@ -74,11 +74,11 @@ class BudgetPods:
         return () if budgets is None else budgets.of(pod.metadata.labels)
 
     def pods_of(self, budget: str) -> Iterable[str]:
-        """The keys of the pods that the budget selects, whatever their phase."""
+        """The keys of the pods that the budget selects, in any phase."""
         return self._members.get(budget) or ()
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> BudgetPods | None:
-        """See `Index`: itself as long as only what a budget allows is another."""
+        """See `Index`: itself if only the allowed disruptions of a budget have changed."""
         if isinstance(before, PodDisruptionBudget) or isinstance(after, PodDisruptionBudget):
             same = before is not None and after is not None and before.spec == after.spec  # type: ignore[attr-defined]
             return self if same else None
@@ -102,12 +102,12 @@ class BudgetPods:
 
 
 def budget_pods(cluster: Cluster) -> BudgetPods:
-    """Which pods the budgets of the cluster select now."""
+    """The index of the cluster's budgets and pods."""
     return cluster.derived(BudgetPods, Pod, PodDisruptionBudget)
 
 
 def pods_selected_by(budget: str, cluster: Cluster) -> list[Pod]:
-    """The pods that the budget, named by its key, selects, whatever their phase."""
+    """The pods that the budget with this key selects, in any phase."""
     pods = cluster.all(Pod)
     return [pods[key] for key in budget_pods(cluster).pods_of(budget)]
 

@@ -1,4 +1,4 @@
-"""All controllers, in the order in which they act at one moment."""
+"""All controllers, in the order in which they run at one moment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kwhatif.controllers.node_lifecycle import NodeLifecycle
 from kwhatif.controllers.pod_gc import PodGC
 from kwhatif.controllers.taint_eviction import TaintEviction
 
-#: Those that make pods, or claims for them, or say how many; and the garbage collector.
+#: Controllers that create pods or their claims, or scale; and the garbage collector.
 CONTROLLERS: tuple[Controller, ...] = (
     *controller_refs.CONTROLLERS,
     *horizontal_pod_autoscaler.CONTROLLERS,
@@ -47,7 +47,7 @@ MAKING_PODS: tuple[Controller, ...] = (
 
 
 def all_controllers(node_monitor_grace_period: float = 50.0) -> tuple[Controller, ...]:
-    """Those driven by the clock, then the budgets' one, then those that make pods.
+    """Controllers driven by time, then the disruption controller, then those that create pods.
 
     Args:
         node_monitor_grace_period: kube-controller-manager's flag, in seconds.

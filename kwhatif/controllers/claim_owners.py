@@ -1,4 +1,4 @@
-"""Whose a StatefulSet's claims are: with their owner, they go (`updateClaimOwnerRefForSetAndPod`).
+"""Owners of a StatefulSet's claims, with which they are deleted (`updateClaimOwnerRefForSetAndPod`).
 
 (`pkg/controller/statefulset/stateful_set_utils.go`.)
 """
@@ -17,14 +17,14 @@ _DELETE = "Delete"
 
 
 def with_owners(claim: PersistentVolumeClaim, stateful_set: StatefulSet, surplus: Pod | None) -> PersistentVolumeClaim:
-    """The claim with the owners that the set's retention policy gives it.
+    """The claim with the owners by the set's retention policy.
 
     Args:
-        claim: of one of the set's pods.
+        claim: a claim of one of the set's pods.
         stateful_set: the set.
-        surplus: the pod, if the set does not want it any more.
+        surplus: the pod, if the set no longer needs it.
 
-    A claim that another controller owns stays as it is.
+    A claim with another controller does not change.
     """
     policy = stateful_set.spec.persistent_volume_claim_retention_policy or ClaimRetentionPolicy()
     references = claim.metadata.owner_references

@@ -1,4 +1,4 @@
-"""Claims that are made for pods: of ephemeral volumes and of resource claim templates; and their release.
+"""Claims that are created for pods, from ephemeral volumes and resource claim templates; and their deallocation.
 
 (`pkg/controller/volume/ephemeral/controller.go`, `pkg/controller/resourceclaim/controller.go`.)
 """
@@ -21,7 +21,7 @@ from kwhatif.workloads.pod_claims import ephemeral_claims, with_resource_claims
 
 
 class EphemeralVolumes(BackingOff):
-    """A claim for every ephemeral volume; one of an earlier pod of the name has to go first."""
+    """A claim for every ephemeral volume; the claim of an earlier pod with that name must be gone first."""
 
     name = "EphemeralVolume"
     watches = (Pod, PersistentVolumeClaim)
@@ -43,7 +43,7 @@ class EphemeralVolumes(BackingOff):
 
 
 class PodResourceClaims(BackingOff):
-    """The claims of a pod that names templates; the pod's status says what they are called."""
+    """The claims of a pod that names templates; the pod's status has their names."""
 
     name = "PodResourceClaim"
     watches = (Pod, ResourceClaimTemplate)
@@ -69,7 +69,7 @@ class PodResourceClaims(BackingOff):
 
 
 class ResourceClaims:
-    """Claims that no pod will use any more lose their devices; those that were made for a pod go with it."""
+    """Deallocates claims that no pod uses any more; claims that were created for a pod are deleted with it."""
 
     name = "ResourceClaim"
     watches = (Pod,)
@@ -99,7 +99,7 @@ class ResourceClaims:
 
 
 def claims_of(pod: Pod) -> Iterator[str]:
-    """The keys of its resource claims."""
+    """The keys of the pod's resource claims."""
     made = {status.name: status.resource_claim_name for status in pod.status.resource_claim_statuses}
     extended = pod.status.extended_resource_claim_status
     names = [entry.resource_claim_name or made.get(entry.name) for entry in pod.spec.resource_claims]

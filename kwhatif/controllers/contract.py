@@ -1,7 +1,7 @@
-"""`Controller`: what every controller answers, the `View` that it sees, and the writes that it makes.
+"""`Controller`: the interface of controllers, the `View` that they see, and the writes that they return.
 
-A controller is a set of functions from what there is to what it writes. It keeps nothing between two syncs but what
-`View.memory` holds, asks no clock but `View.now`, and changes nothing itself: whoever runs it applies its writes.
+A controller computes writes from the current state. Between two syncs it keeps only what is in `View.memory`, it uses
+only the clock `View.now`, and it changes nothing itself: its caller applies the writes.
 """
 
 from __future__ import annotations
@@ -34,45 +34,45 @@ How = Literal[
 
 
 class Create(msgspec.Struct, frozen=True):
-    """POST: the object is new. Admission completes it, or refuses it (`BackingOff`).
+    """POST: create an object. Admission completes or rejects it (`BackingOff`).
 
-    Whoever makes it gives it what the API server does: `creationTimestamp`, a UID where it has none (another one than
-    earlier objects of its name had), and a pod the phase Pending.
+    The caller sets what the API server sets: `creationTimestamp`, a UID if it has none (different from that of earlier
+    objects with its name), and the phase Pending for a pod.
     """
 
     obj: Any
 
 
 class Update(msgspec.Struct, frozen=True):
-    """PUT: the object as it is from now on, metadata, spec and status."""
+    """PUT: replace the object: metadata, spec and status."""
 
     obj: Any
 
 
 class DeletePod(msgspec.Struct, frozen=True):
-    """DELETE of a pod: it gets its `deletionTimestamp`, and its kubelet stops it.
+    """DELETE of a pod: it gets a `deletionTimestamp`, and its kubelet stops it.
 
-    A pod that was never bound, or whose phase is final, is gone at once.
+    A pod that was never bound, or has finished, is removed at once.
     """
 
     #: `namespace/name`.
     key: str
     how: How
-    #: Seconds; None: what the pod says.
+    #: Seconds; None: the pod's own grace period.
     grace: float | None = None
-    #: Written into the pod's status with it, such as DisruptionTarget.
+    #: A condition to set in the pod's status, such as DisruptionTarget.
     condition: PodCondition | None = None
-    #: Who gets its place, or asked for it, such as the key of the preemptor.
+    #: What caused it, such as the key of the preemptor.
     by: str = ""
 
 
 class Remove(msgspec.Struct, frozen=True):
-    """The object is gone at once."""
+    """Remove the object at once."""
 
     kind: type
     #: `namespace/name`, or the name of an object without a namespace.
     key: str
-    #: Why it is gone, if it is a pod.
+    #: The reason, if it is a pod.
     how: How | None = None
 
 
@@ -80,14 +80,14 @@ Write = Create | Update | DeletePod | Remove
 
 
 class SyncResult(msgspec.Struct, frozen=True):
-    """What a sync does."""
+    """The result of a sync."""
 
-    #: In this order.
+    #: To be made in this order.
     writes: tuple[Write, ...] = ()
-    #: Simulated time, in seconds, at which the key is to be synced again, whatever happens until then.
+    #: Simulated time in seconds at which the key must be synced again, even if nothing changes.
     again: float | None = None
-    #: Simulated time, in seconds, at which the key is to be synced again, too. Nobody waits for it: a simulation in
-    #: which nothing else is due any more ends before it.
+    #: Simulated time in seconds at which the key must be synced again, too; but it does not keep a simulation running:
+    #: if nothing else is due, the simulation ends before it.
     deadline: float | None = None
 
 
@@ -95,52 +95,52 @@ NOTHING = SyncResult()
 
 
 def earliest(*times: float | None) -> float | None:
-    """The first of the times that there are; None if there are none."""
+    """The earliest of the times that are not None; None if all are."""
     return min((time for time in times if time is not None), default=None)
 
 
 class Moment(Protocol):
-    """The world at one moment: all that the Eviction API looks at."""
+    """The cluster at one moment: all that the Eviction API reads."""
 
     @property
     def state(self) -> State:
-        """All objects. Controllers only read it."""
+        """All objects; controllers must not change them."""
 
     @property
     def now(self) -> float:
-        """Seconds since the start."""
+        """The current time in seconds since the start."""
 
     def at(self, time: str) -> float:
-        """An RFC 3339 time in seconds since the start; before the start it is negative."""
+        """Convert an RFC 3339 time to seconds since the start; a time before the start is negative."""
 
     def stamp(self, seconds: float) -> str:
-        """Seconds since the start as an RFC 3339 time."""
+        """Convert seconds since the start to an RFC 3339 time."""
 
 
 class View(Moment, Protocol):
-    """What a controller sees of the world at one moment."""
+    """What a controller sees of the cluster at one moment."""
 
     @property
     def silent(self) -> Mapping[str, float]:
-        """The names of nodes whose kubelet is silent, and since when: seconds since the start."""
+        """Names of nodes whose kubelet is silent -> since when, in seconds since the start."""
 
     def pods_of(self, owner: KubernetesObject) -> Sequence[Pod]:
-        """The pods that the object controls, in the order of their creation.
+        """The pods that the object controls, in order of creation.
 
-        Terminating ones and those with a final phase are among them, until they are gone. The controller's UID decides
-        where both sides have one, else its kind and name. Whether one is ready is its condition Ready.
+        This includes terminating and finished pods, until they are gone. The controller is identified by UID if both
+        sides have one, otherwise by kind and name. Whether a pod is ready is its condition Ready.
         """
 
     def count_active(self, owner: KubernetesObject) -> int:
-        """How many of them are neither terminating nor at their end; they need not be gone through for that."""
+        """The number of its active pods (not terminating or finished), without iterating over them."""
 
     def owned(self, owner: KubernetesObject, kind: type[T]) -> Sequence[T]:
-        """The objects of another kind that it controls, such as a Deployment's ReplicaSets, in the same order."""
+        """The objects of another kind that it controls, such as a Deployment's ReplicaSets, in order of creation."""
 
     def memory(self, controller: str, key: str) -> dict[str, Any]:
-        """What a controller wants to know of a key at its next sync: back-offs, counts.
+        """What a controller remembers about a key until the next sync: back-offs, counts.
 
-        It may change the dict; values must be immutable, so that a copy of the dict is all that a fork needs.
+        It may change the dict; values must be immutable, so that a fork only has to copy the dict.
         """
 
 
@@ -149,17 +149,17 @@ class Controller(Protocol):
 
     @property
     def name(self) -> str:
-        """The kind that it is for, such as Deployment: the actor of a story is `KIND NAMESPACE/NAME`."""
+        """The kind that it reconciles, such as Deployment: the actor of events is `KIND NAMESPACE/NAME`."""
 
     @property
     def watches(self) -> Collection[type]:
-        """The kinds of which a change may concern it: of no other one is it asked `concerns`."""
+        """The kinds that it watches: `concerns` is called only for these."""
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
-        """Keys to sync because an object changed: its event handlers upstream.
+        """The keys to sync after an object has changed: the event handlers upstream.
 
-        `before` is None for a new object, `after` for one that is gone.
+        `before` is None for a new object, `after` for a deleted one.
         """
 
     def sync(self, key: str, view: View) -> SyncResult:
-        """One sync of a key (`syncHandler`). It is repeated until it writes nothing."""
+        """Sync a key (`syncHandler`). The caller repeats it until it writes nothing."""

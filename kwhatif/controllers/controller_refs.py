@@ -1,8 +1,8 @@
-"""Who owns what, by selectors (`pkg/controller/controller_ref_manager.go`, `ClaimObject`).
+"""Adoption and release by selectors (`pkg/controller/controller_ref_manager.go`, `ClaimObject`).
 
-A controller lets go what it owns and does not select any more, and adopts what it selects and nobody owns. Here that is
-a sync of its own, before the controller's other work. What the cluster shows at the start of a simulation is taken to
-be settled, but for what edits have changed of it.
+A controller releases objects that it owns but no longer selects, and adopts objects without controller that it selects.
+Here that is a separate sync, before the controller's other work. At the start of a simulation all ownership counts as
+settled, except where edits have changed something.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kwhatif.workloads.owners import reference
 from kwhatif.workloads.removal import is_active
 
 Claiming = DaemonSet | Deployment | Job | ReplicaSet | ReplicationController | StatefulSet
-#: Those who look at pods that neither end nor have ended only (`FilterActivePods`).
+#: Kinds whose controllers see only active pods (`FilterActivePods`).
 _OF_ACTIVE = (ReplicaSet, ReplicationController)
 
 
@@ -41,7 +41,7 @@ class ControllerRefs:
         self.watches = (kind, self._owned)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
-        """See `Controller`. Owners that are new or select otherwise; what has other labels, or lost its owner."""
+        """See `Controller`: new owners, changed selectors, changed labels, and objects that lost their owner."""
         if isinstance(after, self._kind):
             is_same = before is not None and _selector_field(before) == _selector_field(after)
             return () if is_same else self._with_work(after, view, selects_otherwise=before is not None)
@@ -102,7 +102,7 @@ def with_controller(obj: Any, owner: Claiming | None) -> Any:
 
 
 def selector_of(owner: Any) -> Selector | None:
-    """What the owner selects; None where it claims nothing, as its selector is not valid, or missing."""
+    """The owner's selector; None if it claims nothing because its selector is invalid or missing."""
     selector = owner.spec.selector
     if isinstance(owner, ReplicationController):
         return selector_of_map(selector) if selector else None
@@ -114,26 +114,26 @@ def selector_of(owner: Any) -> Selector | None:
 
 
 def _may_select(owner: Any, obj: Any) -> bool:
-    """Whether the first label fits that is asked for: most selectors fail there, and need not be compiled."""
+    """Whether the first label of the selector matches: most fail there, and need not be compiled."""
     selector = owner.spec.selector
     equals: Mapping[str, str] = (getattr(selector, "match_labels", selector) or {}) if selector else {}
     return all(obj.metadata.labels.get(key) == value for key, value in equals.items())
 
 
 def _is_seen(obj: Any, owner: Any) -> bool:
-    """Whether the owner looks at it at all."""
+    """Whether the owner's controller sees the object."""
     return not isinstance(owner, _OF_ACTIVE) or is_active(obj)
 
 
 def _is_claimed(obj: Any, owner: Any) -> bool:
-    """Whether the owner adopts it, where it selects it."""
+    """Whether the owner adopts the object, if it selects it."""
     if obj.metadata.deletion_timestamp is not None or not _is_seen(obj, owner):
         return False
     return not isinstance(owner, StatefulSet) or ordinal_of(obj.metadata, owner.metadata.name) is not None
 
 
 def _claim(obj: KubernetesObject) -> tuple[dict[str, str], OwnerReference | None]:
-    """On what it depends who owns it."""
+    """What its ownership depends on: its labels and its controller."""
     return obj.metadata.labels, controller_of(obj.metadata)
 
 

@@ -1,4 +1,4 @@
-"""Whether a CronJob's schedule falls into a span of time (`robfig/cron`, as `pkg/controller/cronjob` uses it)."""
+"""Whether a CronJob is due within a span of time (`robfig/cron`, as `pkg/controller/cronjob` uses it)."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _SHORT = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
-#: Of minutes, hours, days of the month, months, days of the week: the least and the most, and their names.
+#: Minimum, maximum and names of minutes, hours, days of the month, months, and days of the week.
 _FIELDS = ((0, 59, ()), (0, 23, ()), (1, 31, ()), (1, 12, _MONTHS), (0, 6, _DAYS))
-#: Longer spans hold a time of nearly any schedule: what is beyond is not looked at.
+#: Only this much of a longer span is checked: it contains a time of nearly any schedule.
 _MOST_MINUTES = 60 * 24 * 400
 
 
 def is_due(schedule: str, zone: str, since: int, until: int) -> bool:
     """Whether a time of the schedule is after `since`, and not after `until`: seconds since the epoch.
 
-    A schedule, or a zone, that cannot be read counts as due; without a zone it is in UTC, as kube-controller-manager
-    mostly runs.
+    A schedule or zone that cannot be parsed counts as due; the default zone is UTC, as kube-controller-manager usually
+    runs in UTC.
     """
     try:
         fields = [_values(text, *bounds) for text, bounds in zip(_five(schedule), _FIELDS, strict=True)]
@@ -39,7 +39,7 @@ def is_due(schedule: str, zone: str, since: int, until: int) -> bool:
             return False
         try:
             moment = datetime.fromtimestamp(first + minute * 60, UTC).astimezone(place)
-        except (OverflowError, ValueError):  # at the beginning, or the end, of the calendar
+        except (OverflowError, ValueError):  # at the start or the end of the calendar
             continue
         if _matches(moment, fields):
             return True
@@ -53,7 +53,7 @@ def _five(schedule: str) -> list[str]:
 def _matches(at: datetime, fields: list[tuple[frozenset[int], bool]]) -> bool:
     (minutes, _), (hours, _), (days, any_day), (months, _), (weekdays, any_weekday) = fields
     on_day, on_weekday = at.day in days, at.isoweekday() % 7 in weekdays
-    # Where both are given, one of them is enough.
+    # If both are set, one of them is enough.
     is_day = (on_day and on_weekday) if any_day or any_weekday else (on_day or on_weekday)
     return at.minute in minutes and at.hour in hours and at.month in months and is_day
 

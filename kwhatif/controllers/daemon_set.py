@@ -1,6 +1,6 @@
-"""DaemonSets (`pkg/controller/daemon/daemon_controller.go`): a pod on every node that should have one.
+"""DaemonSets (`pkg/controller/daemon/daemon_controller.go`): a pod on every eligible node.
 
-A pod is replaced when its phase is final, though not gone; with `maxSurge`, as soon as it is terminating. Rolling
+A pod is replaced when it has finished, before it is gone; with `maxSurge`, as soon as it is terminating. Rolling
 updates are in `workloads.controllers.daemon_set`.
 """
 
@@ -25,7 +25,7 @@ from kwhatif.workloads.removal import active
 from kwhatif.workloads.stateful_set import REVISION_LABEL
 from kwhatif.workloads.template import content_of
 
-#: The most pods that one sync makes, and deletes.
+#: The most pods that one sync creates, and deletes.
 _BURST = 250
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 1.0, 15 * 60.0
 _NODES = "nodes"
@@ -39,7 +39,7 @@ class DaemonSets(BackingOff):
     watches = (DaemonSet, Pod, Node)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
-        """See `Controller`. Of nodes, labels and taints matter; that one is gone shows at the next sync."""
+        """See `Controller`. Changes of labels and taints of nodes matter; a deleted node is seen at the next sync."""
         match before or after:
             case DaemonSet():
                 if isinstance(before, DaemonSet) and after is not None:
@@ -65,15 +65,15 @@ class DaemonSets(BackingOff):
 
 
 def newest_revision(daemon_set: DaemonSet, view: View) -> str:
-    """The label of its newest pods."""
+    """The revision label of its newest pods."""
     template = daemon_set.spec.template or PodTemplateSpec()
     return revisions_of(daemon_set, view, "", lambda: hash_of(content_of(template)))[-1].name
 
 
 def nodes_of(daemon_set: DaemonSet, view: View) -> Mapping[str, bool]:
-    """The nodes on which pods may stay, by name, and whether one should run there.
+    """Names of nodes where pods may stay -> whether one should run there.
 
-    This is remembered until a node or the template changes.
+    This is cached until a node or the template changes.
     """
     cluster, memory = view.state.cluster, view.memory("DaemonSet", key_of(daemon_set))
     generation, template = cluster.generation(Node), daemon_set.spec.template
@@ -101,13 +101,13 @@ class _Sync:
         self._again: list[float] = []
 
     def outcome(self) -> SyncResult:
-        """What is missing or too much comes first; if there is nothing, the update goes on."""
+        """Create missing and delete surplus pods; if there are none, continue the rolling update."""
         self._manage()
         if not self._create and not self._delete and self._set.spec.update_strategy.type != _ON_DELETE:
             self._roll()
         everything = (pod for pods in self._pods.values() for pod in pods)
         available = next_available(everything, self._set.spec.min_ready_seconds, self._view)
-        # A refused pod ends the sync; upstream deletes others nevertheless, so that this comes first.
+        # A rejected pod ends the sync; upstream deletes pods nevertheless, so deletions come first.
         writes = (*self._delete[:_BURST], *map(Create, self._new_pods(self._create[:_BURST])))
         return SyncResult(writes, earliest(available, *self._again))
 
@@ -142,14 +142,14 @@ class _Sync:
             self._delete += self._doubled(running)
 
     def _delete_ended(self, node: str, pod: Pod) -> None:
-        """A pod that has failed goes later each time: `failedPodsBackoff`, a `flowcontrol.Backoff`."""
+        """Delete a failed pod, later each time: `failedPodsBackoff`, a `flowcontrol.Backoff`."""
         if pod.status.phase == "Failed":
             name, now = f"failed on {node}", self._view.now
             revision, seconds, since = self._memory.get(name, (self._revision, 0.0, now))
             if revision != self._revision or now - since > 2 * _LONGEST_BACKOFF:
                 seconds = 0.0
             if seconds and now - since < seconds:
-                # QUIRK: not what is left of it, but all of it once more.
+                # QUIRK: the full delay again, not the rest of it.
                 self._again.append(now + seconds)
                 return
             seconds = min(_LONGEST_BACKOFF, 2 * seconds) if seconds else _FIRST_BACKOFF
@@ -157,7 +157,7 @@ class _Sync:
         self._delete.append(DeletePod(key_of(pod), "Completed"))
 
     def _doubled(self, running: Sequence[Pod]) -> Iterator[Write]:
-        """One new pod may be beside an old one, until it is available, or the old one is not ready any more."""
+        """A new pod may run beside an old one until it is available, or the old one is no longer ready."""
         new = [pod for pod in running if self._is_updated(pod)]
         old = [pod for pod in running if not self._is_updated(pod)]
         for pod in (*new[1:], *old[1:]):
@@ -199,7 +199,7 @@ class _Sync:
 
 
 def _oldest_scheduled(pod: Pod) -> tuple[bool, int, str]:
-    """Sorts pods of one node: the first one stays (`podByCreationTimestampAndPhase`)."""
+    """Sort key for pods of one node: the first one is kept (`podByCreationTimestampAndPhase`)."""
     return not pod.spec.node_name, created_at(pod), pod.metadata.name
 
 

@@ -1,6 +1,6 @@
 """Deployments (`pkg/controller/deployment/`: `deployment_controller.go`, `sync.go`, `rolling.go`, `recreate.go`).
 
-Every sync makes one kind of step. How many pods which ReplicaSet has then is `workloads.controllers.deployment`.
+Every sync makes one kind of step. The new sizes of ReplicaSets are computed in `workloads.controllers.deployment`.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.numbers import natural_number
 from kwhatif.workloads.removal import active
 
-#: `revisionHistoryLimit` where it is not given.
+#: The default of `revisionHistoryLimit`.
 _HISTORY = 10
 
 
 class _Set(msgspec.Struct):
-    """A ReplicaSet of the Deployment, as a sync finds it."""
+    """A ReplicaSet of the Deployment during a sync."""
 
     obj: ReplicaSet
-    #: All that are there, also at their end.
+    #: All its pods, including finished ones.
     pods: Sequence[Pod]
     sized: Sized
     active: int
@@ -75,7 +75,7 @@ class Deployments(BackingOff):
 
 
 def _is_steady(deployment: Deployment, view: View) -> bool:
-    """Whether a sync writes nothing and waits for nothing, whatever the pods do: as nearly all do, nearly always."""
+    """Whether a sync would write nothing and wait for nothing, which is usually the case."""
     owned, wanted = view.owned(deployment, ReplicaSet), replicas_of(deployment)
     new = next(
         (each for each in owned if replicas_of(each) == wanted and has_template_of(each, deployment, view)), None
@@ -118,7 +118,7 @@ class _Sync:
         return _Set(obj, pods, sized, len(running))
 
     def outcome(self) -> SyncResult:
-        """What the sync does, and when the next pod gets available."""
+        """The writes of the sync, and when the next pod becomes available."""
         waiting = (
             next_available(active(each.pods), each.obj.spec.min_ready_seconds, self._view) for each in self._sets
         )
@@ -146,7 +146,7 @@ class _Sync:
         yield from self._updates()
 
     def _recreated(self) -> Iterator[Write]:
-        """`rolloutRecreate`: the new pods come when every old one is at its end, though not gone."""
+        """`rolloutRecreate`: new pods are created when every old one has finished, before it is gone."""
         old = [each for each in self._sets if each is not self._new]
         if any(each.sized.size for each in old):
             for each in old:
@@ -156,7 +156,7 @@ class _Sync:
         yield from self._updates()
 
     def _with_new(self) -> _Set:
-        """The ReplicaSet of the Deployment's template, which may have yet to be made (`getNewReplicaSet`)."""
+        """The ReplicaSet with the Deployment's template, created if necessary (`getNewReplicaSet`)."""
         if self._new is None:
             obj = new_replica_set(self._deployment, self._view)
             self._new = _Set(obj, (), Sized(obj.metadata.name, 0), 0, is_made=False)
@@ -164,7 +164,7 @@ class _Sync:
         return self._new
 
     def _updates(self, touched: Iterable[str] = ()) -> Iterator[Write]:
-        """The ReplicaSets as they are to be; those that are resized, or named, note the Deployment's numbers."""
+        """Updates of ReplicaSets; those that are scaled, or in `touched`, store the Deployment's numbers."""
         for each in self._sets:
             obj = self._revised(each) if each is self._new else each.obj
             if each.sized.size != replicas_of(obj) or each.obj.metadata.name in touched or not each.is_made:
@@ -175,7 +175,7 @@ class _Sync:
                 yield Update(obj)
 
     def _revised(self, new: _Set) -> ReplicaSet:
-        """The new one with the highest revision, and the Deployment's `minReadySeconds`."""
+        """The new ReplicaSet with the highest revision, and the Deployment's `minReadySeconds`."""
         last = max((revision_of(each.obj) for each in self._sets if each is not new), default=0)
         obj, meta = new.obj, new.obj.metadata
         if revision_of(obj) <= last:
@@ -184,7 +184,7 @@ class _Sync:
         return replace(obj, metadata=meta, spec=spec)
 
     def _is_complete(self) -> bool:
-        """`DeploymentComplete`, of what there was before this sync."""
+        """`DeploymentComplete`, by the state before this sync."""
         new = self._new
         if new is None or not new.is_made:
             return False
@@ -193,7 +193,7 @@ class _Sync:
         return new.active == everything == available == self._bounds.wanted
 
     def _cleanup(self) -> Iterator[Write]:
-        """Old ReplicaSets without pods, beyond the limit: those of the lowest revisions go (`cleanupDeployment`)."""
+        """Delete empty old ReplicaSets beyond the history limit, the lowest revisions first (`cleanupDeployment`)."""
         old = sorted((each for each in self._sets if each is not self._new), key=lambda each: revision_of(each.obj))
         limit = self._deployment.spec.revision_history_limit
         beyond = max(0, len(old) - (_HISTORY if limit is None else limit))
@@ -203,7 +203,7 @@ class _Sync:
 
 
 def _is_left_alone(deployment: Deployment) -> bool:
-    """One that selects all pods upstream refuses to touch; one without a template no API server stores."""
+    """Whether it is skipped: upstream skips one that selects all pods, and every stored one has a template."""
     return deployment.spec.template is None or deployment.spec.selector in (None, LabelSelector())
 
 

@@ -1,4 +1,4 @@
-"""The ReplicaSets of a Deployment: which has its template, how large each is meant to be, and a new one."""
+"""The ReplicaSets of a Deployment: comparing templates, scaling, and creating a new one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kwhatif.workloads.template import content_of, same_template
 
 
 def is_of_old_template(owner: ReplicaSet, view: View) -> bool:
-    """Whether the ReplicaSet is one of a Deployment that has another template by now."""
+    """Whether the ReplicaSet's Deployment now has another template."""
     above = controller_of(owner.metadata)
     if above is None or above.kind != "Deployment":
         return False
@@ -28,7 +28,7 @@ def is_of_old_template(owner: ReplicaSet, view: View) -> bool:
 
 
 def has_template_of(owned: ReplicaSet, deployment: Deployment, view: View) -> bool:
-    """Whether it has the Deployment's template; what was found out of two very objects is remembered."""
+    """Whether it has the Deployment's template; the result for two objects is cached."""
     memory = view.memory("Deployment", key_of(deployment))
     templates, name = (owned.spec.template, deployment.spec.template), owned.metadata.name
     known: tuple[object, object, bool] | None = memory.get(name)
@@ -40,24 +40,24 @@ def has_template_of(owned: ReplicaSet, deployment: Deployment, view: View) -> bo
 
 
 def age_of(owned: ReplicaSet) -> tuple[int, str]:
-    """Sorts ReplicaSets, the oldest first (`ReplicaSetsByCreationTimestamp`)."""
+    """Sort key: the oldest ReplicaSet first (`ReplicaSetsByCreationTimestamp`)."""
     return created_at(owned), owned.metadata.name
 
 
 def revision_of(owned: ReplicaSet) -> int:
-    """The Deployment's revision that it is; 0 where it notes none."""
+    """The Deployment's revision in its annotation; 0 if it has none."""
     return natural_number(owned.metadata.annotations.revision) or 0
 
 
 def resized(owned: ReplicaSet, size: int, bounds: Bounds) -> ReplicaSet:
-    """It with another size, and a note of the Deployment's numbers (`SetReplicasAnnotations`)."""
+    """The ReplicaSet with another size, and annotations with the Deployment's numbers (`SetReplicasAnnotations`)."""
     meta = owned.metadata
     noted = replace(meta.annotations, desired_replicas=str(bounds.wanted), max_replicas=str(bounds.most))
     return replace(owned, metadata=replace(meta, annotations=noted), spec=replace(owned.spec, replicas=size))
 
 
 def new_replica_set(deployment: Deployment, view: View) -> ReplicaSet:
-    """One of the Deployment's template, yet without pods; its name is not in use."""
+    """A ReplicaSet of the Deployment's template, without pods, and with an unused name."""
     template, meta = deployment.spec.template or PodTemplateSpec(), deployment.metadata
     content = content_of(template)
     hash_ = hash_of(content)

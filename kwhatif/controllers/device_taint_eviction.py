@@ -1,6 +1,6 @@
-"""Device taint eviction: pods leave devices with NoExecute taints (`pkg/controller/devicetainteviction`).
+"""Device taint eviction: evicts pods from devices with NoExecute taints (`pkg/controller/devicetainteviction`).
 
-Budgets play no part. The clock of a pod starts with the taint's `timeAdded`, and not when the taint is seen.
+Budgets do not matter. The time of a pod starts at the taint's `timeAdded`, not when the taint is seen.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from kwhatif.kube.model.resource import (
 )
 from kwhatif.kube.model.resource_slice import DeviceTaint, ResourceSlice
 
-#: What the eviction leaves in the pod's status.
+#: The condition that the eviction sets in the pod's status.
 _TAINTED = PodCondition(type="DisruptionTarget", status="True", reason="DeletionByDeviceTaintManager")
 
 
 class DeviceTaintEviction:
-    """Deletes pods whose devices have a NoExecute taint that their claims do not tolerate, or not for longer.
+    """Deletes pods whose devices have a NoExecute taint that their claims do not, or no longer, tolerate.
 
-    Its keys are pods. What it says of itself in the status of rules is left out: no rule reads it.
+    Its keys are pods. The status of DeviceTaintRules is left out: no rule reads it.
     """
 
     name = "DeviceTaintEviction"
     watches = (Pod, ResourceClaim, ResourceSlice, DeviceTaintRule)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
-        """Pods that came to a node or got claims; the users of a claim, of a slice's devices, of a rule's devices."""
+        """Pods that were bound or got claims; users of a claim, of a slice's devices, or of a rule's devices."""
         if "DRADeviceTaints" not in view.state.cluster.gates:
             return ()
         changed = after or before
@@ -66,11 +66,11 @@ class DeviceTaintEviction:
         return (key,) if (not same or is_gone) and uses_claims and self._may_be_due(key, view) else ()
 
     def _may_be_due(self, key: str, view: View) -> bool:
-        """Whether there is anything to look at: mostly no device has such a taint."""
+        """Whether there is anything to check: usually no device has such a taint."""
         return bool(_tainted(view.state.cluster)) or bool(view.memory(self.name, key))
 
     def sync(self, key: str, view: View) -> SyncResult:
-        """Delete the pod, or wait until it is due; a pod that has been evicted once is left alone."""
+        """Delete the pod, or wait until it is due; a pod is evicted only once."""
         memory = view.memory(self.name, key)
         pod = view.state.cluster.get(Pod, key)
         if pod is None or memory.get("uid", pod.metadata.uid) != pod.metadata.uid:
@@ -88,7 +88,7 @@ class DeviceTaintEviction:
 
 
 def users_of(claim: ResourceClaim) -> Iterator[str]:
-    """The keys of the pods that it is reserved for."""
+    """The keys of the pods that the claim is reserved for."""
     for user in claim.status.reserved_for:
         if user.resource == "pods":
             yield f"{claim.metadata.namespace}/{user.name}"
@@ -113,10 +113,10 @@ def evicted_at(pod: Pod, view: View) -> float | None:
 
 
 def _due(taint: DeviceTaint, result: DeviceRequestAllocationResult, view: View) -> float | None:
-    """When the taint of a device evicts; None: it is tolerated for ever. Of several tolerations the shortest counts.
+    """When the taint of a device evicts; None: it is tolerated forever. The shortest toleration counts.
 
-    QUIRK: (claimEvictionTime) a toleration counts only if it names the effect NoExecute: one of all effects lets the
-    scheduler choose the device, and does not keep the pod there.
+    QUIRK: (claimEvictionTime) a toleration counts only if it names the effect NoExecute: one for all effects lets the
+    scheduler choose the device, but the pod is evicted.
     """
     seconds = [
         toleration.toleration_seconds
@@ -125,7 +125,7 @@ def _due(taint: DeviceTaint, result: DeviceRequestAllocationResult, view: View) 
     ]
     if None in seconds:
         return None
-    # Without a time it is as if the taint had come at the start: the API server stores none without.
+    # Without a time the taint counts as added at the start; the API server always stores a time.
     since = 0.0 if taint.time_added is None else view.at(taint.time_added)
     return since + min((max(each, 0) for each in seconds if each is not None), default=0)
 
@@ -140,7 +140,7 @@ def _is_for(user: ResourceClaimConsumerReference, pod: Pod) -> bool:
 
 
 def _evicts(obj: KubernetesObject | None) -> bool:
-    """Whether a slice has such taints, or the rule is one."""
+    """Whether a slice has such taints, or a rule sets one."""
     if isinstance(obj, DeviceTaintRule):
         return obj.spec.taint.effect == NO_EXECUTE
     return isinstance(obj, ResourceSlice) and any(map(_no_execute, (device.taints for device in obj.spec.devices)))
@@ -151,7 +151,7 @@ def _no_execute(taints: Sequence[DeviceTaint]) -> tuple[DeviceTaint, ...]:
 
 
 class _Tainted(NamedTuple):
-    """The NoExecute taints of devices: those that slices name, and rules. A device that no slice has counts, too."""
+    """The NoExecute taints of devices, by slices and by rules, even for devices that are in no slice."""
 
     devices: Mapping[DeviceId, Sequence[DeviceTaint]]
     rules: Sequence[DeviceTaintRule]
@@ -176,12 +176,12 @@ def _tainted_under(gates: frozenset[str], minor: int) -> Callable[[Cluster], _Ta
         rules = [rule for rule in taint_rules(cluster, gates) if rule.spec.taint.effect == NO_EXECUTE]
         return _Tainted(dict(_of_slices(cluster)), rules)
 
-    del minor  # what is built depends on it, as the cluster says it
+    del minor  # part of the cache key only: the cluster has the same value
     return build
 
 
 def _of_slices(cluster: Cluster) -> Iterator[tuple[DeviceId, tuple[DeviceTaint, ...]]]:
-    """Of every pool only the newest generation counts."""
+    """The taints in slices; only the newest generation of every pool counts."""
     slices = cluster.all(ResourceSlice).values()
     newest: dict[tuple[str, str], int] = {}
     for each in slices:

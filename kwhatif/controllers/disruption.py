@@ -13,12 +13,12 @@ from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 
-#: Seconds for which a pod counts as gone because its eviction was granted, whatever became of it (`DeletionTimeout`).
+#: Seconds for which a pod counts as gone after a granted eviction, even if it was not deleted (`DeletionTimeout`).
 DELETION_TIMEOUT = 120.0
 
 
 class Disruption:
-    """Recounts a budget when a pod that it selects comes, goes or changes."""
+    """Recounts a budget when a pod that it selects is added, deleted or changes."""
 
     name = "PodDisruptionBudget"
     watches = (Pod, PodDisruptionBudget)
@@ -26,8 +26,8 @@ class Disruption:
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
         """The budget itself, or one that selects the pod.
 
-        QUIRK: (getPdbForPod) of several budgets that select a pod only one is recounted. Upstream takes any; here it
-        is the first by name. The others are stale until something else happens to their pods.
+        QUIRK: (getPdbForPod) if several budgets select a pod, only one is recounted. Upstream takes any; here it is the
+        first by name. The others are stale until something else happens to their pods.
         """
         if isinstance(after, PodDisruptionBudget):
             return (key_of(after),)
@@ -37,7 +37,7 @@ class Disruption:
         return ()
 
     def sync(self, key: str, view: View) -> SyncResult:
-        """Count again; where that fails, the budget allows nothing, and keeps its other numbers (`failSafe`)."""
+        """Count again; if that fails, the budget allows nothing, and keeps its other numbers (`failSafe`)."""
         cluster = view.state.cluster
         budget = cluster.get(PodDisruptionBudget, key)
         if budget is None:
@@ -54,10 +54,10 @@ class Disruption:
 
 
 def recounted(view: Moment) -> Iterator[PodDisruptionBudget]:
-    """Budgets whose status is not what the controller would count of the pods as they are now, with what it would.
+    """Budgets whose status differs from what the controller would count of the current pods, with the new status.
 
-    A status may be older than the pods beside it. One that the controller could not count, as the input lacks what
-    controls the pods, stays as it is.
+    A status may be older than the pods. It does not change if the controller could not count it, because the input
+    lacks the controllers of the pods.
     """
     cluster = view.state.cluster
     for key, budget in cluster.all(PodDisruptionBudget).items():
@@ -74,7 +74,7 @@ def recounted(view: Moment) -> Iterator[PodDisruptionBudget]:
 
 
 def _still_disrupted(disrupted: Mapping[str, str], pods: Sequence[Pod], view: Moment) -> Mapping[str, str]:
-    """Pods whose eviction was granted, and which are not being deleted yet (`buildDisruptedPodMap`)."""
+    """Pods whose eviction was granted, but which are not being deleted yet (`buildDisruptedPodMap`)."""
     return {
         pod.metadata.name: disrupted[pod.metadata.name]
         for pod in (pods if disrupted else ())

@@ -1,6 +1,6 @@
-"""`KubectlDrain`: `kubectl drain`, step by step (`k8s.io/kubectl/pkg/cmd/drain/drain.go`).
+"""`KubectlDrain`: the steps of `kubectl drain` (`k8s.io/kubectl/pkg/cmd/drain/drain.go`).
 
-All nodes are cordoned first, then drained one after another, or `parallel` at a time.
+All nodes are cordoned first, then drained one at a time, or `parallel` at a time.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from kwhatif.kube.model.node import Node
 
 
 class KubectlDrain:
-    """One command. `attempt` is asked whenever its `again` has come, or `is_waiting_for` says so."""
+    """One command. Call `attempt` when its `again` is due, or when `is_waiting_for` is true."""
 
     def __init__(self, nodes: tuple[str, ...], options: DrainOptions, order: Order = list) -> None:
-        """`order`: kubectl asks for all pods of a node at once; the order in which the API server hears of them."""
+        """`order`: kubectl evicts all pods of a node in parallel; this is the order of requests at the API server."""
         self.nodes = nodes
         self.options = options
         self._order = order
-        #: Whether the command has ended; then `ok` says how.
+        #: Whether the command has ended; then `ok` is its result.
         self.done = False
         self.ok = True
         self.log = DrainLog()
-        #: By node: what stopped it.
+        #: Node -> the errors that stopped it.
         self.failures: dict[str, list[str]] = {}
         self._started = False
         self._left = list(nodes)
         self._at: list[DrainedNode] = []
 
     def fork(self) -> KubectlDrain:
-        """An independent command that has come as far."""
+        """An independent copy."""
         other = copy(self)
         other.log = self.log.fork()
         other.failures, other._left = self.failures.copy(), self._left.copy()
@@ -45,30 +45,30 @@ class KubectlDrain:
 
     @property
     def name(self) -> str:
-        """The command."""
+        """The command line."""
         return f"kubectl drain {' '.join(self.nodes)}"
 
     @property
     def not_reached(self) -> tuple[str, ...]:
-        """The nodes whose turn has not come."""
+        """The nodes that are not started yet."""
         return tuple(self._left)
 
     @property
     def left(self) -> Hashable:
-        """What it has still to do: the nodes whose turn has not come, and the pods that are not gone."""
+        """What is left to do: the nodes that are not started yet, and the pods that are not gone."""
         return tuple(self._left), tuple(pod.left for node in self._at for pod in node.pods)
 
     def is_waiting_for(self, view: View) -> bool:
-        """Whether a pod that it waits for is gone."""
+        """Whether a pod that it is waiting for is gone."""
         return any(node.is_waiting_for(view) for node in self._at)
 
     def is_idle(self, view: View) -> bool:
-        """Whether trying again comes to nothing, unless something else happens first, or its time is up."""
+        """Whether retrying has no effect until something else happens, or the timeout expires."""
         is_refused = all(node.is_refused(view.state.generation) for node in self._at)
         return self._started and is_refused and not self.options.timeout
 
     def attempt(self, view: View) -> SyncResult:
-        """Go as far as it goes now."""
+        """Continue as far as possible now."""
         api = EvictionApi(view)
         writes: list[Write] = []
         if not self._started:
@@ -121,7 +121,7 @@ class KubectlDrain:
         return node.begin(listed.going, self._order, view.now)
 
     def _end(self, node: DrainedNode, view: View) -> None:
-        """All its pods are gone, or given up."""
+        """Finish a node whose pods are all gone or given up."""
         name = node.name
         if name in self.failures:
             return

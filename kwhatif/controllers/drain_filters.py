@@ -1,4 +1,4 @@
-"""What `kubectl drain` makes of each pod of a node before it evicts any (`k8s.io/kubectl/pkg/drain/filters.go`)."""
+"""The pod filters of `kubectl drain` (`k8s.io/kubectl/pkg/drain/filters.go`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DAEMON_SET_STAYS = "ignoring DaemonSet-managed Pods"
 LOCAL_STORAGE = "Pods with local storage (use --delete-emptydir-data to override)"
 NO_CONTROLLER = "Pods that declare no controller (use --force to override)"
 NO_CONTROLLER_GOES = "deleting Pods that declare no controller"
-#: Objection -> the flag that lifts it.
+#: Error -> the flag that avoids it.
 FLAGS: Mapping[str, str] = {
     DAEMON_SET: "--ignore-daemonsets",
     LOCAL_STORAGE: "--delete-emptydir-data",
@@ -29,21 +29,21 @@ FLAGS: Mapping[str, str] = {
 
 
 class DrainOptions(msgspec.Struct, frozen=True, tag="drain"):
-    """The flags of `kubectl drain` that matter here, under its names and with its defaults."""
+    """The flags of `kubectl drain` that are modelled, with its names and defaults."""
 
     ignore_daemonsets: bool = False
     delete_emptydir_data: bool = False
     force: bool = False
     disable_eviction: bool = False
-    #: Seconds; negative: what each pod says.
+    #: Seconds; negative: each pod's own grace period.
     grace_period: int = -1
-    #: Seconds, for each node; 0: as long as it takes.
+    #: Seconds per node; 0: no timeout.
     timeout: float = 0.0
-    #: Seconds; 0: no pod is left out.
+    #: Seconds; 0: no pod is skipped.
     skip_wait_for_delete_timeout: int = 0
     #: In kubectl's notation; "": all pods.
     pod_selector: str = ""
-    #: So many nodes at once; kubectl drains one after another.
+    #: How many nodes are drained in parallel; kubectl drains one at a time.
     parallel: int = 1
 
     @property
@@ -53,7 +53,7 @@ class DrainOptions(msgspec.Struct, frozen=True, tag="drain"):
 
 
 class PodDeleteStatus(NamedTuple):
-    """What a filter says of one pod."""
+    """The result of a filter for one pod."""
 
     goes: bool
     warning: str = ""
@@ -65,7 +65,7 @@ _GOES, _STAYS = PodDeleteStatus(goes=True), PodDeleteStatus(goes=False)
 
 
 class PodDeleteList(NamedTuple):
-    """The pods of a node, by namespace and name, with what becomes of them."""
+    """The pods of a node, by namespace and name, with the results of the filters."""
 
     pods: Sequence[tuple[Pod, PodDeleteStatus]]
 
@@ -76,13 +76,13 @@ class PodDeleteList(NamedTuple):
 
     @property
     def errors(self) -> list[str]:
-        """In kubectl's words, one for each kind of objection; with any, nobody is evicted."""
+        """The error messages of kubectl, one for each kind of error; if there is one, no pod is evicted."""
         groups = self._grouped(lambda verdict: verdict.error)
         return [f"cannot delete {message}: {', '.join(keys)}" for message, keys in groups.items()]
 
     @property
     def warnings(self) -> str:
-        """All in one line, as kubectl has them; their order there is random, here that of the pods."""
+        """All warnings in one line, as kubectl prints them; kubectl's order is random, here it is that of the pods."""
         groups = self._grouped(lambda verdict: verdict.warning)
         return "; ".join(f"{message}: {', '.join(keys)}" for message, keys in groups.items())
 
@@ -95,7 +95,7 @@ class PodDeleteList(NamedTuple):
 
 
 def list_pods(node: str, options: DrainOptions, view: View) -> PodDeleteList:
-    """The pods of the node that the selector selects (`GetPodsForDeletion`)."""
+    """The pods of the node that match the selector, with the results of the filters (`GetPodsForDeletion`)."""
     pods = view.state.cluster.all(Pod)
     found = (pods[key] for key in pods_assigned_to(node, view.state))
     selector = parse_selector(options.pod_selector)
@@ -110,7 +110,7 @@ def is_left_out(pod: Pod, options: DrainOptions, view: View) -> bool:
 
 
 def _delete_status(pod: Pod, options: DrainOptions, view: View) -> PodDeleteStatus:
-    """What the first filter says that keeps the pod, in upstream's order; else what the last one says.
+    """The result of the first filter that does not delete the pod, in upstream's order; otherwise that of the last one.
 
     QUIRK: (makeFilters) warnings of filters before the last one are lost, such as `deleting Pods with local storage`.
     """

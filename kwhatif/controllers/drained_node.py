@@ -1,7 +1,7 @@
-"""`DrainedNode`: how `kubectl drain` evicts the pods of one node (`k8s.io/kubectl/pkg/drain/drain.go`).
+"""`DrainedNode`: the evictions of `kubectl drain` on one node (`k8s.io/kubectl/pkg/drain/drain.go`).
 
-The pods are asked to go at once; whoever is refused with 429 is asked again every 5 s, and whoever goes is waited for
-until the object is gone. Upstream asks for all pods of a node in parallel; here they are asked by namespace and name.
+All evictions are requested at once. A request that is refused with 429 is repeated every 5 s; after a granted one,
+kubectl waits until the object is gone. Upstream evicts all pods of a node in parallel; here by namespace and name.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.duration import go_duration
 from kwhatif.kube.model.pod import Pod
 
-#: Seconds until a pod that was refused is asked for again, and between two looks whether one is gone.
+#: Seconds until a refused eviction is retried, and between checks whether a pod is gone.
 RETRY, POLL = 5.0, 1.0
-#: Sums of fractions of seconds are not exact: what is this near is now.
+#: Sums of fractions of seconds are not exact: times that are this close count as now.
 _NOW = 1e-6
 #: Puts the keys of pods into an order.
 Order = Callable[[Iterable[str]], list[str]]
 
 
 class DrainLog:
-    """What the command has printed and done, on all nodes."""
+    """The output and actions of the command, on all nodes."""
 
     def __init__(self) -> None:
-        #: Stdout and stderr together.
+        #: Stdout and stderr, combined.
         self.output: list[str] = []
-        #: What was granted when: seconds since the start, pod.
+        #: Granted evictions: seconds since the start, and pod.
         self.granted: list[tuple[float, str]] = []
-        #: The last refusal of each pod that was ever refused.
+        #: Pod -> its last refusal.
         self.refusals: dict[str, EvictionRefused] = {}
-        #: Pods that were given up, and the error.
+        #: Pod that was given up -> the error.
         self.given_up: dict[str, str] = {}
 
     def fork(self) -> DrainLog:
@@ -49,15 +49,15 @@ class DrainLog:
 
 
 class _Asked(msgspec.Struct):
-    """One pod that is to go."""
+    """One pod to evict."""
 
     key: str
     uid: str
-    #: When it is asked for again; None once that was granted.
+    #: When the next request is due; None once the eviction is granted.
     next: float | None
-    #: When the eviction was granted: looks follow every second from then on.
+    #: When the eviction was granted: from then on there is a check every second.
     granted: float = 0.0
-    #: The state's generation when it was refused last: as long as it stays, so does the refusal.
+    #: The state's generation at the last refusal: in this state the result is the same.
     refused: int = -1
 
     @property
@@ -66,28 +66,28 @@ class _Asked(msgspec.Struct):
 
     @property
     def place(self) -> str:
-        """As kubectl's errors name it."""
+        """The pod as kubectl's errors print it."""
         return f'pods/"{self.name}" -n "{self.key.partition("/")[0]}"'
 
     @property
     def left(self) -> tuple[str, bool]:
-        """The pod, and whether it is let go already."""
+        """The pod, and whether its eviction is granted."""
         return self.key, self.next is None
 
     def is_gone(self, view: View) -> bool:
-        """The object is gone; another one of its name, as of a StatefulSet, does not count."""
+        """Whether the object is gone; a new one with its name, as from a StatefulSet, does not count."""
         now = view.state.cluster.get(Pod, self.key)
         return now is None or now.metadata.uid != self.uid
 
     def next_look(self, now: float) -> float:
-        """When the next look is due at whether the pod is gone."""
+        """When the next check is due whether the pod is gone."""
         looks = ceil(round((now - self.granted) / POLL, 6))
         due = self.granted + POLL * looks
         return now if abs(due - now) < _NOW else due
 
 
 class DrainedNode:
-    """It is done when none of its `pods` is left: all are gone, or given up."""
+    """A node being drained. It is done when `pods` is empty: all are gone or given up."""
 
     def __init__(self, name: str, begun: float, options: DrainOptions, log: DrainLog) -> None:
         self.name = name
@@ -98,13 +98,13 @@ class DrainedNode:
         self._log = log
 
     def fork(self, log: DrainLog) -> DrainedNode:
-        """An independent copy, which writes into this log."""
+        """An independent copy that writes to this log."""
         other = DrainedNode(self.name, self._begun, self._options, log)
         other.pods, other.errors = [copy(pod) for pod in self.pods], self.errors.copy()
         return other
 
     def begin(self, pods: Iterable[Pod], order: Order, now: float) -> list[Write]:
-        """These are to go."""
+        """Start to evict these pods."""
         uids = {key_of(pod): pod.metadata.uid for pod in pods}
         self.pods = [_Asked(key, uids[key], now) for key in order(uids)]
         if not self._options.disable_eviction:
@@ -114,7 +114,7 @@ class DrainedNode:
         return [DeletePod(pod.key, "Deleted", self._options.grace_seconds) for pod in self.pods]
 
     def act(self, api: EvictionApi, view: View) -> list[Write]:
-        """Ask for the pods that are due, and look whether those that were granted are gone."""
+        """Request the evictions that are due, and check whether evicted pods are gone."""
         writes: list[Write] = []
         for pod in [pod for pod in self.pods if pod.next is not None and pod.next <= view.now]:
             writes += self._ask(pod, api, view)
@@ -123,15 +123,15 @@ class DrainedNode:
         return writes
 
     def is_waiting_for(self, view: View) -> bool:
-        """Whether a pod that it waits for is gone."""
+        """Whether a pod that it is waiting for is gone."""
         return any(pod.next is None and pod.is_gone(view) for pod in self.pods)
 
     def is_refused(self, generation: int) -> bool:
-        """Whether all pods that are not granted were refused in the state of this generation."""
+        """Whether all evictions that are not granted were refused in the state with this generation."""
         return all(pod.next is None or pod.refused == generation for pod in self.pods)
 
     def times(self, view: View) -> list[float]:
-        """When there is something to do, unless a pod is gone before."""
+        """The times at which something is due, unless a pod is gone before."""
         waiting = [pod for pod in self.pods if pod.next is None]
         times = [pod.next for pod in self.pods if pod.next is not None]
         times += [pod.next_look(view.now) for pod in waiting if pod.is_gone(view)]
@@ -176,7 +176,7 @@ class DrainedNode:
         self._log.granted.append((now, pod.key))
 
     def _look(self, pod: _Asked, view: View) -> None:
-        """Whether the pod is gone: every second; or whether it takes too long."""
+        """Check, every second, whether the pod is gone, or whether the timeout has expired."""
         if pod.next_look(view.now) <= view.now and self._has_gone(pod, view):
             self.pods.remove(pod)
         elif self._is_over(view):

@@ -1,4 +1,4 @@
-"""The Eviction API: whether a pod may go, and what granting it writes (`pkg/registry/core/pod/storage/eviction.go`)."""
+"""The Eviction API: whether an eviction is granted, and its writes (`pkg/registry/core/pod/storage/eviction.go`)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from kwhatif.kube.model.pod import Pod, is_ready
 from kwhatif.kube.model.pod_status import PodCondition
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 
-#: What a granted eviction leaves in the pod's status.
+#: The condition that a granted eviction sets in the pod's status.
 EVICTED = PodCondition(type="DisruptionTarget", status="True", reason="EvictionByEvictionAPI")
 
 NOT_FOUND, TOO_MANY_REQUESTS, FORBIDDEN, SERVER_ERROR = 404, 429, 403, 500
 MANY_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 WOULD_VIOLATE = "Cannot evict pod as it would violate the pod's disruption budget."
-#: `MaxDisruptedPodSize`: with more pods that the disruption controller has yet to see go, nothing is evicted.
+#: `MaxDisruptedPodSize`: with more unconfirmed evictions than this, no eviction is granted.
 _MOST_DISRUPTED = 2000
 
 
@@ -29,20 +29,20 @@ class EvictionGranted(msgspec.Struct, frozen=True):
 
 
 class EvictionRefused(msgspec.Struct, frozen=True):
-    """What the API server answers instead, in its words."""
+    """The API server's answer to a refused eviction."""
 
     code: int
     message: str
     #: The cause in the answer's details, which kubectl does not print.
     cause: str = ""
-    #: The budgets that are in the way, by key.
+    #: The keys of the budgets that do not allow it.
     budgets: tuple[str, ...] = ()
 
 
 class EvictionApi:
-    """Evictions that are asked for at one moment: each sees what the ones before it left of the budgets.
+    """Evictions at one moment: each sees what the previous ones have left of the budgets.
 
-    That is what the API server itself has counted down. What the disruption controller makes of it comes later.
+    These are the API server's own decrements. The disruption controller recounts the budgets later.
     """
 
     def __init__(self, view: Moment) -> None:
@@ -51,11 +51,11 @@ class EvictionApi:
         self._statuses: dict[str, PodDisruptionBudgetStatus] = {}
 
     def evict(self, key: str, grace: float | None = None) -> EvictionGranted | EvictionRefused:
-        """Ask for the eviction of a pod.
+        """Request the eviction of a pod.
 
         Args:
             key: `namespace/name`.
-            grace: `deleteOptions.gracePeriodSeconds`; None: what the pod says.
+            grace: `deleteOptions.gracePeriodSeconds`; None: the pod's own grace period.
         """
         pod = self._cluster.get(Pod, key)
         if pod is None:
@@ -85,7 +85,7 @@ class EvictionApi:
     def _refused(
         self, budget: PodDisruptionBudget, key: str, status: PodDisruptionBudgetStatus
     ) -> EvictionRefused | None:
-        """What `checkAndDecrement` says."""
+        """The refusal by `checkAndDecrement`, if any."""
         if status.observed_generation < budget.metadata.generation:
             still = f"The disruption budget {budget.metadata.name} is still being processed by the server."
             return EvictionRefused(TOO_MANY_REQUESTS, WOULD_VIOLATE, still, (key,))
@@ -112,7 +112,7 @@ class EvictionApi:
 
 
 def sync_failure(key: str, view: Moment) -> SyncFailed | None:
-    """Why the disruption controller cannot count the budget; None where it can."""
+    """Why the disruption controller cannot count the budget; None if it can."""
     cluster = view.state.cluster
     budget = cluster.all(PodDisruptionBudget)[key]
     status = counted_status(budget, pods_selected_by(key, cluster), cluster)
@@ -120,14 +120,14 @@ def sync_failure(key: str, view: Moment) -> SyncFailed | None:
 
 
 def _budgets_do_not_matter(pod: Pod) -> bool:
-    """`canIgnorePDB`."""
+    """Whether budgets are ignored for the pod (`canIgnorePDB`)."""
     return pod.metadata.deletion_timestamp is not None or pod.status.phase in ("Succeeded", "Failed", "Pending")
 
 
 def _lets_unready_pods_go(budget: PodDisruptionBudget, status: PodDisruptionBudgetStatus) -> bool:
-    """Whether a pod that is not ready may go without counting.
+    """Whether the eviction of a pod that is not ready is granted without a decrement.
 
-    QUIRK: with `desiredHealthy` 0 the last condition does not hold, although the budget asks for nothing.
+    QUIRK: with `desiredHealthy` 0 the last condition is false, although the budget requires nothing.
     """
     if budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow":
         return True

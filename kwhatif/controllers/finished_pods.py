@@ -1,4 +1,4 @@
-"""`FinishedPods`: pods with a final phase, by node. Their objects are there, but the scheduler does not see them."""
+"""`FinishedPods`: finished pods by node. Their objects still exist, but the scheduler ignores them."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from kwhatif.workloads.survey import survey_of
 
 
 class FinishedPods:
-    """Made once for a cluster, and kept up as pods end and go (`Cluster.derived`)."""
+    """Built once for a cluster, and updated when pods finish or are removed (`Cluster.derived`)."""
 
     def __init__(self, cluster: Cluster) -> None:
         by_node: dict[str, tuple[str, ...]] = {}
-        for pod in survey_of(cluster).restless:  # pods that have ended are among them
+        for pod in survey_of(cluster).restless:  # they include finished pods
             if is_terminal(pod):
                 by_node[pod.spec.node_name] = (*by_node.get(pod.spec.node_name, ()), key_of(pod))
         self._by_node: Overlay[str, tuple[str, ...]] = Overlay(by_node)
-        #: How many there are.
+        #: The number of finished pods.
         self.count = sum(map(len, by_node.values()))
 
     def on(self, node: str) -> tuple[str, ...]:
-        """The keys of those on the node of that name; "" for those that were never bound."""
+        """The keys of finished pods on the node with that name; "" for pods that were never bound."""
         return self._by_node.get(node, ())
 
     def nodes(self) -> Iterable[str]:
-        """The names that they have for nodes, whether or not there are such nodes."""
+        """The node names of finished pods, whether or not these nodes exist."""
         return self._by_node
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> FinishedPods | None:
@@ -56,12 +56,12 @@ class FinishedPods:
 
 
 def finished_pods(cluster: Cluster) -> FinishedPods:
-    """The finished pods of the cluster as it is now."""
+    """The finished pods of the cluster."""
     return cluster.derived(FinishedPods, Pod)
 
 
 def pods_assigned_to(node: str, state: State) -> list[str]:
-    """The keys of all pods that name the node, finished ones too, by namespace and name."""
+    """The keys of all pods on the node, including finished ones, by namespace and name."""
     info = state.node(node)
     live = state.strays.get(node, ()) if info is None else info.pods
     return sorted([*(pod.key for pod in live), *finished_pods(state.cluster).on(node)])

@@ -1,7 +1,7 @@
-"""Dependents of what is gone (`pkg/controller/garbagecollector/garbagecollector.go`), in the background.
+"""Garbage collection of dependents, in the background (`pkg/controller/garbagecollector/garbagecollector.go`).
 
-Only what goes while time passes leaves garbage: an owner that is missing from the input is not known to be gone. An
-object that has another owner, too, stays; orphaning (`--cascade=orphan`) is not modelled.
+Only owners that are deleted during the simulation count: an owner that is missing from the input may exist. An object
+with another owner is kept; orphaning (`--cascade=orphan`) is not modelled.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kwhatif.kube.model.resource import ResourceClaim
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet
 
-#: What objects of a kind may own.
+#: The kinds that objects of a kind may own.
 _DEPENDENTS: dict[type, tuple[type, ...]] = {
     CronJob: (Job,),
     DaemonSet: (Pod,),
@@ -35,7 +35,7 @@ _GONE = "gone"
 
 
 class GarbageCollector:
-    """The controller; its keys are objects that are gone, such as `ReplicaSet shop/web-6d4`."""
+    """The controller; its keys are deleted objects, such as `ReplicaSet shop/web-6d4`."""
 
     name = "GarbageCollector"
     watches = tuple(_DEPENDENTS)
@@ -77,7 +77,7 @@ def _collected(obj: Any, view: View) -> Iterator[Write]:
 
 
 def is_used(claim: PersistentVolumeClaim, view: View) -> bool:
-    """Whether a pod on a node, which has not ended, uses the claim: then it stays (`pvc_protection_controller.go`)."""
+    """Whether an unfinished pod on a node uses the claim, so that it must be kept (`pvc_protection_controller.go`)."""
     key = key_of(claim)
     if view.state.users_of(key):
         return True
@@ -89,7 +89,7 @@ def is_used(claim: PersistentVolumeClaim, view: View) -> bool:
 
 
 class ClaimProtection:
-    """Claims that are to be deleted go when no pod uses them any more (`pkg/controller/volume/pvcprotection`)."""
+    """Removes deleted claims when no pod uses them any more (`pkg/controller/volume/pvcprotection`)."""
 
     name = "PersistentVolumeClaimProtection"
     watches = (Pod,)

@@ -1,6 +1,6 @@
-"""HorizontalPodAutoscalers, as far as their bounds go (`pkg/controller/podautoscaler/horizontal.go`).
+"""HorizontalPodAutoscalers, only their bounds (`pkg/controller/podautoscaler/horizontal.go`).
 
-What metrics say is not known: between the bounds, a workload keeps the number of pods that it has.
+Metrics are not known: within the bounds, a workload keeps its number of replicas.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from kwhatif.kube.model.workload import SCALABLE
 from kwhatif.workloads.autoscaling import bounded, scalers_of, target_of
 from kwhatif.workloads.expand import replicas_of
 
-#: Seconds between two looks at an autoscaler (`--horizontal-pod-autoscaler-sync-period`); the first is taken to be
-#: that far off.
+#: Seconds between two syncs of an autoscaler (`--horizontal-pod-autoscaler-sync-period`); also assumed until the
+#: first one.
 PERIOD = 15.0
 _DUE = "due"
 
@@ -30,7 +30,7 @@ class HorizontalPodAutoscalers:
     watches = (HorizontalPodAutoscaler, *SCALABLE)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
-        """See `Controller`. Upstream looks at every autoscaler again and again: here, when its workload has changed."""
+        """See `Controller`. Upstream syncs every autoscaler periodically; here only after its workload has changed."""
         if isinstance(after, HorizontalPodAutoscaler):
             return keys_of(after, kind=HorizontalPodAutoscaler)
         if not isinstance(after, SCALABLE):
@@ -40,7 +40,7 @@ class HorizontalPodAutoscalers:
         return [key_of(each) for each in scalers_of(after, view.state.cluster)]
 
     def sync(self, key: str, view: View) -> SyncResult:
-        """Bring the workload's number of pods into the bounds, at the next look."""
+        """Scale the workload into the bounds, at the next periodic sync."""
         scaler = view.state.cluster.get(HorizontalPodAutoscaler, key)
         target = None if scaler is None else target_of(scaler, view.state.cluster)
         memory = view.memory(self.name, key)

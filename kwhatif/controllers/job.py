@@ -1,7 +1,7 @@
-"""Jobs (`pkg/controller/job/job_controller.go`): events, what is remembered between syncs, and timers.
+"""Jobs (`pkg/controller/job/job_controller.go`): events, state between syncs, and timers.
 
-A sync is `job_sync`. Upstream syncs a Job a second after an event of its pods, so that it sees several at once; and a
-pod's finalizer keeps it until the Job has counted it. Here a pod may be gone before: the Job remembers how it ended.
+The sync is in `job_sync`. Upstream syncs a Job a second after an event of its pods, to see several at once; and a pod's
+finalizer keeps it until the Job has counted it. Here a pod may be gone before: the Job remembers how it ended.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal
 from kwhatif.workloads.job import is_finished
 from kwhatif.workloads.removal import is_active
 
-#: How long pod events are collected before a sync (`SyncJobBatchPeriod`), in seconds.
+#: Seconds for which pod events are collected before a sync (`SyncJobBatchPeriod`).
 _BATCH = 1.0
 _OWN = ("", "kubernetes.io/job-controller")
-#: Memory: when to sync; the pods that have ended, by UID; the UIDs of those that have been counted.
+#: Keys of the memory: when to sync; finished pods by UID; UIDs of counted pods.
 _DUE, _DEADLINE, _ENDED, _COUNTED = "due", "deadline", "ended", "counted"
 
 
@@ -36,7 +36,7 @@ class Jobs(BackingOff):
     watches = (Job, Pod)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
-        """See `Controller`. It also takes note of pods that have ended, as long as they can be seen."""
+        """See `Controller`. It also records finished pods while they still exist."""
         match before or after:
             case Job():
                 return self._changed(before, after, view)
@@ -50,13 +50,13 @@ class Jobs(BackingOff):
         return ()
 
     def _changed(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
-        """A new status is of the controller's own making."""
+        """The keys to sync; changes of a Job's status are the controller's own."""
         if isinstance(after, Job) and (not isinstance(before, Job) or before.spec != after.spec):
             view.memory(self.name, key_of(after))[_DUE] = view.now
         return keys_of(after, kind=Job)
 
     def _note(self, key: str, before: Pod, after: Pod | None, view: View) -> None:
-        """The pod is deleted, at its end, or gone; neither, if it only got ready."""
+        """Record that the pod is deleted, finished, or gone; nothing if it only became ready."""
         if after is not None and is_active(after):
             return
         memory = view.memory(self.name, key)
@@ -76,12 +76,12 @@ class Jobs(BackingOff):
 
     @staticmethod
     def _soon(memory: dict[str, Any], view: View) -> None:
-        """A sync is due, once other events of pods are collected."""
+        """Schedule a sync after other pod events are collected."""
         due = memory.get(_DUE)
         memory[_DUE] = view.now + _BATCH if due is None else min(due, view.now + _BATCH)
 
     def _start(self, key: str, memory: dict[str, Any], view: View, changed: Pod | None = None) -> None:
-        """Pods without the finalizer that had ended before the first event were counted before."""
+        """Initialize the memory: pods without finalizer that finished before the first event are already counted."""
         job = view.state.cluster.get(Job, key)
         if _COUNTED not in memory and job is not None:
             pods = (
@@ -110,21 +110,21 @@ class Jobs(BackingOff):
         return self.synced(key, outcome, view)
 
     def _ended(self, job: Job, memory: dict[str, Any], view: View) -> Sequence[EndedPod]:
-        """All pods of the Job, with what is known of their ends."""
+        """All pods of the Job, with what is known about their end."""
         noted: dict[str, EndedPod] = memory.get(_ENDED, {})
         present = {identity(pod): pod for pod in view.pods_of(job)}
         gone = [each for uid, each in noted.items() if uid not in present]
         return [*(noted.get(uid, EndedPod(pod))._replace(pod=pod) for uid, pod in present.items()), *gone]
 
     def refused(self, key: str, view: View) -> SyncResult:
-        """When to try again, as `BackingOff` says; until then the Job is not due."""
+        """When to retry, as in `BackingOff`; until then the Job is not due."""
         outcome = super().refused(key, view)
         view.memory(self.name, key)[_DUE] = outcome.again
         return outcome
 
 
 def _gone(pod: Pod, view: View) -> Pod:
-    """The pod as the Job would find it: deleted; one that never ran, failed (podgc marks it)."""
+    """The pod as the Job would see it: deleted; failed if it never ran (podgc marks it)."""
     if pod.metadata.deletion_timestamp is None:
         pod = replace(pod, metadata=replace(pod.metadata, deletion_timestamp=view.stamp(view.now)))
     return pod if is_terminal(pod) else replace(pod, status=replace(pod.status, phase="Failed"))

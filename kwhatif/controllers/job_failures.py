@@ -1,4 +1,4 @@
-"""Failed pods of Jobs: what they count for, and how long the next one waits.
+"""Failed pods of Jobs: the pod failure policy, and the back-off.
 
 (`pkg/controller/job/pod_failure_policy.go`, `backoff_utils.go`.)
 """
@@ -20,30 +20,30 @@ _FIRST, _LONGEST = 10.0, 600.0
 
 
 class EndedPod(NamedTuple):
-    """A pod whose end a Job has yet to count."""
+    """A finished pod that a Job has not counted yet."""
 
     pod: Pod
-    #: When somebody deleted it, and when its phase became final: simulated time; None: not, or before the start.
+    #: When it was deleted, and when it finished: simulated time; None: not yet, or before the start.
     deleted: float | None = None
     final: float | None = None
 
 
 class Failures(NamedTuple):
-    """How many pods with one number of an indexed Job have failed: those that count, and those that a rule ignores."""
+    """The failures of one index of an indexed Job: those that count, and those that a rule ignores."""
 
     counted: int
     ignored: int
-    #: When the last one ended.
+    #: When the last one finished.
     last: float
 
 
 def replaces_only_failed(job: Job) -> bool:
-    """Whether a terminating pod counts for nothing before its phase is final (`onlyReplaceFailedPods`)."""
+    """Whether a terminating pod is replaced only after it has finished (`onlyReplaceFailedPods`)."""
     return job.spec.pod_replacement_policy == "Failed" or job.spec.pod_failure_policy is not None
 
 
 def is_failed(pod: Pod, job: Job) -> bool:
-    """`isPodFailed`."""
+    """Whether the pod counts as failed (`isPodFailed`)."""
     if pod.status.phase == "Failed":
         return True
     if replaces_only_failed(job):
@@ -55,21 +55,21 @@ def is_failed(pod: Pod, job: Job) -> bool:
 
 
 class Judged(NamedTuple):
-    """What the policy says of a failed pod."""
+    """The policy's decision about a failed pod."""
 
-    #: Ignore, Count, FailJob, FailIndex; "" where no rule matches, so that it counts.
+    #: Ignore, Count, FailJob, FailIndex; "" if no rule matches, so that the failure counts.
     action: str = ""
-    #: That of the condition FailureTarget, if the pod fails the Job.
+    #: The message of the condition FailureTarget, if the pod fails the Job.
     message: str = ""
 
     @property
     def counts(self) -> bool:
-        """Whether the pod is one of the failures."""
+        """Whether the failure counts."""
         return self.action != "Ignore"
 
 
 def judged(pod: Pod, job: Job) -> Judged:
-    """By the first rule that matches."""
+    """The decision by the first matching rule."""
     policy = job.spec.pod_failure_policy
     for number, rule in enumerate(policy.rules if policy else ()):
         why = _why(pod, rule)
@@ -107,28 +107,28 @@ def _exit_code(pod: Pod, wanted: OnExitCodes) -> tuple[str, int] | None:
 
 
 class BackoffRecord(NamedTuple):
-    """Failures since the last success, and when the last one was."""
+    """The number of failures since the last success, and the time of the last one."""
 
     failures: int = 0
     last: float = 0.0
 
     def after(self, succeeded: Sequence[float], failed: Sequence[float]) -> BackoffRecord:
-        """With pods that have ended meanwhile, by the times of their ends (`newBackoffRecord`)."""
+        """Add pods that have finished since, given by their times (`newBackoffRecord`)."""
         if not succeeded:
             return BackoffRecord(self.failures + len(failed), max(failed)) if failed else self
         since = [time for time in failed if time > max(succeeded)]
         return BackoffRecord(len(since), max(since, default=0.0))
 
     def until(self) -> float:
-        """When the next pod may be made."""
+        """When the next pod may be created."""
         return self.last + min(_LONGEST, _FIRST * 2 ** min(self.failures - 1, 10)) if self.failures else 0.0
 
 
 def finished_at(ended: EndedPod, view: View) -> float:
-    """When the pod ended (`getFinishedTime`).
+    """When the pod finished (`getFinishedTime`).
 
-    By its containers; a pod that somebody else declares failed (podgc, node lost) has none that have ended: then since
-    when it is not ready, or when it was deleted.
+    By its containers; a pod that was marked as failed by others (podgc, node lost) has no finished ones: then by the
+    time when it became not ready, or was deleted.
     """
     pod = ended.pod
     by_containers = _containers_end(pod, view)
@@ -157,7 +157,7 @@ def _end(status: ContainerStatus) -> str | None:
 
 
 def restarts(pods: Iterable[Pod]) -> int:
-    """How often containers were restarted, of pods that have not ended; with `OnFailure` pods do so themselves."""
+    """The number of container restarts of unfinished pods, which happen with `OnFailure`."""
     return sum(
         status.restart_count
         for pod in pods

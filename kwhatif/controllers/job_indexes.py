@@ -1,4 +1,4 @@
-"""The numbers of an indexed Job's pods (`pkg/controller/job/indexed_job_utils.go`, `success_policy.go`)."""
+"""The indexes of an indexed Job's pods (`pkg/controller/job/indexed_job_utils.go`, `success_policy.go`)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from kwhatif.workloads.numbers import natural_number
 
 
 def index_of(pod: Pod, completions: int | None) -> int | None:
-    """The pod's number (`getCompletionIndex`); None where it has none, or one that is not below `completions`."""
+    """The pod's index (`getCompletionIndex`); None if it has none, or one that is not below `completions`."""
     text = pod.metadata.annotations.completion_index or pod.metadata.labels.get(INDEX_LABEL, "")
     index = natural_number(text)
     return index if index is not None and index < (completions or 0) else None
 
 
 def parse_indexes(text: str, completions: int) -> frozenset[int]:
-    """The numbers below `completions` in a text such as `0-2,5`; parts that are not numbers are left out."""
+    """Parse the indexes below `completions` from a text such as `0-2,5`; parts that are not numbers are ignored."""
     found: set[int] = set()
     for part in text.split(",") if text else ():
         text_of_first, _, text_of_last = part.partition("-")
@@ -30,7 +30,7 @@ def parse_indexes(text: str, completions: int) -> frozenset[int]:
 
 
 def write_indexes(indexes: Iterable[int]) -> str:
-    """Such a text; two that follow one another are written one by one."""
+    """Format indexes as such a text; two consecutive ones are written separately."""
     runs: list[tuple[int, int]] = []
     for index in sorted(indexes):
         if runs and runs[-1][1] == index - 1:
@@ -47,12 +47,12 @@ def _run(first: int, last: int) -> str:
 
 
 def first_pending(taken: frozenset[int], count: int, completions: int) -> list[int]:
-    """The lowest numbers that nobody has (`firstPendingIndexes`)."""
+    """The lowest free indexes (`firstPendingIndexes`)."""
     return list(islice((index for index in range(completions) if index not in taken), count))
 
 
 def is_success(policy: SuccessPolicy | None, succeeded: frozenset[int], completions: int) -> bool:
-    """Whether a rule says that those are enough (`matchSuccessPolicy`)."""
+    """Whether a rule of the success policy is met (`matchSuccessPolicy`)."""
     for rule in policy.rules if policy and succeeded else ():
         if rule.succeeded_indexes is None:
             if rule.succeeded_count is not None and len(succeeded) >= rule.succeeded_count:

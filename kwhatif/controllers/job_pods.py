@@ -1,4 +1,4 @@
-"""Which pods a Job makes and deletes (`manageJob`)."""
+"""Which pods a Job creates and deletes (`manageJob`)."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from kwhatif.workloads.job import indexed_pod, is_indexed, job_pod, parallelism_
 from kwhatif.workloads.owners import reference
 from kwhatif.workloads.removal import is_active, removed_first_of_job
 
-#: The most pods that one sync makes, or deletes.
+#: The most pods that one sync creates or deletes.
 _BURST = 500
 
 
 class JobProgress(NamedTuple):
-    """How far the Job is."""
+    """The progress of a Job."""
 
     succeeded: int
-    #: Numbers that are done, and that are given up.
+    #: Succeeded and failed indexes.
     done: frozenset[int]
     failed: frozenset[int]
     backoff: BackoffRecord
-    #: Where there is a limit per number.
+    #: Index -> failures, if there is a back-off limit per index.
     by_index: Mapping[int, Failures]
 
 
 class Managed(NamedTuple):
-    """What is to be done."""
+    """What a sync must do."""
 
     writes: tuple[Write, ...]
-    #: When it is to be tried again.
+    #: When to sync again.
     again: float | None
-    #: Whether enough pods have succeeded, and none is left.
+    #: Whether enough pods have succeeded, and no pod is left.
     is_complete: bool
-    #: UIDs of pods that are deleted, and count for nothing.
+    #: UIDs of deleted pods that do not count as failures.
     dropped: frozenset[str]
-    #: How many names have been given.
+    #: The number of generated names.
     made: int
 
 
@@ -56,10 +56,10 @@ class JobPods:
         """Set up.
 
         Args:
-            job: as it is.
-            pods: all that are there.
-            progress: how far it is.
-            view: of the world.
+            job: the current Job.
+            pods: all its pods.
+            progress: its progress.
+            view: the view of the cluster.
         """
         self._job, self._pods, self._progress, self._view = job, pods, progress, view
         self._active = [pod for pod in pods if is_active(pod)]
@@ -69,10 +69,10 @@ class JobPods:
         self._again: float | None = None
 
     def manage(self, made: int) -> Managed:
-        """Too many, or too few.
+        """Create or delete pods.
 
         Args:
-            made: how many names have been given to pods of the Job before.
+            made: the number of names generated for pods of the Job so far.
         """
         active = len(self._active)
         wanted = self._wanted(active)
@@ -106,7 +106,7 @@ class JobPods:
         return succeeded > 0 if self._completions is None else succeeded >= self._completions
 
     def _for_removal(self, at_least: int) -> list[Pod]:
-        """Pods without a number of the Job's, and all but one of a number, go in any case (`activePodsForRemoval`)."""
+        """Pods to delete: first those without a valid index, and duplicates of an index (`activePodsForRemoval`)."""
         left: Sequence[Pod] = self._active
         gone: list[Pod] = []
         if self._is_indexed:
@@ -135,7 +135,7 @@ class JobPods:
             yield next(named(self._with_failures(numbered, index), self._view, made))
 
     def _indexes(self, count: int) -> list[int]:
-        """The numbers of the next pods (`getPodCreationInfoForIndependentIndexes`)."""
+        """The indexes of the next pods (`getPodCreationInfoForIndependentIndexes`)."""
         pending = first_pending(self._taken(), count, self._completions or 0)
         if not self._per_index:
             return pending
@@ -146,7 +146,7 @@ class JobPods:
         return ready
 
     def _taken(self) -> frozenset[int]:
-        """Numbers that are done, given up, or of pods that are there."""
+        """Indexes that have succeeded, failed, or have a pod."""
         running = [pod for pod in self._pods if not is_terminal(pod)]
         there = running if replaces_only_failed(self._job) else self._active
         indexes = (index_of(pod, self._completions) for pod in there)
@@ -157,11 +157,11 @@ class JobPods:
         return BackoffRecord(known.counted + known.ignored, known.last).until() if known else 0.0
 
     def _wait_until(self, time: float) -> None:
-        """A sync is never due within less than a second."""
+        """Schedule the next sync, at least a second from now."""
         self._again = max(time, self._view.now + 1)
 
     def _with_failures(self, pod: Pod, index: int) -> Pod:
-        """Where there is a limit per number, with how many have failed before it."""
+        """The pod with the number of earlier failures of its index, if there is a back-off limit per index."""
         if not self._per_index:
             return pod
         known = self._progress.by_index.get(index, Failures(0, 0, 0.0))

@@ -31,9 +31,9 @@ class JobSync:
         """Set up.
 
         Args:
-            job: as it is.
-            ended: all its pods, those that have ended and are gone included, if they have not been counted yet.
-            view: of the world.
+            job: the current Job.
+            ended: all its pods, including finished pods that are gone but not counted yet.
+            view: the view of the cluster.
         """
         self._job, self._view, self._all = job, view, ended
         self._memory = view.memory("Job", key_of(job))
@@ -53,7 +53,7 @@ class JobSync:
         self._deadline: float | None = None
 
     def outcome(self, counted: frozenset[str]) -> tuple[SyncResult, frozenset[str]]:
-        """What it does, and the UIDs of the pods that are there and have been counted by then."""
+        """The result of the sync, and the UIDs of existing pods that are then counted."""
         fresh = [each for each in self._all if identity(each.pod) not in counted and self._has_place(each.pod)]
         succeeded = [each for each in fresh if each.pod.status.phase == "Succeeded"]
         failed = [each for each in fresh if is_failed(each.pod, self._job)]
@@ -72,7 +72,7 @@ class JobSync:
         self._write_status(ends)
         uids = set(map(identity, self._pods))
         counted = (counted | {identity(each.pod) for each in done}) & uids
-        # A refused pod ends the sync; upstream writes the status nevertheless, so that new pods come last.
+        # A rejected pod ends the sync; upstream writes the status nevertheless, so new pods come last.
         writes = sorted(self._writes, key=lambda write: isinstance(write, Create))
         return SyncResult(tuple(writes), self._again, self._deadline), counted
 
@@ -83,7 +83,7 @@ class JobSync:
         return managed
 
     def _has_place(self, pod: Pod) -> bool:
-        """Indexed Jobs only count pods with a number of theirs."""
+        """Whether the pod counts: indexed Jobs count only pods with a valid index."""
         return not self._is_indexed or index_of(pod, self._completions) is not None
 
     # --- counting ------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ class JobSync:
     # --- ending --------------------------------------------------------------------------------------
 
     def _finish(self) -> JobCondition | None:
-        """The condition that ends the Job, before or in this sync."""
+        """The condition that finishes the Job, from before or from this sync."""
         known = self._conditions.get(_SUCCESS) or self._conditions.get(_TARGET)
         if known is not None:
             return known
@@ -164,7 +164,7 @@ class JobSync:
         return deadline <= self._view.now
 
     def _deleted(self, ends: JobCondition, counted: frozenset[str]) -> list[EndedPod]:
-        """The pods that run go; where the Job fails, they have failed, too."""
+        """Delete active pods; if the Job fails, they count as failed, too."""
         self._writes += [DeletePod(key_of(pod), "Deleted") for pod in self._active]
         running = [each for each in self._all if is_active(each.pod) and identity(each.pod) not in counted]
         if ends.type == _TARGET:
@@ -197,7 +197,7 @@ class JobSync:
             self._writes.append(Update(replace(self._job, status=after)))
 
     def _final(self, ends: JobCondition) -> dict[str, JobCondition]:
-        """The Job ends when none of its pods is left, not even a terminating one; those without a node go at once."""
+        """The final conditions, once no pod is left, not even a terminating one; unbound pods are gone at once."""
         left = (pod for pod in self._pods if not is_terminal(pod))
         if any(pod.spec.node_name for pod in left):
             return {ends.type: ends}

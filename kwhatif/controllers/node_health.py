@@ -1,4 +1,4 @@
-"""`NodeHealth`: which nodes are not well, and how many of each zone are ready."""
+"""`NodeHealth`: which nodes are unhealthy, and how many nodes of each zone are ready."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.node import Node
 from kwhatif.state.node_tree import Zone, zone_of
 
-#: Nodes with this label are not counted in their zone.
+#: The label of nodes that are not counted in their zone.
 _EXCLUDED = "node.kubernetes.io/exclude-disruption"
 
-#: Zone -> how many of its nodes are not ready, and how many are.
+#: Zone -> the number of its nodes that are not ready, and that are ready.
 ZoneCounts = Mapping[Zone, tuple[int, int]]
 
 
 class NodeHealth:
-    """Made once for a cluster, and kept up as its nodes change (`Cluster.derived`)."""
+    """Built once for a cluster, and updated when nodes change (`Cluster.derived`)."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.counts: ZoneCounts = {}
@@ -47,7 +47,7 @@ class NodeHealth:
             self.unwell = {other: None for other in self.unwell if other != name}
 
     def after_losing(self, nodes: list[Node]) -> ZoneCounts:
-        """The counts once these, which are ready now, are not."""
+        """The counts if these nodes, which are ready now, are not ready any more."""
         counts = self.counts
         for node in nodes:
             if _EXCLUDED not in node.metadata.labels:
@@ -56,7 +56,7 @@ class NodeHealth:
 
 
 def moved(counts: ZoneCounts, zone: Zone, *, lost: int, ready: int) -> ZoneCounts:
-    """The counts with so many more in the zone; a zone without nodes is not in them."""
+    """The counts with these numbers added to the zone; a zone without nodes is dropped."""
     before = counts.get(zone, (0, 0))
     after = before[0] + lost, before[1] + ready
     if after == (0, 0):

@@ -1,9 +1,8 @@
-"""The node lifecycle controller: what becomes of nodes that are not ready, or whose kubelet is silent.
+"""The node lifecycle controller: handles nodes that are not ready, or whose kubelet is silent.
 
-Follows `pkg/controller/nodelifecycle/node_lifecycle_controller.go`. Its monitor looks every 5 s, and its
-rate-limited queue is asked for nodes to taint every 0.1 s. Here both happen at the very moment at which there is
-something to do: a node is lost exactly one grace period after its last sign of life. In truth it is up to 10 s sooner
-or later.
+Follows `pkg/controller/nodelifecycle/node_lifecycle_controller.go`. Its monitor runs every 5 s, and its rate-limited
+queue is polled for nodes to taint every 0.1 s. Here both run exactly when there is something to do: a node is lost
+exactly one grace period after its last heartbeat. In a real cluster it is up to 10 s earlier or later.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from kwhatif.kube.model.node import Node, NodeCondition
 from kwhatif.kube.model.pod import Pod, is_ready, pod_condition
 from kwhatif.kube.model.pod_status import PodCondition
 
-#: What a kubelet reports, and what is Unknown once it is silent.
+#: The conditions that a kubelet reports, and that are Unknown once it is silent.
 _OF_KUBELET = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
-#: The key of the monitor, which looks at all nodes; every other key is the name of a node.
+#: The key of the monitor, which checks all nodes; every other key is the name of a node.
 MONITOR = ""
 
 
 class NodeLifecycle:
-    """Taints nodes by their conditions, and notices when a kubelet has been silent for too long."""
+    """Taints nodes by their conditions, and detects kubelets that have been silent for too long."""
 
     name = "NodeLifecycle"
     watches = (Node,)
@@ -39,7 +38,7 @@ class NodeLifecycle:
         self._grace_period = grace_period
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
-        """A node that is new or another one; the monitor where its health, taints or labels are others."""
+        """A new or changed node; and the monitor if its health, taints or labels have changed."""
         del view
         if isinstance(after, Node):
             yield after.metadata.name
@@ -49,7 +48,7 @@ class NodeLifecycle:
             yield MONITOR
 
     def sync(self, key: str, view: View) -> SyncResult:
-        """Bring the NoSchedule taints of a node in line with its conditions, or look at all nodes."""
+        """Update the NoSchedule taints of a node by its conditions, or run the monitor for all nodes."""
         if key == MONITOR:
             return self._monitor(view)
         node = view.state.cluster.get(Node, key)
@@ -59,7 +58,7 @@ class NodeLifecycle:
         return NOTHING if changed is node else SyncResult((Update(changed),))
 
     def _monitor(self, view: View) -> SyncResult:
-        """`monitorNodeHealth`, and the NoExecute taints that the zones allow now."""
+        """`monitorNodeHealth`, and the NoExecute taints that the zones' rate limits allow now."""
         cluster = view.state.cluster
         before = cluster.all(Node)
         health = cluster.derived(NodeHealth, Node)
@@ -82,9 +81,9 @@ class NodeLifecycle:
 
 
 def silent_before(view: View) -> Iterator[str]:
-    """The nodes that are lost at the start: their kubelets say nothing, until they are back.
+    """The nodes that are lost at the start: their kubelets are silent until they return.
 
-    Their pods that are not ready since the last sign of life were ready before: it is kept for `returned`.
+    Pods on them that became not ready at the last heartbeat were ready before: this is kept for `returned`.
     """
     pods = view.state.cluster.all(Pod)
     for name in view.state.cluster.derived(NodeHealth, Node).unwell:
@@ -105,7 +104,7 @@ def _was_ready(pod: Pod, since: str | None, view: View) -> bool:
 
 
 def returned(name: str, view: View) -> tuple[Write, ...]:
-    """What the kubelet of a node that was silent writes: it is ready, and so are the pods that were before."""
+    """The writes of a kubelet that is no longer silent: the node is ready, and so are the pods that were before."""
     node = view.state.cluster.get(Node, name)
     if node is None:
         return ()
@@ -130,7 +129,7 @@ def _same_to_monitor(before: Node, after: Node) -> bool:
 
 
 def _lost(node: Node) -> Node:
-    """Nothing is known of it any more (`tryUpdateNodeHealth`)."""
+    """The node with unknown conditions (`tryUpdateNodeHealth`)."""
     there = {condition.type for condition in node.status.conditions}
     conditions = (
         *(replace(each, status="Unknown") if each.type in _OF_KUBELET else each for each in node.status.conditions),
@@ -140,7 +139,7 @@ def _lost(node: Node) -> Node:
 
 
 def _pods_not_ready(node: str, view: View) -> list[Write]:
-    """The node's pods are not ready any more (`MarkPodsNotReady`); which ones were is kept for `returned`."""
+    """Mark the node's pods as not ready (`MarkPodsNotReady`); which ones were ready is kept for `returned`."""
     pods = view.state.cluster.all(Pod)
     ready = tuple(key for key in pods_assigned_to(node, view.state) if is_ready(pods[key]))
     view.memory(NodeLifecycle.name, node)["ready"] = ready

@@ -1,4 +1,4 @@
-"""The taints that stand for a node's conditions (`pkg/controller/nodelifecycle/node_lifecycle_controller.go`)."""
+"""The taints for a node's conditions (`pkg/controller/nodelifecycle/node_lifecycle_controller.go`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NO_EXECUTE = {"False": NOT_READY, "Unknown": UNREACHABLE}
 
 
 def ready_status(node: Node) -> str:
-    """The status of the node's condition Ready; "True" where it has none, as somebody wrote it by hand."""
+    """The status of the node's condition Ready; "True" if it has none, as in a hand-written node."""
     return next((each.status for each in node.status.conditions if each.type == "Ready"), "True")
 
 
@@ -42,18 +42,18 @@ def with_no_schedule_taints(node: Node) -> Node:
 
 
 def with_no_execute_taint(node: Node) -> Node:
-    """The node with the one NoExecute taint that its condition Ready asks for."""
+    """The node with the NoExecute taint for its condition Ready."""
     key = _NO_EXECUTE.get(ready_status(node))
     return _with_taints(node, NO_EXECUTE, [] if key is None else [key], _NO_EXECUTE.values())
 
 
 def without_no_execute_taints(node: Node) -> Node:
-    """The node without those that its condition Ready can ask for (`markNodeAsReachable`)."""
+    """The node without the NoExecute taints for the condition Ready (`markNodeAsReachable`)."""
     return _with_taints(node, NO_EXECUTE, (), _NO_EXECUTE.values())
 
 
 def is_evicting(node: Node) -> bool:
-    """Whether it has a NoExecute taint that its condition Ready can ask for."""
+    """Whether the node has a NoExecute taint for the condition Ready."""
     return any(taint.effect == NO_EXECUTE and taint.key in _NO_EXECUTE.values() for taint in node.spec.taints)
 
 
@@ -66,9 +66,9 @@ def registered(node: Node) -> Node:
 
 
 def _with_taints(node: Node, effect: str, keys: Collection[str], own: Collection[str]) -> Node:
-    """The node with taints of these keys and this effect, and of the other keys that are `own` without.
+    """The node with taints of these keys and this effect, and without those of the other keys in `own`.
 
-    New ones come last, as upstream's `addOrUpdateTaint` has it.
+    New taints come last, as in upstream's `addOrUpdateTaint`.
     """
     taints = node.spec.taints
     kept = [taint for taint in taints if taint.effect != effect or taint.key not in own or taint.key in keys]

@@ -1,4 +1,4 @@
-"""`Orphans`: the objects that no controller owns, by namespace and label, for those who may adopt them."""
+"""`Orphans`: objects without a controller, by namespace and label, which controllers may adopt."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kwhatif.kube.model.workload import ReplicaSet
 from kwhatif.workloads.survey import survey_of
 
 T = TypeVar("T", bound=KubernetesObject)
-#: A namespace with a label that objects there have; with None, all of them.
+#: A namespace, and a label of objects in it; None: all objects in it.
 _Place = tuple[str, tuple[str, str] | None]
 #: Keys of objects: a set that is cheap to fork.
 _Keys = Overlay[str, bool]
 
 
 class Orphans(Generic[T]):
-    """Made once for a cluster, and kept up as objects come, change and go (`Index`)."""
+    """Built once for a cluster, and updated when objects are added, changed or deleted (`Index`)."""
 
     def __init__(self, kind: type[T], objects: Iterable[T]) -> None:
         self._kind = kind
@@ -31,11 +31,11 @@ class Orphans(Generic[T]):
                 self._file(obj)
 
     def there_are_any(self, namespace: str) -> bool:
-        """Whether there is one in the namespace."""
+        """Whether there is an orphan in the namespace."""
         return bool(self._places.get((namespace, None)))
 
     def matching(self, namespace: str, selector: Selector, cluster: Cluster) -> list[T]:
-        """Those of the namespace that the selector matches, by name."""
+        """The orphans in the namespace that the selector matches, by name."""
         keys = self._places.get((namespace, selector.pair)) or ()
         found = cluster.select(self._kind, sorted(keys))
         return [obj for obj in found if selector.matches(obj.metadata.labels)]
@@ -59,7 +59,7 @@ class Orphans(Generic[T]):
             self._own(place).put(key_of(obj), True)
 
     def _own(self, place: _Place) -> _Keys:
-        """The keys there, to be changed: an index that this one was made of still has the others."""
+        """The keys at this place, copied before the change because an earlier index still has them."""
         known = self._places.get(place)
         own = Overlay() if known is None else known.fork()
         self._places.put(place, own)

@@ -1,7 +1,7 @@
-"""podgc: pods that nobody else ends are removed by force (`pkg/controller/podgc/gc_controller.go`).
+"""podgc: force-deletes pods that nothing else removes (`pkg/controller/podgc/gc_controller.go`).
 
-It looks every 20 s. Here that clock starts when the first pod is there to be removed: a pod takes as long as it takes
-at most in truth.
+It runs every 20 s. Here this period starts when the first pod must be removed, so the delay is the maximum of that in
+a real cluster.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from kwhatif.kube.model.pod_status import PodCondition
 from kwhatif.kube.model.unknown import lacks_node
 from kwhatif.state.state import State
 
-#: Seconds between two looks, and those that a node must have been absent for.
+#: Seconds between two runs, and seconds for which a node must have been absent.
 PERIOD, QUARANTINE = 20.0, 40.0
-#: `--terminated-pod-gc-threshold`: so many finished pods are kept.
+#: `--terminated-pod-gc-threshold`: the number of finished pods that are kept.
 MOST_FINISHED = 12500
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
-#: What is left in the status of a pod whose node is gone.
+#: The condition that is set on a pod whose node is gone.
 _MARK = PodCondition(type="DisruptionTarget", status="True", reason=ORPHANED)
-#: Its only key.
+#: The only key.
 ALL = ""
 
 
@@ -39,7 +39,7 @@ class PodGC:
     watches = (Node, Pod)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
-        """Whatever can give it something to do."""
+        """All changes after which there may be a pod to remove."""
         if isinstance(before, Node) or isinstance(after, Node):
             node = before if after is None else after
             assert isinstance(node, Node)
@@ -56,7 +56,7 @@ class PodGC:
         return (ALL,) if is_loose else ()
 
     def sync(self, key: str, view: View) -> SyncResult:
-        """Look, if it is time to."""
+        """Run, if it is due."""
         memory = view.memory(self.name, key)
         if not _has_work(view):
             memory.clear()
@@ -91,7 +91,7 @@ def _finished(view: View) -> Iterable[Write]:
 
 
 def _out_of_service(view: View) -> Iterable[Write]:
-    """`gcTerminating`: pods that are being deleted on nodes that are not ready, and will not be."""
+    """`gcTerminating`: pods that are being deleted on nodes that are not ready and out of service."""
     for node in view.state.nodes:
         if node.taints and _is_out_of_service(node.node):
             for pod in node.pods:
@@ -112,9 +112,9 @@ def _orphaned(view: View, memory: dict[str, Any]) -> Iterable[Write]:
 
 
 def _on_missing_nodes(state: State) -> Mapping[str, list[str]]:
-    """Name of a node that is gone -> the keys of its pods, but for those that only a finalizer holds.
+    """Name of a deleted node -> the keys of its pods, except those that only a finalizer holds.
 
-    A node that only the input lacks is not gone.
+    A node that the input lacks is not known to be deleted.
     """
     cluster = state.cluster
     missing = {name: [pod.key for pod in pods] for name, pods in state.strays.items() if not lacks_node(name, cluster)}
@@ -135,7 +135,7 @@ def _unscheduled(view: View) -> Iterable[Write]:
 
 
 def _forced(pod: Pod, condition: PodCondition | None = None) -> tuple[Write, ...]:
-    """The pod has failed, unless it had ended; then it is deleted without grace (`markFailedAndDeletePod`)."""
+    """Mark the pod as failed if it is unfinished, and delete it without grace period (`markFailedAndDeletePod`)."""
     delete = DeletePod(key_of(pod), "PodGC", 0.0, None if is_terminal(pod) else condition)
     if is_terminal(pod):
         return (delete,)

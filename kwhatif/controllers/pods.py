@@ -1,4 +1,4 @@
-"""What controllers ask of pods: do they work, since when, and what has changed about them."""
+"""Helpers for controllers: availability of pods, and relevant changes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.removal import is_active
 from kwhatif.workloads.replicas import names_for
 
-#: Memory: how many names have been given to pods.
+#: Key of the memory: the number of generated pod names.
 _MADE = "made"
 
 
 def is_available(pod: Pod, min_ready_seconds: int, view: View) -> bool:
-    """Whether it has been ready for so long (`IsPodAvailable`); a dump that does not say since when, since ever."""
+    """Whether the pod has been ready long enough (`IsPodAvailable`); if it is not known since when, it has."""
     if not is_ready(pod):
         return False
     if not min_ready_seconds:
@@ -31,7 +31,7 @@ def is_available(pod: Pod, min_ready_seconds: int, view: View) -> bool:
 
 
 def next_available(pods: Iterable[Pod], min_ready_seconds: int, view: View) -> float | None:
-    """When the next of the pods gets available, if all stay ready (`FindMinNextPodAvailabilityCheck`)."""
+    """When the next pod becomes available, if all stay ready (`FindMinNextPodAvailabilityCheck`)."""
     if not min_ready_seconds:
         return None
     times = (_ready_since(pod, view) for pod in pods if is_ready(pod))
@@ -45,14 +45,14 @@ def _ready_since(pod: Pod, view: View) -> float | None:
 
 
 def standing(pod: KubernetesObject | None) -> tuple[bool, bool, bool, bool]:
-    """What the syncs of workloads depend on: whether the pod is there, active, ready, at its end."""
+    """What the syncs of workloads depend on: whether the pod exists, is active, is ready, is finished."""
     if not isinstance(pod, Pod):
         return False, False, False, False
     return True, is_active(pod), is_ready(pod), is_terminal(pod)
 
 
 def controllers_of(before: KubernetesObject | None, after: KubernetesObject | None, kind: str) -> Iterator[str]:
-    """The keys of the objects of that kind that control the object, or did."""
+    """The keys of the objects of that kind that control the object, before or after the change."""
     found = None
     for obj in (before, after):
         owner = controller_of(obj.metadata) if obj is not None else None
@@ -62,7 +62,7 @@ def controllers_of(before: KubernetesObject | None, after: KubernetesObject | No
 
 
 def owners_of_changed(before: KubernetesObject | None, after: KubernetesObject | None, kind: str) -> Sequence[str]:
-    """The keys of a pod's controllers of that kind, if what their syncs depend on has changed about the pod."""
+    """The keys of a pod's controllers of that kind, if the change of the pod matters to their syncs."""
     keys = list(controllers_of(before, after, kind))
     if not keys:
         return ()
@@ -70,37 +70,37 @@ def owners_of_changed(before: KubernetesObject | None, after: KubernetesObject |
 
 
 def is_handed_over(before: KubernetesObject | None, after: KubernetesObject | None) -> bool:
-    """Whether the object has another controller than before."""
+    """Whether the controller of the object has changed."""
     if before is None or after is None:
         return False
     return controller_of(before.metadata) != controller_of(after.metadata)
 
 
 def created_at(obj: KubernetesObject) -> int:
-    """When the object was created, nanoseconds since the epoch; 0 where it does not say."""
+    """When the object was created, in nanoseconds since the epoch; 0 if not known."""
     created = obj.metadata.creation_timestamp
     return parse_time(created) if created else 0
 
 
 def identity(pod: Pod) -> str:
-    """The pod's UID; a hand-written pod without one is known by its key."""
+    """The pod's UID; for a hand-written pod without one, its key."""
     return pod.metadata.uid or key_of(pod)
 
 
 def named(pod: Pod, view: View, made: int) -> Iterator[Pod]:
-    """Pods like this one with names of their own, without end; `made`: how many names have been given before."""
+    """An endless series of pods like this one with generated names; `made`: the number of earlier names."""
     meta = pod.metadata
     for name in names_for(pod, view.state.cluster, skip=made):
         yield replace(pod, metadata=replace(meta, name=name, uid=uid_of("Pod", meta.namespace, name)))
 
 
 def next_named(pod: Pod, count: int, memory: dict[str, Any], view: View) -> list[Pod]:
-    """So many pods like this one with names of their own; the memory of the controller's key counts the names."""
+    """`count` pods like this one with generated names; the number of names is kept in the memory of the key."""
     made = memory.get(_MADE, 0)
     memory[_MADE] = made + count
     return list(islice(named(pod, view, made), count))
 
 
 def keys_of(*objects: KubernetesObject | None, kind: type) -> Iterator[str]:
-    """The keys of those that are of this kind."""
+    """The keys of the objects of this kind."""
     return (key_of(obj) for obj in objects if obj is not None and isinstance(obj, kind))

@@ -1,4 +1,4 @@
-"""How far the rollout of a workload is, and what its controller waits for."""
+"""The progress of a workload's rollout, and what its controller is waiting for."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ Rolling = Deployment | StatefulSet | DaemonSet
 
 
 class RolloutProgress(NamedTuple):
-    """How far a rollout is."""
+    """The progress of a rollout."""
 
-    #: How many pods of the new template there are to be in the end, and how many of them are available.
+    #: The desired number of pods of the new template, and how many of them are available.
     wanted: int
     updated: int
-    #: How many pods of the old one are left.
+    #: The number of pods of the old template that are left.
     old: int
-    #: `namespace/name` of the pod that the controller waits for; "" if there is none.
+    #: `namespace/name` of the pod that the controller is waiting for; "" if there is none.
     waits_for: str
-    #: What keeps the controller from going on without it, such as `maxUnavailable 0`; "" if nothing was chosen.
+    #: The setting because of which it waits, such as `maxUnavailable 0`; "" if it is a default.
     limit: str
     done: bool
 
 
 def progress_of(workload: Rolling, view: View) -> RolloutProgress:
-    """How far it is now; terminating pods do not count."""
+    """The current progress; terminating pods do not count."""
     match workload:
         case Deployment():
             return _of_deployment(workload, view)

@@ -1,6 +1,6 @@
 """ReplicaSets and ReplicationControllers (`pkg/controller/replicaset/replica_set.go`).
 
-A pod is replaced as soon as it is terminating, or at its end; what remains of it counts for nothing.
+A pod is replaced as soon as it is terminating or finished; from then on it does not count.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kwhatif.workloads.owners import reference
 from kwhatif.workloads.removal import active, removed_first
 from kwhatif.workloads.template import pod_of
 
-#: The most pods that one sync makes, or deletes (`BurstReplicas`).
+#: The most pods that one sync creates or deletes (`BurstReplicas`).
 BURST = 500
 
 
@@ -33,7 +33,7 @@ class Replicas(BackingOff):
         self.watches = (kind, Pod)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
-        """See `Controller`. A pod that gets ready, or a node, changes nothing."""
+        """See `Controller`. A pod that becomes ready, or is bound, does not matter."""
         del view
         if isinstance(before or after, Pod):
             keys = list(controllers_of(before, after, self.name))
@@ -57,7 +57,7 @@ class Replicas(BackingOff):
         return NOTHING
 
     def _new_pods(self, owner: ReplicaSet | ReplicationController, key: str, count: int, view: View) -> Iterable[Pod]:
-        """Upstream makes 1, 2, 4, ... at a time, and stops at the first that is refused: here, they come one by one."""
+        """Upstream creates 1, 2, 4, ... at a time, and stops at the first rejected one; here one at a time."""
         pod = pod_of(owner.spec.template or PodTemplateSpec(), owner.metadata.namespace, reference(owner))
         return next_named(pod, count, view.memory(self.name, key), view)
 
@@ -82,7 +82,7 @@ def _related(owner: ReplicaSet | ReplicationController, view: View) -> Iterable[
 
 
 def _reason(owner: ReplicaSet | ReplicationController, view: View) -> How:
-    """Why pods go: a ReplicaSet that is not of its Deployment's template shrinks because of a rollout."""
+    """Why pods are deleted: a ReplicaSet without its Deployment's template is scaled down by a rollout."""
     return "RolledOut" if isinstance(owner, ReplicaSet) and is_of_old_template(owner, view) else "ScaledDown"
 
 

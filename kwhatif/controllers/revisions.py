@@ -1,8 +1,8 @@
-"""The revisions of a StatefulSet or DaemonSet: which pods are of which template.
+"""The revisions of a StatefulSet or DaemonSet: which pods have which template.
 
-Upstream keeps the templates as ControllerRevisions (`pkg/controller/history/controller_history.go`), which are not in
-the model. Here a controller remembers the templates that it has seen. What a dump shows is taken to be the template of
-the newest revision; of older ones it only has the names, in the labels of their pods.
+Upstream stores the templates as ControllerRevisions (`pkg/controller/history/controller_history.go`), which are not in
+the model. Here a controller remembers the templates that it has seen. The template in a dump counts as the newest
+revision; of older revisions only the names are known, from the labels of their pods.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class Revision(NamedTuple):
 def revisions_of(
     workload: StatefulSet | DaemonSet, view: View, known: str, made_up: Callable[[], str]
 ) -> tuple[Revision, ...]:
-    """Those that are known, the newest last: the workload's own template.
+    """The known revisions; the newest one, with the workload's own template, comes last.
 
     Args:
-        workload: as it is now.
-        view: of the world, with what was seen of the workload before.
-        known: what its status calls the newest revision; "": nothing.
-        made_up: the name of a new one.
+        workload: the current workload.
+        view: the view of the cluster, with the memory of the workload.
+        known: the newest revision in its status; "": none.
+        made_up: the name for a new one.
     """
     memory = view.memory(type(workload).__name__, key_of(workload))
     seen: tuple[Revision, ...] = memory.get(_REVISIONS, ())
@@ -58,20 +58,20 @@ def revisions_of(
 
 
 def has_others(pods: Iterable[Pod], known: Container[str]) -> bool:
-    """Whether any of the pods has a revision of which only the name is known."""
+    """Whether any of the pods has a revision whose template is not known."""
     return any((name := revision_label(pod)) and name not in known for pod in pods)
 
 
 def note_missed(workload: StatefulSet | DaemonSet, view: View) -> None:
-    """The template of an older revision is needed, and is not known."""
+    """Record that the template of an older revision was needed, but is not known."""
     view.memory(type(workload).__name__, key_of(workload))[_MISSED] = True
 
 
 def has_missed(workload: StatefulSet | DaemonSet, view: View) -> bool:
-    """Whether it has needed the template of a revision of which only the name is known."""
+    """Whether an unknown template of an older revision was needed."""
     return _MISSED in view.memory(type(workload).__name__, key_of(workload))
 
 
 def revision_label(pod: Pod) -> str:
-    """The name of the pod's revision; "" where it has none."""
+    """The name of the pod's revision; "" if it has none."""
     return pod.metadata.labels.get(REVISION_LABEL, "")

@@ -1,6 +1,6 @@
 """StatefulSets (`pkg/controller/statefulset/`: `stateful_set_control.go`, `stateful_pod_control.go`).
 
-A pod is replaced under its name, so not before the one before it is gone. The walk over the pods is
+A pod is replaced by one with the same name, so only after the old one is gone. The loop over the pods is in
 `workloads.controllers.stateful_set`.
 """
 
@@ -51,7 +51,7 @@ class StatefulSets(BackingOff):
     watches = (StatefulSet, Pod, PersistentVolumeClaim)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
-        """See `Controller`. Claims are not watched upstream; here a set sees at once that one is gone."""
+        """See `Controller`. Upstream does not watch claims; here a set sees at once that one is gone."""
         match before or after:
             case StatefulSet():
                 if isinstance(before, StatefulSet) and after is not None:
@@ -84,12 +84,12 @@ def _revisions(stateful_set: StatefulSet, view: View) -> tuple[Revision, ...]:
 
 
 def newest_revision(stateful_set: StatefulSet, view: View) -> str:
-    """The label of the pods of its template as it is."""
+    """The revision label of pods of its current template."""
     return _revisions(stateful_set, view)[-1].name
 
 
 def moves_of(stateful_set: StatefulSet, view: View) -> Moves:
-    """What the controller would do now."""
+    """The moves that the controller would make now."""
     return _Sync(stateful_set, view).moves()
 
 
@@ -112,7 +112,7 @@ class _Sync:
         self._current = next((each for each in revisions if each.name == current), revisions[0])
 
     def outcome(self) -> SyncResult:
-        """What the sync does, and when the next pod gets available."""
+        """The writes of the sync, and when the next pod becomes available."""
         count = self._memory.setdefault(_COUNT, self._count(self._current.name))
         moves = self.moves()
         writes = tuple(self._writes(moves, count))
@@ -120,7 +120,7 @@ class _Sync:
         return SyncResult(writes, next_available(self._pods.values(), self._set.spec.min_ready_seconds, self._view))
 
     def moves(self) -> Moves:
-        """One step of the walk over the pods."""
+        """One step of the loop over the pods."""
         update, seconds, view = self._update.name, self._set.spec.min_ready_seconds, self._view
         # As by properties, without calls for each of thousands of pods, at each of thousands of syncs.
         replicas = {
@@ -138,9 +138,9 @@ class _Sync:
 
     @property
     def _partition(self) -> int | None:
-        """The strategy's partition; None where the strategy has a type, but no `rollingUpdate` block.
+        """The strategy's partition; None if the strategy has a type, but no `rollingUpdate` block.
 
-        The API server fills the block in only where the type is left out, too.
+        The API server sets the block only if the type is not set either.
         """
         strategy = self._set.spec.update_strategy
         if strategy.rolling_update is not None:
@@ -164,7 +164,7 @@ class _Sync:
         return "Completed" if is_terminal(self._pods[ordinal]) else "RolledOut"
 
     def _created(self, ordinal: int, count: int) -> Sequence[Write] | None:
-        """The pod after its claims; None where one of these is still another pod's, or about to go."""
+        """The pod after its claims; None if one of these belongs to an earlier pod, or is being deleted."""
         pod = self._made(ordinal, count)
         claims = list(self._claims(pod))
         if any(known is not None and _is_blocked(known, pod) for _, known in claims):
@@ -173,12 +173,12 @@ class _Sync:
         return *map(Create, missing), Create(pod)
 
     def _claims(self, pod: Pod) -> Iterator[tuple[PersistentVolumeClaim, PersistentVolumeClaim | None]]:
-        """The pod's claims as they are made, each with the one of that name that is there already."""
+        """The pod's claims as they are created, each with the existing claim of that name."""
         for claim in claims_of(self._set, pod.metadata.name):
             yield claim, self._view.state.cluster.get(PersistentVolumeClaim, key_of(claim))
 
     def _made(self, ordinal: int, count: int) -> Pod:
-        """A pod of the revision that the number calls for, with a UID that no pod of its name has had."""
+        """A pod of the revision for this ordinal, with a UID that no pod with its name has had."""
         is_rolled = self._set.spec.update_strategy.type != _ON_DELETE
         old = is_rolled and made_of_old(ordinal, self._ordinals.start, self._partition, count)
         if old and self._memory[_UNKNOWN]:
@@ -193,7 +193,7 @@ class _Sync:
         return replace(pod, metadata=replace(pod.metadata, uid=uid))
 
     def _missing_claims(self, moves: Moves) -> Iterator[Write]:
-        """Claims that pending pods lack; an ordered set gets as far as the pod that it waits for."""
+        """Claims that pending pods lack; an ordered set continues only up to the pod that it waits for."""
         if not self._set.spec.volume_claim_templates:
             return
         last = moves.waits_for if is_ordered(self._set) and moves.waits_for is not None else self._ordinals.stop
@@ -205,7 +205,7 @@ class _Sync:
                     yield Create(with_owners(claim, self._set, None))
 
     def _owned_claims(self) -> Iterator[Write]:
-        """Claims belong to their set, or to a pod that is to go, as the retention policy wants it."""
+        """Set the owners of claims by the retention policy: the set, or a surplus pod."""
         if not self._set.spec.volume_claim_templates:
             return
         for ordinal, pod in sorted(self._pods.items()):
@@ -222,11 +222,11 @@ class _Sync:
 
     @cached_property
     def _counts(self) -> Counter[str]:
-        """By revision, how many pods there are that nobody has deleted."""
+        """The number of pods by revision, without those that are being deleted."""
         return Counter(revision_label(pod) for pod in self._pods.values() if pod.metadata.deletion_timestamp is None)
 
     def _note_status(self, moves: Moves) -> None:
-        """`completeRollingUpdate`: once all pods are of the new revision and ready, it is the current one."""
+        """`completeRollingUpdate`: once all pods have the new revision and are ready, it is the current one."""
         is_done = self._count(self._update.name) == len(self._pods) == len(self._ordinals) and all(
             pod.status.phase == "Running" and is_ready(pod) for pod in self._pods.values()
         )
@@ -238,7 +238,7 @@ class _Sync:
 
 
 def _is_blocked(claim: PersistentVolumeClaim, pod: Pod) -> bool:
-    """Whether a claim is about to go, or belongs to an earlier pod of the name (`hasStaleOwnerRef`)."""
+    """Whether a claim is being deleted, or belongs to an earlier pod with that name (`hasStaleOwnerRef`)."""
     references: Mapping[str, str] = {owner.kind: owner.uid for owner in claim.metadata.owner_references}
     return claim.metadata.deletion_timestamp is not None or references.get("Pod", pod.metadata.uid) != pod.metadata.uid
 

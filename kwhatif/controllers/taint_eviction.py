@@ -1,6 +1,6 @@
-"""Taint eviction: pods leave nodes with NoExecute taints (`pkg/controller/tainteviction/taint_eviction.go`).
+"""Taint eviction: evicts pods from nodes with NoExecute taints (`pkg/controller/tainteviction/taint_eviction.go`).
 
-Budgets play no part. The clock of a pod starts when its node's taint is seen, not with the taint's `timeAdded`.
+Budgets do not matter. The time of a pod starts when its node's taint is seen, not at the taint's `timeAdded`.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from kwhatif.kube.model.node import Node, Taint
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_status import PodCondition
 
-#: What the eviction leaves in the pod's status.
+#: The condition that the eviction sets in the pod's status.
 TAINTED = PodCondition(type="DisruptionTarget", status="True", reason="DeletionByTaintManager")
 _NOT_TOLERATED = -1.0
-#: The API server lets every pod tolerate these, for 300 s by default (`defaulttolerationseconds`). One that
-#: says nothing of them was never stored by it: for how long it would stay nobody knows, and so it is left alone.
+#: The API server adds tolerations for these to every pod, for 300 s by default (`defaulttolerationseconds`). A pod
+#: without them was never stored by it: it is not known how long it would stay, so it is not evicted.
 DEFAULTED = (NOT_READY, UNREACHABLE)
 
 
 class TaintEviction:
-    """Deletes pods that do not tolerate a NoExecute taint of their node, or not for longer; its keys are pods.
+    """Deletes pods that do not, or no longer, tolerate a NoExecute taint of their node; its keys are pods.
 
-    QUIRK: (processPodOnNode) once a pod's timer runs, it stays as it is while everything is tolerated: a second taint
-    that is tolerated for a shorter time changes nothing.
+    QUIRK: (processPodOnNode) once a pod's timer runs, it does not change while all taints are tolerated: a second
+    taint that is tolerated for a shorter time has no effect.
     """
 
     name = "TaintEviction"
     watches = (Node, Pod)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
-        """Pods on a node whose NoExecute taints changed; a pod that came to a node, or tolerates something else.
+        """Pods on a node whose NoExecute taints changed; a pod that was bound, or whose tolerations changed.
 
-        That a node goes neither evicts its pods nor cancels their timers.
+        Deleting a node does not evict its pods or cancel their timers.
         """
         if isinstance(after, Node):
             was = no_execute_taints(before) if isinstance(before, Node) else ()
@@ -85,9 +85,9 @@ class TaintEviction:
 
 
 def evicted_after(pod: Pod, node: Node) -> float | None:
-    """Seconds after which the node's NoExecute taints evict the pod, were it there; None: never.
+    """Seconds after which the node's NoExecute taints would evict the pod; None: never.
 
-    What the API server lets every pod tolerate for some minutes does not count: such taints come and go.
+    Taints that the API server makes every pod tolerate do not count: they are temporary.
     """
     taints = [taint for taint in no_execute_taints(node) if taint.key not in DEFAULTED]
     seconds = _tolerated_for(taints, pod.spec.tolerations)
@@ -100,7 +100,7 @@ def _taints_of(pod: Pod, view: View) -> Sequence[Taint]:
 
 
 def _tolerated_for(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> float | None:
-    """Seconds for which all taints are tolerated; None: for ever. For each taint the first toleration counts."""
+    """Seconds for which all taints are tolerated; None: forever. For each taint the first toleration counts."""
     least: float | None = None
     for taint in taints:
         used = next((toleration for toleration in tolerations if tolerates(toleration, taint)), None)

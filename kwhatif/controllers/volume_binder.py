@@ -1,6 +1,6 @@
-"""New PersistentVolumeClaims are bound at once where their class does not wait for a pod.
+"""Binds new PersistentVolumeClaims at once if their class does not wait for a pod.
 
-The volume controller binds such a claim to a volume that exists, or has one provisioned, before any pod is looked at
+The volume controller binds such a claim to an existing volume, or has one provisioned, before any pod is considered
 (`syncUnboundClaim` in `pkg/controller/volume/persistentvolume/pv_controller.go`).
 """
 
@@ -38,20 +38,20 @@ _CAVEAT = "caveat"
 
 
 class Binding(NamedTuple):
-    """A claim once the volume controller has seen it."""
+    """A claim after the volume controller has processed it."""
 
     claim: PersistentVolumeClaim
-    #: The volume that it gets; None: it stays as it is.
+    #: The volume that it is bound to; None: it does not change.
     volume: PersistentVolume | None = None
-    #: What had to be assumed, or why it gets none.
+    #: What had to be assumed, or why it gets no volume.
     caveat: Caveat | None = None
 
 
 def binding_of(claim: PersistentVolumeClaim, cluster: Cluster) -> Binding:
-    """What becomes of a claim that is new."""
+    """The binding of a new claim."""
     storage_class = cluster.get(StorageClass, claim_class(claim))
     waits = storage_class is not None and storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
-    if waits and not claim.spec.volume_name:  # a claim that names its volume waits for no pod
+    if waits and not claim.spec.volume_name:  # a claim that names its volume does not wait for a pod
         return Binding(claim)
     if BIND_COMPLETED in claim.metadata.annotations:
         return Binding(claim)
@@ -73,12 +73,12 @@ def binding_of(claim: PersistentVolumeClaim, cluster: Cluster) -> Binding:
 
 
 def _existing(claim: PersistentVolumeClaim, cluster: Cluster) -> PersistentVolume | None:
-    """The volume that the claim names, or one that would do."""
+    """The volume that the claim names, or one that matches."""
     if claim.spec.volume_name:
         volume = cluster.get(PersistentVolume, claim.spec.volume_name)
         if volume is None or (volume.spec.claim_ref is not None and not is_bound_to(volume, claim)):
             return None
-        # Only a volume that is free is held against the claim (`syncUnboundClaim`).
+        # Only a free volume is compared with the claim (`syncUnboundClaim`).
         is_right = volume.spec.claim_ref is not None or not any(mismatches(volume, claim))
         return volume if is_right else None
     return VolumeSearch(claim, cluster).anywhere
@@ -87,7 +87,7 @@ def _existing(claim: PersistentVolumeClaim, cluster: Cluster) -> PersistentVolum
 def _provisioned(
     claim: PersistentVolumeClaim, storage_class: StorageClass | None, cluster: Cluster
 ) -> tuple[PersistentVolume | None, Caveat | None]:
-    """The volume that the class's provisioner makes; None where there is no such class, or nobody makes any."""
+    """The volume that the class's provisioner makes; None if there is no such class or no provisioner."""
     if claim.spec.volume_name:
         return None, None
     key, name = key_of(claim), claim_class(claim)
@@ -116,7 +116,7 @@ def _provisioned(
 
 
 def _topology(storage_class: StorageClass) -> VolumeNodeAffinity | None:
-    """From where a volume of the class can be used: which of the topologies it gets, only the provisioner knows."""
+    """The nodes that can use a volume of the class: any of its topologies, as only the provisioner knows which one."""
     terms = tuple(
         NodeSelectorTerm(
             match_expressions=tuple(
@@ -133,7 +133,7 @@ def _topology(storage_class: StorageClass) -> VolumeNodeAffinity | None:
 
 
 class VolumeBinder:
-    """The controller; claims that were there before the start have been looked at in vain, until a volume comes."""
+    """The controller; claims from before the start cannot be bound until a volume is added."""
 
     name = "PersistentVolumeClaim"
     watches = (PersistentVolumeClaim, PersistentVolume)
@@ -166,13 +166,13 @@ class VolumeBinder:
 
 
 def caveat_of(claim: str, view: View) -> Caveat | None:
-    """What had to be assumed of a claim, named by its key, that the controller has bound; or why it could not."""
+    """What had to be assumed to bind the claim with this key, or why it could not be bound."""
     caveat: Caveat | None = view.memory(VolumeBinder.name, claim).get(_CAVEAT)
     return caveat
 
 
 class NewVolumes:
-    """Volumes that somebody adds are available (`syncVolume`)."""
+    """Sets new volumes to Available (`syncVolume`)."""
 
     name = "PersistentVolume"
     watches = (PersistentVolume,)
@@ -190,7 +190,7 @@ class NewVolumes:
 
 
 def _is_new(obj: KubernetesObject, view: View) -> bool:
-    """Whether the object has come since the start."""
+    """Whether the object was added after the start."""
     created = obj.metadata.creation_timestamp
     return created is not None and view.at(created) >= 0
 

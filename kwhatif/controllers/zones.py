@@ -1,4 +1,4 @@
-"""How fast the nodes of a zone that are lost get their NoExecute taint: the more are lost, the slower.
+"""Rate limits for the NoExecute taints of lost nodes in a zone: the more nodes are lost, the lower the rate.
 
 Follows `handleDisruption`, `ComputeZoneState` and `SwapLimiter` of `pkg/controller/nodelifecycle`.
 """
@@ -15,38 +15,38 @@ from kwhatif.controllers.node_taints import is_evicting, ready_status, with_no_e
 from kwhatif.kube.model.node import Node
 from kwhatif.state.node_tree import Zone, zone_of
 
-#: Nodes per second that are tainted: `--node-eviction-rate`, `--secondary-node-eviction-rate`.
+#: Nodes to taint per second: `--node-eviction-rate`, `--secondary-node-eviction-rate`.
 RATE, SECONDARY_RATE = 0.1, 0.01
 #: `--unhealthy-zone-threshold`, and `--large-cluster-size-threshold`, which counts the nodes of one zone.
 UNHEALTHY_ZONE, LARGE_ZONE = 0.55, 50
-#: At most so many lost nodes do not disrupt a zone that has others.
+#: Up to this number of lost nodes do not disrupt a zone that has other nodes.
 _FEW_LOST = 2
 
 ZoneState = Literal["Normal", "PartialDisruption", "FullDisruption"]
-#: The state of every zone, and how many nodes it has.
+#: Zone -> its state and number of nodes.
 _States = Mapping[Zone, tuple[ZoneState, int]]
 
 
 class _Limiter(msgspec.Struct, frozen=True):
-    """A zone's token bucket, which holds one token at most."""
+    """A zone's token bucket, which holds at most one token."""
 
     state: ZoneState
     #: Tokens per second.
     rate: float
-    #: Seconds since the start at which there is a token; before that there is none.
+    #: When the next token is available, in seconds since the start.
     free_at: float
 
 
 class Zones:
-    """The zones' limiters, and what becomes of them and of the nodes at one look."""
+    """The rate limiters of the zones, during one run of the monitor."""
 
     def __init__(self, memory: dict[Any, Any], counts: ZoneCounts, now: float) -> None:
         """Set up.
 
         Args:
-            memory: what is kept from one look to the next.
-            counts: what there was before anything was lost now: zones never looked at begin with that state.
-            now: seconds since the start.
+            memory: what is kept between two runs.
+            counts: the counts before the current losses: the initial state of new zones.
+            now: the time in seconds since the start.
         """
         self._memory = memory
         self._now = now
@@ -58,22 +58,22 @@ class Zones:
 
     @property
     def probed(self) -> float:
-        """Seconds since the start at which all silent nodes got another grace period; before all time if never."""
+        """When all silent nodes got another grace period, in seconds since the start; minus infinity if never."""
         probed: float = self._memory.get("probed", float("-inf"))
         return probed
 
     def taint(self, nodes: dict[str, Node], counts: ZoneCounts) -> float | None:
-        """Give nodes their NoExecute taints, or take them off, in place.
+        """Add or remove NoExecute taints of nodes in place.
 
-        Of nodes that are lost at one moment the first of a zone gets its taint before the zone's state is found out: in
-        truth that is a race, which the first one mostly wins.
+        If several nodes are lost at one moment, the first one of a zone is tainted before the zone's state is computed:
+        in a real cluster that is a race, which the first one usually wins.
 
         Args:
-            nodes: all that are not well.
-            counts: how many there are of each zone now.
+            nodes: all unhealthy nodes.
+            counts: the current counts of each zone.
 
         Returns:
-            When there is more to do, in seconds since the start.
+            When there is more to do, in seconds since the start; None: nothing.
         """
         lost = []
         for name, node in nodes.items():
@@ -90,7 +90,7 @@ class Zones:
         return min((self._memory[zone].free_at for zone in zones if self._limiter(zone).rate > 0), default=None)
 
     def _next(self, lost: list[str], nodes: dict[str, Node]) -> list[str]:
-        """Taint the nodes for which there is a token; returns the others."""
+        """Taint the nodes that get a token; returns the others."""
         waiting = []
         for name in lost:
             zone = zone_of(nodes[name])
@@ -103,12 +103,12 @@ class Zones:
         return waiting
 
     def _limiter(self, zone: Zone) -> _Limiter:
-        """The zone's limiter; a zone whose nodes are all left out of the counts is as good as it can be."""
+        """The zone's limiter; a zone without counted nodes has the normal state."""
         limiter: _Limiter = self._memory.setdefault(zone, _Limiter("Normal", RATE, self._now))
         return limiter
 
     def _look(self, nodes: dict[str, Node], counts: ZoneCounts) -> None:
-        """Find out the states of the zones, and set the rates."""
+        """Compute the states of the zones, and set their rates."""
         states = _states(counts)
         memory = self._memory
         known = [zone for zone in memory if zone != "probed"]
@@ -124,7 +124,7 @@ class Zones:
             self._swap(zone, state, 0.0 if is_everywhere else _rate(state, size))
 
     def _swap(self, zone: Zone, state: ZoneState, rate: float) -> None:
-        """Another rate; the new bucket is as empty as the old one was."""
+        """Change the rate; the new bucket has as many tokens as the old one."""
         before = self._limiter(zone)
         free_at = before.free_at
         if before.rate != rate and rate > 0:
@@ -146,7 +146,7 @@ def _state(lost: int, ready: int) -> ZoneState:
 
 
 def _is_everywhere(states: _States) -> bool:
-    """Whether no zone has a node that is ready: then nothing is evicted at all."""
+    """Whether no zone has a ready node: then no pod is evicted."""
     return all(state == "FullDisruption" for state, _ in states.values())
 
 

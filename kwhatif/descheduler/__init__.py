@@ -1,4 +1,4 @@
-"""What the descheduler v0.36 evicts: its policies, its evictor, its strategies (`sigs.k8s.io/descheduler`).
+"""The descheduler v0.36: its policies, its evictor, its strategies (`sigs.k8s.io/descheduler`).
 
-Paths in this package are those below `pkg/` of the descheduler's repository.
+Paths in this package are relative to `pkg/` of the descheduler's repository.
 """

@@ -1,4 +1,4 @@
-"""The arguments of the descheduler's plugins (`framework/plugins/*/types.go`), with the Go types for its messages."""
+"""Arguments of the descheduler's plugins (`framework/plugins/*/types.go`), with the Go types for its messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Mode = Annotated[str, go_type("nodeutilization.EvictionMode")]
 
 
 class Namespaces(Model):
-    """Namespaces that count, or that do not."""
+    """Included or excluded namespaces."""
 
     go: ClassVar[str] = "api.Namespaces"
     include: tuple[str, ...] = ()
@@ -22,7 +22,7 @@ class Namespaces(Model):
 
 
 class SelectingArgs(Args):
-    """Base of arguments that choose pods by namespace and labels."""
+    """Base of arguments that select pods by namespace and labels."""
 
     namespaces: Namespaces | None = None
     label_selector: LabelSelector | None = None
@@ -79,7 +79,7 @@ class RemovePodsViolatingTopologySpreadConstraintArgs(SelectingArgs):
 
 
 class OwnerKinds(Model):
-    """Kinds of owners that count, or that do not."""
+    """Included or excluded kinds of owners."""
 
     go: ClassVar[str] = "podlifetime.OwnerKinds"
     include: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class OwnerKinds(Model):
 
 
 class PodConditionFilter(Model):
-    """What a condition of the pod must be; "" is anything."""
+    """A condition that the pod must have; "" matches anything."""
 
     go: ClassVar[str] = "podlifetime.PodConditionFilter"
     type: str = ""
@@ -125,7 +125,7 @@ class PrometheusQuery(Model):
 
 
 class MetricsUtilization(Model):
-    """Where LowNodeUtilization has the actual use from."""
+    """The source of measured usage for LowNodeUtilization."""
 
     go: ClassVar[str] = "nodeutilization.MetricsUtilization"
     metrics_server: bool = False
@@ -134,7 +134,7 @@ class MetricsUtilization(Model):
 
 
 class EvictionLimits(Model):
-    """How many pods of one node one plugin may evict."""
+    """The most evictions per node by one plugin."""
 
     go: ClassVar[str] = "api.EvictionLimits"
     node: Uint | None = None
@@ -169,7 +169,7 @@ ARGUMENTS: Mapping[str, type[Args]] = {
         RemovePodsViolatingTopologySpreadConstraintArgs,
     )
 }
-#: Those that may stand under `balance`, and under `deschedule`.
+#: Plugins of the extension points `balance` and `deschedule`.
 BALANCE = frozenset(
     {
         "HighNodeUtilization",

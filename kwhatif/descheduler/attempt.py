@@ -1,4 +1,4 @@
-"""What a cycle does: attempts to evict, why each was made, and what the descheduler says besides."""
+"""The result of a cycle: eviction attempts with their reasons, and log messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from kwhatif.kube.model.meta import FrozenMeta
+from kwhatif.kube.model.meta import FrozenMeta, Row
 
 RefusedBy = Literal["total-limit", "node-limit", "namespace-limit", "pdb", "multiple-pdbs", "forbidden", "not-found"]
 Stage = Literal["Filter", "PreEvictionFilter"]
@@ -15,11 +15,11 @@ UtilizationClass = Literal["underutilized", "overutilized", "appropriate"]
 
 
 class _Why(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rename="camel", tag_field="type", gc=False):
-    """Base of the reasons why a strategy wants a pod evicted."""
+    """Base of the reasons why a strategy evicts a pod."""
 
 
 class ResourceUse(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """How much of a resource of a node is used, and up to where that is fine; percent."""
+    """The usage of a resource of a node, and its threshold; in percent."""
 
     resource: str
     percent: float
@@ -27,14 +27,14 @@ class ResourceUse(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
 
 class NodeUse(_Why, tag="NodeUse"):
-    """The node is used too much, or too little; of each resource that has a threshold, before any eviction."""
+    """The node is over- or underutilized: its usage before any eviction, of each resource with a threshold."""
 
     node_class: UtilizationClass
     uses: tuple[ResourceUse, ...]
 
 
 class Duplicate(_Why, tag="Duplicate"):
-    """More pods of one owner are on the node than on average on the nodes that take them."""
+    """The node has more pods of one owner than the average of the nodes that accept them."""
 
     owner: str
     on_node: int
@@ -43,7 +43,7 @@ class Duplicate(_Why, tag="Duplicate"):
 
 
 class BrokenAntiAffinity(_Why, tag="BrokenAntiAffinity"):
-    """Its anti-affinity is about a pod in the same domain."""
+    """Its anti-affinity matches a pod in the same domain."""
 
     other: str
     topology_key: str
@@ -54,7 +54,7 @@ class BrokenNodeAffinity(_Why, tag="BrokenNodeAffinity"):
 
 
 class BetterNode(_Why, tag="BetterNode"):
-    """Another node matches its preferred node affinity better: the sums of the weights."""
+    """Another node matches its preferred node affinity better, by the sums of the weights."""
 
     weight: int
     best: int
@@ -67,7 +67,7 @@ class UntoleratedTaint(_Why, tag="UntoleratedTaint"):
 
 
 class Skew(_Why, tag="Skew"):
-    """Its domain has more pods than another, by more than the constraint allows."""
+    """The skew of its domain is larger than the constraint allows."""
 
     topology_key: str
     domain: str
@@ -85,7 +85,7 @@ class Restarts(_Why, tag="Restarts"):
 
 
 class LifeTime(_Why, tag="LifeTime"):
-    """It is older than pods may get; or it is in such a state: `conditions` are what was asked for. Seconds."""
+    """It is too old, or too long in a certain state: `conditions` are the criteria. Times are in seconds."""
 
     age: int
     max_age: int | None = None
@@ -93,7 +93,7 @@ class LifeTime(_Why, tag="LifeTime"):
 
 
 class Failed(_Why, tag="Failed"):
-    """It has failed, and that is long enough ago, in seconds."""
+    """It has failed, long enough ago; in seconds."""
 
     age: int
     min_age: int
@@ -114,8 +114,8 @@ Why = (
 )
 
 
-class EvictionAttempt(msgspec.Struct, frozen=True):
-    """An eviction that was tried. `by`: what refused it; None: the pod is gone."""
+class WantedRow(Row):
+    """A pod that a plugin wants to evict; `order` is its place among all attempts."""
 
     order: int
     pod: str
@@ -123,38 +123,41 @@ class EvictionAttempt(msgspec.Struct, frozen=True):
     profile: str
     plugin: str
     why: Why
+
+
+class EvictionAttempt(WantedRow):
+    """An eviction that was tried. `by`: what refused it; None: the pod is gone. `budgets` are those that refused it."""
+
     by: RefusedBy | None = None
     message: str = ""
-    #: The budgets that refused it.
     budgets: tuple[str, ...] = ()
 
 
-class ClassifiedNode(msgspec.Struct, frozen=True):
-    """What Low- or HighNodeUtilization takes a node for, and what share of each resource is used, in percent."""
+class NodeClassRow(Row):
+    """What Low- or HighNodeUtilization takes a node for; `percent` is what is used of each resource."""
 
     profile: str
     plugin: str
     node: str
-    node_class: UtilizationClass
+    node_class: UtilizationClass = msgspec.field(name="class")
     percent: dict[str, float]
 
 
-class PluginRun(msgspec.Struct, frozen=True):
-    """One plugin of a cycle."""
+class StrategyRow(Row):
+    """One plugin of one profile: how many pods it evicted, what it could not do, what it says to that."""
 
     profile: str
     plugin: str
     extension_point: ExtensionPoint
     evicted: int
     refused: int
-    #: Why it could not do its work; "" if it could.
-    error: str = ""
+    error: str | None = None
     #: What it logs that explains why it evicts nothing, or stops.
     notes: tuple[str, ...] = ()
 
 
-class Spared(msgspec.Struct, frozen=True):
-    """A pod that the evictor's filters refuse before anything is evicted; without a reason there is no message."""
+class SparedRow(Row):
+    """A pod that the evictor's filters protect before anything is evicted; `reasons` are upstream's words."""
 
     profile: str
     pod: str
@@ -164,10 +167,10 @@ class Spared(msgspec.Struct, frozen=True):
 
 
 class DeschedulingCycle(msgspec.Struct, frozen=True):
-    """One cycle. `skipped`: why nothing was looked at."""
+    """One cycle. `skipped`: why the cycle did nothing."""
 
     skipped: str = ""
     attempts: tuple[EvictionAttempt, ...] = ()
-    plugins: tuple[PluginRun, ...] = ()
-    classes: tuple[ClassifiedNode, ...] = ()
-    spared: tuple[Spared, ...] = ()
+    plugins: tuple[StrategyRow, ...] = ()
+    classes: tuple[NodeClassRow, ...] = ()
+    spared: tuple[SparedRow, ...] = ()

@@ -1,6 +1,6 @@
-"""From a policy as it is written to one that can be run, or to the descheduler's refusal.
+"""Builds a runnable policy from a policy file, or fails with the descheduler's error.
 
-Follows `descheduler/policyconfig.go`; decoding is in `reading.py`, making profiles in `profiles.py`.
+Follows `descheduler/policyconfig.go`; decoding is in `reading.py`, building profiles in `profiles.py`.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from kwhatif.kube.model.policy import PriorityClass
 
 
 def build_policy(data: Mapping[str, Any], name: str, cluster: Cluster) -> tuple[RunnablePolicy, list[Caveat]]:
-    """The policy that the data of a file is, and what is to be said about it.
+    """The policy in the data of a file, and caveats about it.
 
     Args:
         data: the file, parsed.
-        name: of the file, without folders; the descheduler names it in messages.
-        cluster: whose priority classes thresholds may name.
+        name: name of the file, without directories, which the descheduler's messages contain.
+        cluster: has the priority classes that thresholds may name.
 
     Raises:
-        InputError: the descheduler refuses the policy; the message is its own.
+        InputError: the descheduler rejects the policy; with its message.
     """
     reading = PolicyReader(name)
     config, ignored = reading.config(data)
@@ -79,12 +79,12 @@ def build_policy(data: Mapping[str, Any], name: str, cluster: Cluster) -> tuple[
 
 
 def strategy_policy(strategy: str) -> RunnablePolicy:
-    """The policy in which one strategy runs alone, with its defaults and those of the evictor.
+    """A policy that runs only one strategy, with its defaults and those of the evictor.
 
-    Where the descheduler has no default for what a strategy cannot go without, the values are those of its README.
+    If the descheduler has no default for a required argument, the value is that of its README.
 
     Raises:
-        ValueError: there is no such strategy.
+        ValueError: the strategy does not exist.
     """
     args = STRATEGIES.get(strategy)
     if args is None:
@@ -101,7 +101,7 @@ def strategy_policy(strategy: str) -> RunnablePolicy:
     return RunnablePolicy(profiles=(profile,))
 
 
-#: What `--strategy` runs with, where the zero values will not do.
+#: The arguments for `--strategy`, if the zero values are not valid.
 _README: Mapping[str, Mapping[str, Any]] = {
     "HighNodeUtilization": {"thresholds": {"cpu": 20.0, "memory": 20.0, "pods": 20.0}},
     "LowNodeUtilization": {
@@ -142,7 +142,7 @@ def _validate(config: written.DeschedulerPolicy, arguments: Sequence[Sequence[Na
 
 
 def _plugins_near(config: written.DeschedulerPolicy) -> str:
-    """What names of plugins that do not exist may mean."""
+    """A hint for names of plugins that do not exist."""
     names = dict.fromkeys(plugin.name for profile in config.profiles for plugin in profile.plugin_config)
     near = [found[0] for name in names if name not in ARGUMENTS and (found := nearest(name, ARGUMENTS))]
     return meant(" and ".join(near))
@@ -184,10 +184,10 @@ def _prometheus_errors(prometheus: written.Prometheus | None) -> Iterator[str]:
 def _with_defaults(
     profile: written.DeschedulerProfile, plugins: Sequence[NamedArgs], path: str, name: str, cluster: Cluster
 ) -> dict[str, Args]:
-    """Arguments by plugin, the first of each name, with defaults and the evictor's priority (`setDefaults`)."""
+    """Arguments by plugin (the first with each name), with defaults and the evictor's priority (`setDefaults`)."""
     known: dict[str, Args] = {}
     for plugin, args in plugins:
-        assert args is not None, "unknown plugins have been refused"
+        assert args is not None, "unknown plugins were rejected before"
         known.setdefault(plugin, _defaulted(args))
     evictor = known.setdefault(DEFAULT_EVICTOR, DefaultEvictorArgs())
     assert isinstance(evictor, DefaultEvictorArgs)
@@ -211,7 +211,7 @@ def _defaulted(args: Args) -> Args:
 
 
 def _priority(threshold: PriorityThreshold | None, cluster: Cluster) -> int | str:
-    """The priority that protects pods, or why there is none (`utils/priority.go`)."""
+    """The priority from which on pods are protected, or an error (`utils/priority.go`)."""
     if threshold is None or (threshold.value is None and not threshold.name):
         return SYSTEM_CRITICAL_PRIORITY
     priority = threshold.value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kwhatif.descheduler.attempt import ClassifiedNode, DeschedulingCycle, ExtensionPoint, PluginRun, Spared
+from kwhatif.descheduler.attempt import DeschedulingCycle, ExtensionPoint, NodeClassRow, SparedRow, StrategyRow
 from kwhatif.descheduler.default_evictor import DefaultEvictor
 from kwhatif.descheduler.evictor_arguments import DEFAULT_EVICTOR, DefaultEvictorArgs
 from kwhatif.descheduler.handle import Handle, PodEvictor
@@ -26,7 +26,7 @@ from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.node import Node
 
-#: Evicts; returns why it could not do its work, or "".
+#: Runs a plugin; returns its error, or "".
 Run = Callable[[Any, Handle], str]
 
 PLUGINS: Mapping[str, Run] = {
@@ -41,12 +41,12 @@ PLUGINS: Mapping[str, Run] = {
     "RemovePodsViolatingNodeTaints": remove_pods_violating_node_taints.run,
     "RemovePodsViolatingTopologySpreadConstraint": remove_pods_violating_topology_spread_constraint.run,
 }
-#: On fewer nodes nothing is done: a pod would have nowhere else to go.
+#: With fewer nodes nothing is done: an evicted pod could not go to another node.
 _FEWEST_NODES = 2
 
 
 def run_cycle(policy: RunnablePolicy, world: DeschedulerWorld) -> DeschedulingCycle:
-    """All profiles' plugins of the extension point Deschedule, in order, then those of Balance. `world` changes."""
+    """Run all profiles' Deschedule plugins, in order, then the Balance plugins. This changes `world`."""
     nodes = world.ready_nodes(policy.node_selector)
     if len(nodes) < _FEWEST_NODES:
         return DeschedulingCycle(skipped="Skipping descheduling cycle: requires >=2 nodes")
@@ -57,8 +57,8 @@ def run_cycle(policy: RunnablePolicy, world: DeschedulerWorld) -> DeschedulingCy
         for profile, evictor in zip(policy.profiles, evictors, strict=True)
         for row in _spared(profile, evictor, nodes, world)
     ]
-    plugins: list[PluginRun] = []
-    classes: list[ClassifiedNode] = []
+    plugins: list[StrategyRow] = []
+    classes: list[NodeClassRow] = []
     points: tuple[ExtensionPoint, ...] = ("Deschedule", "Balance")
     for point in points:
         for profile, evictor in zip(policy.profiles, evictors, strict=True):
@@ -69,7 +69,9 @@ def run_cycle(policy: RunnablePolicy, world: DeschedulerWorld) -> DeschedulingCy
                 made = pod_evictor.attempts[before:]
                 evicted = sum(1 for attempt in made if attempt.by is None)
                 plugins.append(
-                    PluginRun(profile.name, name, point, evicted, len(made) - evicted, error, tuple(handle.notes))
+                    StrategyRow(
+                        profile.name, name, point, evicted, len(made) - evicted, error or None, tuple(handle.notes)
+                    )
                 )
                 classes += handle.classes
     return DeschedulingCycle("", tuple(pod_evictor.attempts), tuple(plugins), tuple(classes), tuple(spared))
@@ -83,12 +85,12 @@ def _evictor(profile: RunnableProfile, world: DeschedulerWorld) -> DefaultEvicto
 
 def _spared(
     profile: RunnableProfile, evictor: DefaultEvictor, nodes: Sequence[Node], world: DeschedulerWorld
-) -> Iterator[Spared]:
+) -> Iterator[SparedRow]:
     """The pods on these nodes that neither strategy of the profile can evict, as long as nothing changes."""
     for name in (node.metadata.name for node in nodes):
         for pod in world.pods(name):
             found = evictor.objections(pod)
             if found is not None:
-                yield Spared(profile.name, key_of(pod), name, "Filter", found)
+                yield SparedRow(profile.name, key_of(pod), name, "Filter", found)
             elif (late := evictor.late_objection(pod)) is not None:
-                yield Spared(profile.name, key_of(pod), name, "PreEvictionFilter", (late,) if late else ())
+                yield SparedRow(profile.name, key_of(pod), name, "PreEvictionFilter", (late,) if late else ())

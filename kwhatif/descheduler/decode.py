@@ -1,7 +1,7 @@
-"""Decoding as Go does it, with its words for what is wrong (`sigs.k8s.io/json`).
+"""Decoding as in Go, with its error messages (`sigs.k8s.io/json`).
 
-The first value of a wrong type is an error; fields that do not exist are collected, and the caller says what they are.
-Fields are looked at in the order of the data; see `sorted_keys`.
+The first value of a wrong type is an error; unknown fields are collected, and the caller decides what they are.
+Fields are decoded in the order of the data; see `sorted_keys`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _JSON_NAMES: dict[type, str] = {
     list: "array",
     str: "string",
 }
-#: Go's names of types that others use as well.
+#: Go's names of shared types.
 _SHARED: dict[type, str] = {LabelSelector: "v1.LabelSelector", Requirement: "v1.LabelSelectorRequirement"}
 _OF_FIELDS = {("LabelSelectorRequirement", "operator"): "v1.LabelSelectorOperator"}
 _SCALARS: dict[type[inspect.Type], tuple[str, type]] = {
@@ -37,18 +37,18 @@ _SCALARS: dict[type[inspect.Type], tuple[str, type]] = {
 
 
 class Decoded(msgspec.Struct, Generic[T], frozen=True):
-    """What decoding found: the value, unless something in it is of a wrong type."""
+    """The result of decoding: the value, unless something in it has a wrong type."""
 
     value: T | None
-    #: Go's message about the first value of a wrong type, and where it stands; "" if there is none.
+    #: Go's message about the first value of a wrong type, and its path; "" if there is none.
     error: str = ""
     error_at: str = ""
-    #: Fields that do not exist, with the one that may be meant: `conditions[0].typ`: `type`; "" if none is near.
+    #: Unknown fields, with a similar known one: `conditions[0].typ`: `type`; "" if there is none.
     unknown: Mapping[str, str] = {}
 
 
 def go_decode(data: Any, type_: type[T]) -> Decoded[T]:
-    """Decode plain data; `null` is as good as missing."""
+    """Decode plain data; `null` counts as missing."""
     reader = _Reader()
     cleaned = reader.read(data, inspect.type_info(type_), _Place(go_name(type_).rpartition(".")[2]))
     if reader.error:
@@ -57,24 +57,24 @@ def go_decode(data: Any, type_: type[T]) -> Decoded[T]:
 
 
 def sorted_keys(data: Any) -> Any:
-    """The data of a YAML file as it comes to the descheduler: as JSON with sorted keys (`sigs.k8s.io/yaml`)."""
+    """The data of a YAML file as the descheduler sees it: JSON with sorted keys (`sigs.k8s.io/yaml`)."""
     if isinstance(data, dict):
         return {key: sorted_keys(data[key]) for key in sorted(data)}
     return [sorted_keys(each) for each in data] if isinstance(data, list) else data
 
 
 def json_name(value: object) -> str:
-    """What Go calls a value of JSON."""
+    """Go's name for a JSON value."""
     return _JSON_NAMES.get(type(value), "null")
 
 
 def go_name(type_: type) -> str:
-    """What Go calls the type, such as `api.Namespaces`."""
+    """Go's name of the type, such as `api.Namespaces`."""
     return _SHARED.get(type_) or getattr(type_, "go", "") or type_.__name__
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """Where a value stands: the innermost struct, the fields down to it, and the path with indexes."""
+    """The place of a value: the innermost struct, the fields down to it, and the path with indexes."""
 
     struct: str
     fields: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class _Reader:
         self.unknown: dict[str, str] = {}
 
     def read(self, value: Any, info: inspect.Type, place: _Place, go: str = "") -> Any:
-        """The value as the typed decoder wants it; `go`: what Go calls its type."""
+        """The value in the form for the typed decoder; `go`: Go's name of its type."""
         match info:
             case inspect.Metadata():
                 if (info.extra or {}).get("duration"):
@@ -182,7 +182,7 @@ class _Reader:
 
 
 def _duration_error(text: str) -> str:
-    """What is wrong with a duration (`time.ParseDuration`)."""
+    """The error about an invalid duration (`time.ParseDuration`)."""
     rest = text.lstrip("+-") if text[:1] in "+-" else text
     number = rest.rstrip("0123456789.")
     return "missing unit in duration" if rest and not number and rest.count(".") <= 1 else "invalid duration"

@@ -1,4 +1,4 @@
-"""DefaultEvictor: which pods may be evicted at all (`framework/plugins/defaultevictor`)."""
+"""DefaultEvictor: which pods may be evicted (`framework/plugins/defaultevictor`)."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class DefaultEvictor:
         self._world = world
         self._checks = [*_protections(args, world), *_conditions(args, world)]
         namespaces = compile_selector(args.namespace_label_selector)
-        #: None: every namespace will do.
+        #: None: all namespaces match.
         self._namespaces: Selector | None = None if namespaces.nothing or namespaces.empty else namespaces
         self._nodes: OtherNodes | None = None
 
     def objections(self, pod: Pod) -> tuple[str, ...] | None:
-        """Why the pod may not be evicted, in upstream's words; None: it may (`Filter`).
+        """Why the pod may not be evicted, with upstream's messages; None: it may (`Filter`).
 
-        QUIRK: a pod that must not be evicted (noEvictionPolicy Mandatory) is refused without a word.
+        QUIRK: a pod that must not be evicted (noEvictionPolicy Mandatory) is protected without a message.
         """
         annotations = pod.metadata.annotations
         if annotations.evict is not None:
@@ -52,9 +52,9 @@ class DefaultEvictor:
         return self.objections(pod) is None
 
     def late_objection(self, pod: Pod) -> str | None:
-        """Why a pod that may be evicted is spared nevertheless (`PreEvictionFilter`); None: it is not spared.
+        """Why a pod that may be evicted is still protected (`PreEvictionFilter`); None: it is not.
 
-        QUIRK: with a node selector that cannot be parsed every pod is spared, and "" is the reason.
+        QUIRK: if the node selector cannot be parsed, every pod is protected, with the reason "".
         """
         if self._args.node_fit:
             nodes = self._ready_nodes()
@@ -67,13 +67,13 @@ class DefaultEvictor:
         return None if matches else _OTHER_NAMESPACE
 
     def pre_eviction_filter(self, pod: Pod) -> bool:
-        """Whether nothing spares the pod."""
+        """Whether `late_objection` does not protect the pod."""
         return self.late_objection(pod) is None
 
     def _ready_nodes(self) -> OtherNodes | None:
-        """The cluster's ready nodes that the evictor's node selector matches; None: it cannot be parsed.
+        """The cluster's ready nodes that match the evictor's node selector; None: it cannot be parsed.
 
-        The policy's own node selector does not count here.
+        The policy's own node selector does not apply here.
         """
         if self._nodes is None:
             try:
@@ -84,7 +84,7 @@ class DefaultEvictor:
 
 
 def _protected(args: DefaultEvictorArgs) -> frozenset[str]:
-    """The protections that are on (`getEffectivePodProtections`)."""
+    """The enabled protections (`getEffectivePodProtections`)."""
     chosen = args.pod_protections
     if chosen.extra_enabled or chosen.default_disabled:
         return frozenset({*DEFAULT_PROTECTIONS} - {*chosen.default_disabled} | {*chosen.extra_enabled})
@@ -107,7 +107,7 @@ def _protections(args: DefaultEvictorArgs, world: DeschedulerWorld) -> Iterator[
     yield _terminating
     if "SystemCriticalPods" in on:
         yield _critical
-        # QUIRK: without this protection, the threshold does not count either.
+        # QUIRK: without this protection, the threshold does not apply either.
         yield _above(args.priority_threshold.value if args.priority_threshold else None)
     yield _bare if "FailedBarePods" in on else _bare_but_failed
     if "PodsWithLocalStorage" in on:
@@ -207,7 +207,7 @@ def _claims(args: DefaultEvictorArgs, world: DeschedulerWorld) -> Check:
 
 
 def _storage_class(namespace: str, name: str, world: DeschedulerWorld) -> tuple[str, str]:
-    """The claim's storage class, or "" and why it is not known."""
+    """The claim's storage class, or "" and an error."""
     claim = world.state.cluster.get(PersistentVolumeClaim, f"{namespace}/{name}")
     if claim is None:
         missing = f'persistentvolumeclaim "{name}" not found'
@@ -217,7 +217,7 @@ def _storage_class(namespace: str, name: str, world: DeschedulerWorld) -> tuple[
 
 
 def _without_budget(pod: Pod) -> str:
-    """QUIRK: nobody starts the informer of the budgets, so there is never one (`descheduler/descheduler.go`)."""
+    """QUIRK: the informer of budgets is never started, so no budget is found (`descheduler/descheduler.go`)."""
     del pod
     return "pod does not have a PodDisruptionBudget and is protected against eviction"
 
@@ -238,7 +238,7 @@ def _too_few(pod: Pod, wanted: int, world: DeschedulerWorld) -> str:
 
 def _too_young(text: str, world: DeschedulerWorld) -> Check:
     least = parse_duration(text)
-    # QUIRK: (metav1.Duration) not the duration is printed, but the struct that it is in.
+    # QUIRK: (metav1.Duration) the struct is printed, not the duration in it.
     reason = f"pod age is not older than MinPodAge: &Duration{{Duration:{go_duration(least)},}} seconds"
 
     def check(pod: Pod) -> str:

@@ -18,7 +18,7 @@ _Protection = Annotated[str, go_type("defaultevictor.PodProtection")]
 
 
 class PriorityThreshold(Model):
-    """A priority, or the name of a class that has one."""
+    """A priority, or the name of a priority class."""
 
     go: ClassVar[str] = "api.PriorityThreshold"
     value: Int32 | None = None
@@ -47,7 +47,7 @@ class PodProtectionsConfig(Model):
 
 
 class PodProtections(Model):
-    """Which protections are on besides, or instead of, the usual ones."""
+    """Protections that are enabled besides, or instead of, the default ones."""
 
     go: ClassVar[str] = "defaultevictor.PodProtections"
     extra_enabled: tuple[_Protection, ...] = ()

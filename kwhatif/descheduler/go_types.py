@@ -11,16 +11,16 @@ from kwhatif.kube.model.meta import Model
 
 
 def quoted(text: str) -> str:
-    """In quotes, as `%q` prints it."""
+    """The text in quotes, as `%q` prints it."""
     return msgspec.json.encode(text).decode()
 
 
 def go_type(name: str) -> Meta:
-    """What the type is called in messages."""
+    """The name of the type in messages."""
     return Meta(extra={"go": name})
 
 
-#: Go's integers, and from where to where they go.
+#: Go's integer types and their ranges.
 INTEGERS = {
     "uint": (0, 2**64 - 1),
     "int": (-(2**63), 2**63 - 1),
@@ -40,7 +40,7 @@ MetricsSource = Annotated[str, go_type("api.MetricsSource")]
 class Args(Model):
     """Base of all arguments."""
 
-    #: What the Go type is called in messages.
+    #: The name of the Go type in messages.
     go: ClassVar[str] = ""
     api_version: str = ""
     kind: str = ""

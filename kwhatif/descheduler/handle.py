@@ -1,4 +1,4 @@
-"""`Handle`: what a plugin works with, and `PodEvictor`, which counts (`descheduler/evictions/evictions.go`)."""
+"""`Handle`: the interface for plugins, and `PodEvictor`, which counts (`descheduler/evictions/evictions.go`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 from kwhatif.controllers.eviction import FORBIDDEN, NOT_FOUND, TOO_MANY_REQUESTS, EvictionRefused
 from kwhatif.descheduler.arguments import Namespaces
-from kwhatif.descheduler.attempt import ClassifiedNode, EvictionAttempt, RefusedBy, Why
+from kwhatif.descheduler.attempt import EvictionAttempt, NodeClassRow, RefusedBy, Why
 from kwhatif.descheduler.default_evictor import DefaultEvictor
 from kwhatif.descheduler.go_types import quoted
 from kwhatif.descheduler.node_fit import NodeFit
@@ -24,17 +24,17 @@ PodFilter = Callable[[Pod], bool]
 
 
 class Result(Enum):
-    """What a plugin is to do after an attempt."""
+    """The result of an attempt, which decides what the plugin does next."""
 
     EVICTED = "evicted"
     TOTAL_LIMIT = "total-limit"
     NODE_LIMIT = "node-limit"
-    #: Anything else: go on with the next pod.
+    #: Any other failure: continue with the next pod.
     FAILED = "failed"
 
 
 class PodEvictor:
-    """Evicts as long as the policy's limits allow; only what is gone counts. One for all profiles of a cycle."""
+    """Evicts as long as the policy's limits allow; only successful evictions count. One for all profiles of a cycle."""
 
     def __init__(self, policy: RunnablePolicy, world: DeschedulerWorld) -> None:
         self.policy = policy
@@ -44,7 +44,7 @@ class PodEvictor:
         self.attempts: list[EvictionAttempt] = []
 
     def evict(self, pod: Pod, why: Why, profile: str, plugin: str) -> Result:
-        """Try it, and note what came of it."""
+        """Try to evict the pod, and record the attempt."""
         by, message, budgets = self._limited(pod) or self._asked(pod)
         node = pod.spec.node_name
         self.attempts.append(
@@ -70,7 +70,7 @@ class PodEvictor:
         return None
 
     def _asked(self, pod: Pod) -> tuple[RefusedBy | None, str, tuple[str, ...]]:
-        """What the Eviction API answers."""
+        """Call the Eviction API."""
         refused = self.world.evict(pod)
         if refused is None:
             return None, "", ()
@@ -86,7 +86,7 @@ def _worded(refused: EvictionRefused, name: str) -> tuple[RefusedBy, str]:
 
 
 class Handle:
-    """What one plugin of one profile works with."""
+    """The interface for one plugin of one profile."""
 
     def __init__(
         self, profile: str, plugin: str, nodes: Sequence[Node], evictor: DefaultEvictor, pod_evictor: PodEvictor
@@ -100,7 +100,7 @@ class Handle:
         self.world = pod_evictor.world
         self.fit = NodeFit(self.world)
         self.notes: list[str] = []
-        self.classes: list[ClassifiedNode] = []
+        self.classes: list[NodeClassRow] = []
         self._pod_evictor = pod_evictor
 
     def evict(self, pod: Pod, why: Why) -> Result:
@@ -108,7 +108,7 @@ class Handle:
         return self._pod_evictor.evict(pod, why, self.profile, self.plugin)
 
     def evict_each(self, pods: Iterable[tuple[Pod, Why]]) -> bool:
-        """Evict the pods of one node until its limit is reached; whether the total limit is not."""
+        """Evict pods of one node until its limit is reached; returns False if the total limit is reached."""
         for pod, why in pods:
             result = self.evict(pod, why)
             if result is Result.TOTAL_LIMIT:
@@ -118,17 +118,17 @@ class Handle:
         return True
 
     def note(self, message: str, **values: object) -> None:
-        """What upstream logs, with its values."""
+        """Record a log message of upstream, with its values."""
         said = ", ".join(f"{name} {value}" for name, value in values.items())
         self.notes.append(f"{message}: {said}" if said else message)
 
     def is_evictable(self, pod: Pod) -> bool:
-        """Whether neither of the evictor's filters spares the pod."""
+        """Whether none of the evictor's filters protects the pod."""
         return self.evictor.filter(pod) and self.evictor.pre_eviction_filter(pod)
 
 
 def chosen(namespaces: Namespaces | None, selector: LabelSelector | None = None) -> PodFilter:
-    """The pods of these namespaces, and with these labels (`podutil.Options`)."""
+    """A filter for pods in these namespaces, with these labels (`podutil.Options`)."""
     include: Collection[str] = frozenset(namespaces.include) if namespaces else ()
     exclude: Collection[str] = frozenset(namespaces.exclude) if namespaces else ()
     compiled = None if selector is None else compile_selector(selector)

@@ -1,6 +1,6 @@
-"""NodeFit: whether a pod might run on a node, in the descheduler's rough view (`descheduler/node/node.go`).
+"""NodeFit: whether a pod might run on a node, by the descheduler's approximation (`descheduler/node/node.go`).
 
-Not looked at: pod affinity, spread, ports, volumes, devices, anti-affinity of the pods that are there.
+It ignores pod affinity, spread, ports, volumes, devices, and the anti-affinity of existing pods.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UNITS = 1000
 
 
 class NodeFit:
-    """Whether pods fit on nodes of one world, as it is at the moment of each question."""
+    """Whether pods fit on nodes of a cycle, in its current state."""
 
     def __init__(self, world: DeschedulerWorld) -> None:
         self._world = world
@@ -39,17 +39,17 @@ class NodeFit:
         return any(self._fits(pod, node, required, terms) for node in nodes)
 
     def fits_another(self, pod: Pod, nodes: Iterable[Node]) -> bool:
-        """Whether it fits on one that it is not on already (`PodFitsAnyOtherNode`)."""
+        """Whether the pod fits on one of the nodes, other than its own (`PodFitsAnyOtherNode`)."""
         return self.fits_any(pod, (node for node in nodes if node.metadata.name != pod.spec.node_name))
 
     def _fits(self, pod: Pod, node: Node, required: RequiredNodeAffinity, terms: Sequence[AntiAffinity]) -> bool:
-        """`PodFitsNode`; a pod that is on the node already has its room there."""
+        """`PodFitsNode`; the requests of a pod that is already on the node are not checked."""
         if not takes(pod, node, required) or any(self._is_met(term, pod, node) for term in terms):
             return False
         return pod.spec.node_name == node.metadata.name or self._has_room(pod, node)
 
     def _is_met(self, term: AntiAffinity, pod: Pod, node: Node) -> bool:
-        """QUIRK: pods of the same name count in no namespace, and only those on this very node are looked at."""
+        """QUIRK: pods with the same name are ignored in any namespace, and only pods on this node are checked."""
         if term.topology_key not in node.metadata.labels:
             return False
         return any(
@@ -65,7 +65,7 @@ class NodeFit:
         return self.free(PODS, node) > 0
 
     def free(self, resource: str, node: Node) -> int:
-        """How much of it no pod on the node requests, in thousandths; of pods, how many more it takes."""
+        """The unrequested amount of the resource, in thousandths; for pods, the number of further pods."""
         name = node.metadata.name
         allocatable = node.status.allocatable or {}
         room = parse_quantity(allocatable.get(resource, 0))
@@ -80,31 +80,31 @@ class NodeFit:
 
 
 def takes(pod: Pod, node: Node, required: RequiredNodeAffinity) -> bool:
-    """Whether the node is open to pods like this one, whatever room there is."""
+    """Whether the node accepts pods like this one, regardless of resources."""
     if node.spec.unschedulable or not required.matches(named(node)):
         return False
     return untolerated(pod, node.spec.taints, keeps_away) is None
 
 
 class _Known(msgspec.Struct):
-    """What is known of pods that say the same."""
+    """Cached results for pods with equal specs."""
 
     required: RequiredNodeAffinity
-    #: Resource and amount, in thousandths, of all that they request.
+    #: Resource and amount, in thousandths, of their requests.
     asked: tuple[tuple[str, int], ...]
-    #: Nodes that they fit on. Two are enough, as a pod is on one of them at the most.
+    #: Nodes that they fit on. Two are enough, because a pod is on at most one of them.
     found: list[str]
-    #: How many of the nodes have been looked at, in their order.
+    #: The number of checked nodes, in order.
     position: int
-    #: How many evictions there had been when somebody last looked.
+    #: The number of evictions at the last check.
     evictions: int
 
 
 class OtherNodes:
-    """`fits_another`, again and again for the same nodes: pods that say the same are asked about together.
+    """`fits_another` for many pods and the same nodes: pods with equal specs share the result.
 
-    Nothing comes to a node while a cycle runs, so what fits goes on to fit; what does not is asked again only of nodes
-    that a pod has left. Pods with anti-affinity terms are asked about one by one (see `NodeFit._is_met`).
+    No pod is added to a node during a cycle, so a pod that fits keeps fitting; otherwise only nodes that a pod has
+    left are checked again. Pods with anti-affinity terms are checked one at a time (see `NodeFit._is_met`).
     """
 
     def __init__(self, world: DeschedulerWorld, nodes: Sequence[Node]) -> None:
@@ -117,7 +117,7 @@ class OtherNodes:
         self._evictions = 0
 
     def have_room(self, pod: Pod) -> bool:
-        """Whether the pod fits on one that it is not on already."""
+        """Whether the pod fits on a node other than its own."""
         if is_reference() or required_terms(pod):
             return self._fit.fits_another(pod, self._nodes)
         for name in self._world.left[self._evictions :]:
@@ -149,7 +149,7 @@ class OtherNodes:
         return False
 
     def _adds(self, pod: Pod, node: Node, known: _Known) -> bool:
-        """Look at one node, and keep that pods like this one fit there; whether this one does."""
+        """Check one node, and store whether pods like this one fit there; returns whether this one does."""
         name = node.metadata.name
         if name in known.found or not (self._has_room(node, known) and takes(pod, node, known.required)):
             return False
@@ -169,20 +169,20 @@ class OtherNodes:
 
 
 def _said(pod: Pod, requests: Mapping[str, int]) -> bytes:
-    """Equal for pods without anti-affinity that fit on the same nodes."""
+    """A key that is equal for pods without anti-affinity that fit on the same nodes."""
     asked = [(name, str(nanos)) for name, nanos in sorted(requests.items())]
     return msgspec.json.encode((*said_of_nodes(pod), asked))
 
 
 def said_of_nodes(pod: Pod) -> tuple[object, ...]:
-    """Equal for pods that the same nodes take, whatever room there is."""
+    """A key that is equal for pods that the same nodes accept, regardless of resources."""
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
     selector = sorted((pod.spec.node_selector or {}).items())
     return pod.spec.tolerations, selector, affinity.required if affinity else None
 
 
 class AntiAffinity:
-    """A required anti-affinity term as the descheduler reads it: it does not know namespace selectors."""
+    """A required anti-affinity term as the descheduler reads it: it ignores namespace selectors."""
 
     def __init__(self, term: PodAffinityTerm, pod: Pod) -> None:
         """Compile.
@@ -195,12 +195,12 @@ class AntiAffinity:
         self._selector: Selector = compile_selector(term.label_selector)
 
     def matches(self, other: Pod) -> bool:
-        """Whether the term is about the other pod."""
+        """Whether the term matches the other pod."""
         return other.metadata.namespace in self.namespaces and self._selector.matches(other.metadata.labels)
 
 
 def anti_affinity(pod: Pod) -> Sequence[AntiAffinity] | None:
-    """The pod's required terms; None: one of them is not valid."""
+    """The pod's required anti-affinity terms; None: one of them is not valid."""
     try:
         return [AntiAffinity(term, pod) for term in required_terms(pod)]
     except SelectorError:

@@ -1,4 +1,4 @@
-"""DeschedulerPolicy, version `descheduler/v1alpha2` (`api/v1alpha2/types.go`), and what becomes of it."""
+"""DeschedulerPolicy, version `descheduler/v1alpha2` (`api/v1alpha2/types.go`), and the runnable policy made of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KIND = "DeschedulerPolicy"
 
 
 class DeschedulerPluginSet(Model):
-    """Plugins of one extension point; `disabled` does nothing."""
+    """Plugins of one extension point; `disabled` has no effect."""
 
     go: ClassVar[str] = "v1alpha2.PluginSet"
     enabled: tuple[str, ...] = ()
@@ -23,7 +23,7 @@ class DeschedulerPluginSet(Model):
 
 
 class DeschedulerPlugins(Model):
-    """Plugins by extension point; `presort` and `sort` do nothing."""
+    """Plugins by extension point; `presort` and `sort` have no effect."""
 
     go: ClassVar[str] = "v1alpha2.Plugins"
     presort: DeschedulerPluginSet = DeschedulerPluginSet()
@@ -35,7 +35,7 @@ class DeschedulerPlugins(Model):
 
 
 class DeschedulerPluginConfig(Model):
-    """Arguments of one plugin, yet to be decoded."""
+    """Arguments of one plugin, not decoded yet."""
 
     go: ClassVar[str] = "v1alpha2.PluginConfig"
     name: str = ""
@@ -59,7 +59,7 @@ class MetricsCollector(Model):
 
 
 class SecretReference(Model):
-    """Where a token is."""
+    """The Secret with a token."""
 
     go: ClassVar[str] = "v1alpha2.SecretReference"
     namespace: str = ""
@@ -74,7 +74,7 @@ class AuthToken(Model):
 
 
 class Prometheus(Model):
-    """Where Prometheus is."""
+    """The URL and authentication of Prometheus."""
 
     go: ClassVar[str] = "v1alpha2.Prometheus"
     url: str = ""
@@ -82,7 +82,7 @@ class Prometheus(Model):
 
 
 class MetricsProvider(Model):
-    """A source of actual use."""
+    """A source of measured usage."""
 
     go: ClassVar[str] = "v1alpha2.MetricsProvider"
     source: Annotated[str, Meta(extra={"go": "v1alpha2.MetricsSource"})] = ""
@@ -90,7 +90,7 @@ class MetricsProvider(Model):
 
 
 class DeschedulerPolicy(Model):
-    """The policy as it is written."""
+    """The policy as written in the file."""
 
     go: ClassVar[str] = "v1alpha2.DeschedulerPolicy"
     api_version: str = ""
@@ -107,7 +107,7 @@ class DeschedulerPolicy(Model):
 
 
 class RunnableProfile(Model):
-    """A profile that can be run: plugins by extension point, in order, and the arguments of each."""
+    """A runnable profile: plugins by extension point, in order, and their arguments."""
 
     name: str
     deschedule: tuple[str, ...] = ()
@@ -116,14 +116,14 @@ class RunnableProfile(Model):
 
 
 class RunnablePolicy(Model):
-    """A policy that can be run. None: no limit."""
+    """A runnable policy. For limits, None means no limit."""
 
     profiles: tuple[RunnableProfile, ...] = ()
-    #: Label selector of the nodes that are processed; "" is all.
+    #: Label selector of the nodes to process; "" selects all.
     node_selector: str = ""
     max_per_node: int | None = None
     max_per_namespace: int | None = None
     max_total: int | None = None
-    #: Whether actual use is collected from the metrics API, and whether Prometheus is asked.
+    #: Whether usage is read from the metrics API, and whether Prometheus is queried.
     collects_metrics: bool = False
     asks_prometheus: bool = False

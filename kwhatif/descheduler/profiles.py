@@ -1,4 +1,4 @@
-"""From decoded profiles to those that can be run, or to the descheduler's refusal.
+"""Builds runnable profiles from decoded ones, or fails with the descheduler's error.
 
 Follows `framework/profile/profile.go`.
 """
@@ -18,13 +18,13 @@ from kwhatif.errors import InputError
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
 from kwhatif.kube.matching.selector_text import parse_selector
 
-#: The resource of thresholds about what Prometheus measures.
+#: The resource for thresholds of Prometheus metrics.
 METRIC_RESOURCE = "MetricResource"
 _FILTERS = frozenset({DEFAULT_EVICTOR})
 
 
 class ProfileBuilder:
-    """Making profiles of what has been decoded and validated (`newDescheduler`, `NewProfile`)."""
+    """Builds profiles after decoding and validation (`newDescheduler`, `NewProfile`)."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -33,7 +33,7 @@ class ProfileBuilder:
         return refusal(self._name, f"failed to create new descheduler: {message}", field)
 
     def node_selector(self, text: str | None) -> str:
-        """The selector, if it can be parsed."""
+        """The selector, after checking that it can be parsed."""
         try:
             parse_selector(text or "")
         except SelectorError as wrong:
@@ -41,7 +41,7 @@ class ProfileBuilder:
         return text or ""
 
     def profile(self, config: written.DeschedulerProfile, args: Mapping[str, Args], path: str) -> RunnableProfile:
-        """A profile whose plugins exist, stand where they may, and have arguments that they can work with."""
+        """A profile, after checking that its plugins exist, have these extension points, and have valid arguments."""
         points = {
             "deschedule": (config.plugins.deschedule, DESCHEDULE),
             "balance": (config.plugins.balance, BALANCE),

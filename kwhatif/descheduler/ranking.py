@@ -1,4 +1,4 @@
-"""Who goes first: by priority, then by class of service (`descheduler/pod/pods.go`, `utils/qos.go`)."""
+"""The order of evictions: by priority, then by QoS class (`descheduler/pod/pods.go`, `utils/qos.go`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CLASSES = ("BestEffort", "Burstable", "Guaranteed")
 def sort_by_priority(pods: list[Pod]) -> None:
     """Sort in place: low priority before high, then BestEffort, Burstable, Guaranteed.
 
-    QUIRK: (SortPodsBasedOnPriorityLowToHigh) each of two equal pods is less than the other, so equals change places.
+    QUIRK: (SortPodsBasedOnPriorityLowToHigh) each of two equal pods is less than the other, so equals are swapped.
     """
     go_sort(pods, _goes_before)
 

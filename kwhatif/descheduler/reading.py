@@ -1,4 +1,4 @@
-"""Decoding a policy as the descheduler's codec does it, and refusing it in its words.
+"""Decodes a policy as the descheduler's codec does, with its error messages.
 
 Follows `descheduler/policyconfig.go` and `api/v1alpha2/conversion.go`.
 """
@@ -19,14 +19,14 @@ from kwhatif.kube.model.caveat.manifests import FieldIgnored
 
 _SCHEME = '"pkg/runtime/scheme.go:111"'
 _NO_VERSION = "couldn't get version/kind; json parse error: json: "
-#: The Go type that version and kind are read into.
+#: The Go type that version and kind are decoded into.
 _GO_META = r"""struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"""
-#: The name of a plugin, and its arguments; None: there is no such plugin.
+#: The name of a plugin and its arguments; None: the plugin does not exist.
 NamedArgs = tuple[str, Args | None]
 
 
 class PolicyReader:
-    """Decoding, as the descheduler's codec does it."""
+    """Decodes one policy as the descheduler's codec does."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -37,9 +37,9 @@ class PolicyReader:
         )
 
     def config(self, data: Mapping[str, Any]) -> tuple[written.DeschedulerPolicy | None, list[Caveat]]:
-        """The policy as it is written; None where the descheduler takes it for an empty one.
+        """The policy as written in the file; None if the descheduler treats it as empty.
 
-        QUIRK: (policyconfig.go, decode) without an apiVersion, it is decoded into a type that has none of the fields.
+        QUIRK: (policyconfig.go, decode) without an apiVersion it is decoded into a type that has none of the fields.
         """
         version, kind = self._version_and_kind(data)
         kind = kind or KIND
@@ -71,7 +71,7 @@ class PolicyReader:
         ]
 
     def _version_and_kind(self, data: Mapping[str, Any], path: str = "") -> tuple[str, str]:
-        """QUIRK: (Interpret, of apimachinery) here, upper and lower case count as the same; the last field counts."""
+        """QUIRK: (Interpret, of apimachinery) field names are case-insensitive here, and the last one counts."""
         found = {"apiversion": "", "kind": ""}
         for name, value in data.items():
             if value is None or name.lower() not in found:
@@ -84,7 +84,7 @@ class PolicyReader:
         return found["apiversion"], found["kind"]
 
     def arguments(self, config: written.DeschedulerPluginConfig, path: str) -> NamedArgs:
-        """The arguments of a plugin with their type; None: there is no such plugin."""
+        """The arguments of a plugin with their type; None if the plugin does not exist."""
         type_ = ARGUMENTS.get(config.name)
         if type_ is None:
             return config.name, None
@@ -105,10 +105,10 @@ class PolicyReader:
 
 
 def meant(near: str) -> str:
-    """A hint with the field that may be meant; "" without one."""
+    """A hint with a similar field; "" without one."""
     return f"did you mean {near}?" if near else ""
 
 
 def refusal(name: str, message: str, field: str = "", hint: str = "") -> InputError:
-    """The error for a policy of that name, in the descheduler's words."""
+    """The error for a policy with that name, with the descheduler's message."""
     return InputError([Problem(name, message, field, hint)])

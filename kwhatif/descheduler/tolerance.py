@@ -1,6 +1,6 @@
-"""Which taints the descheduler takes for tolerated: also those that `Lt` and `Gt` tolerate.
+"""Tolerations as in the descheduler, which also supports the operators `Lt` and `Gt`.
 
-kube-scheduler 1.36 does not know these operators unless a feature gate is on; the descheduler always does
+kube-scheduler 1.36 supports these operators only if a feature gate is on; the descheduler always does
 (`utils/predicates.go`, TolerationsTolerateTaint).
 """
 
@@ -19,7 +19,7 @@ def keeps_away(taint: Taint) -> bool:
 
 
 def untolerated(pod: Pod, taints: Sequence[Taint], counts: Callable[[Taint], bool] = lambda _: True) -> Taint | None:
-    """The first of the taints that count which the pod does not tolerate."""
+    """The first relevant taint that the pod does not tolerate."""
     for taint in taints:
         if counts(taint) and not any(
             tolerates(toleration, taint, compares=True) for toleration in pod.spec.tolerations

@@ -1,4 +1,4 @@
-"""What the descheduler refuses about arguments, in its words (`framework/plugins/*/validation.go`)."""
+"""Validation of arguments, with the descheduler's messages (`framework/plugins/*/validation.go`)."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ _MAX_PERCENT = 100
 
 
 def aggregate(messages: Iterable[str]) -> str:
-    """Several errors as one, equal ones once (`apimachinery/pkg/util/errors`)."""
+    """Combine errors, without duplicates (`apimachinery/pkg/util/errors`)."""
     distinct = tuple(dict.fromkeys(messages))
     return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]" if distinct else ""
 
 
 def validate(args: Args) -> str:
-    """What is wrong with the arguments of a plugin; "" if nothing is."""
+    """The errors of the arguments of a plugin; "" if there are none."""
     check = _CHECKS.get(type(args))
     return aggregate(check(args)) if check is not None else ""
 

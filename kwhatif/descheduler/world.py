@@ -1,7 +1,7 @@
-"""`DeschedulerWorld`: the nodes and pods of a descheduling cycle. What is evicted is gone at once, and not replaced.
+"""`DeschedulerWorld`: the nodes and pods of a descheduling cycle. Evicted pods are gone at once, and not replaced.
 
-Follows `descheduler/pod/pods.go` and `descheduler/node/node.go`. Upstream takes nodes and pods in the random order of
-its informers' maps; here nodes come by name, and pods by namespace and name.
+Follows `descheduler/pod/pods.go` and `descheduler/node/node.go`. Upstream visits nodes and pods in the random order of
+its informers' maps; here nodes are ordered by name, and pods by namespace and name.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from kwhatif.state.state import State
 
 
 class DeschedulerWorld:
-    """A state that evictions change, and the moment that ages count to."""
+    """A state that evictions change, and the current time for ages."""
 
     def __init__(self, state: State, moment: int, *, backwards: bool = False) -> None:
         """Set up.
 
         Args:
-            state: stays as it is; evictions change a fork.
-            moment: nanoseconds since the epoch.
-            backwards: take nodes and pods the other way round, to see whether their order matters.
+            state: the state, which is not changed; evictions change a fork.
+            moment: the current time in nanoseconds since the epoch.
+            backwards: visit nodes and pods in reverse order, to find out whether the order matters.
         """
         self.state = state.fork()
         self.moment = moment
@@ -41,14 +41,14 @@ class DeschedulerWorld:
         for pod in reversed(pods) if backwards else pods:
             if pod.spec.node_name:
                 self._on.setdefault(pod.spec.node_name, []).append(pod)
-        #: The node of each evicted pod, in order.
+        #: The nodes of the evicted pods, in order.
         self.left: list[str] = []
         self._active: dict[str, list[Pod]] = {}
         self._requests: dict[str, Mapping[str, int]] = {}
         self._used: dict[str, dict[str, int]] = {}
         self._api = EvictionApi(self)
 
-    # --- the moment ----------------------------------------------------------------------------------
+    # --- time ----------------------------------------------------------------------------------------
 
     @property
     def now(self) -> float:
@@ -64,13 +64,13 @@ class DeschedulerWorld:
         return format_time(int(self.moment // SECOND + seconds))
 
     def age(self, time: str | None) -> int:
-        """Nanoseconds since a time; one that is not there is long ago, as Go's zero time is."""
+        """Nanoseconds since a time; a missing one is long ago, as Go's zero time."""
         return self.moment - parse_time(time) if time else 2**63 - 1
 
     # --- nodes and pods ------------------------------------------------------------------------------
 
     def ready_nodes(self, selector: str) -> list[Node]:
-        """The nodes that the selector matches and that are ready (`ReadyNodes`), by name.
+        """The ready nodes that match the selector (`ReadyNodes`), by name.
 
         Raises:
             SelectorError: the selector cannot be parsed.
@@ -84,18 +84,18 @@ class DeschedulerWorld:
         ]
 
     def pods(self, node: str) -> Sequence[Pod]:
-        """The pods on a node, whatever their phase (`ListAllPodsOnANode`)."""
+        """The pods on a node, in any phase (`ListAllPodsOnANode`)."""
         return self._on.get(node, ())
 
     def active(self, node: str) -> Sequence[Pod]:
-        """The pods on a node that have not finished (`ListPodsOnANode`)."""
+        """The unfinished pods on a node (`ListPodsOnANode`)."""
         found = self._active.get(node)
         if found is None:
             found = self._active[node] = [pod for pod in self.pods(node) if not is_terminal(pod)]
         return found
 
     def active_on(self, nodes: Iterable[Node]) -> Iterator[Pod]:
-        """The pods on several nodes that have not finished."""
+        """The unfinished pods on several nodes."""
         for node in nodes:
             yield from self.active(node.metadata.name)
 
@@ -108,13 +108,13 @@ class DeschedulerWorld:
         return Counter(_owner_key(owner, pod) for pod in self.state.cluster.all(Pod).values() for owner in _owners(pod))
 
     def replicas(self, owner: OwnerReference, pod: Pod) -> int:
-        """How many pods the owner of the pod has, wherever they are."""
+        """The number of pods of the pod's owner, on all nodes."""
         return self._owned[_owner_key(owner, pod)]
 
     # --- requests ------------------------------------------------------------------------------------
 
     def requests(self, pod: Pod) -> Mapping[str, int]:
-        """What the pod requests, in nano-units (`PodRequestsAndLimits`)."""
+        """The requests of the pod, in nano-units (`PodRequestsAndLimits`)."""
         key = key_of(pod)
         found = self._requests.get(key)
         if found is None:
@@ -122,7 +122,7 @@ class DeschedulerWorld:
         return found
 
     def requested(self, node: str) -> Mapping[str, int]:
-        """What the active pods of a node request together, in nano-units (`NodeUtilization`)."""
+        """The total requests of a node's active pods, in nano-units (`NodeUtilization`)."""
         found = self._used.get(node)
         if found is None:
             found = self._used[node] = {}
@@ -134,7 +134,7 @@ class DeschedulerWorld:
     # --- evictions -----------------------------------------------------------------------------------
 
     def evict(self, pod: Pod) -> EvictionRefused | None:
-        """Ask the Eviction API; None: the pod is gone."""
+        """Evict the pod through the Eviction API; None: it is gone."""
         key = key_of(pod)
         answer = self._api.evict(key)
         if isinstance(answer, EvictionGranted):
@@ -158,15 +158,15 @@ class DeschedulerWorld:
 
 
 def _owners(pod: Pod) -> Sequence[OwnerReference]:
-    """Each owner once: two references to the same one index the pod once (`podInformer.AddIndexers`)."""
+    """The owners without duplicates (`podInformer.AddIndexers`)."""
     return tuple({_owner_key(owner, pod): owner for owner in pod.metadata.owner_references}.values())
 
 
 def _owner_key(owner: OwnerReference, pod: Pod) -> str:
-    """By UID; hand-written objects have none."""
+    """The UID of the owner, or its name, as hand-written objects have no UID."""
     return owner.uid or f"{owner.kind} {pod.metadata.namespace}/{owner.name}"
 
 
 def _is_ready(node: Node) -> bool:
-    """Not said to be otherwise; a node that is cordoned counts."""
+    """Whether the node's condition Ready is not false or unknown; cordoned nodes can be ready."""
     return all(row.status == "True" for row in node.status.conditions if row.type == "Ready")

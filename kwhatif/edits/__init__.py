@@ -1,1 +1,1 @@
-"""Edits: what somebody says about a cluster (`cordon a1`), and the changes of a state that it means."""
+"""Edits: hypothetical changes of a cluster (`cordon a1`), and the changes of a state that they mean."""

@@ -1,4 +1,4 @@
-"""Edits as YAML data, brought into the words of the text form: `cordon: [a1]` is `cordon a1`."""
+"""Edits as YAML data, converted to the words of the text form: `cordon: [a1]` is `cordon a1`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Word = Any
 
 
 def _list(content: Any) -> list[Word]:
-    """A list, or a single entry of one; numbers and booleans as their text."""
+    """A list, or a single entry; numbers and booleans become text."""
     entries = content if isinstance(content, list) else [] if content is None else [content]
     return [entry if isinstance(entry, str | Mapping) else _scalar(entry) for entry in entries]
 
@@ -28,7 +28,7 @@ def _scalar(value: Any) -> str:
 
 
 def _map(content: Any, *fields: str) -> Mapping[str, Any]:
-    """A map with no other fields than these."""
+    """A map with only these fields."""
     if not isinstance(content, Mapping):
         raise Wrong(f"expected a map of {', '.join(fields)}, got {json.dumps(content, default=str)}")
     for name in content:
@@ -39,7 +39,7 @@ def _map(content: Any, *fields: str) -> Mapping[str, Any]:
 
 
 def _pairs(content: Any) -> list[str]:
-    """`key=value` of a map, `key-` of one whose value is null; a list stays as it is."""
+    """Convert a map to `key=value`, or `key-` if the value is null; a list does not change."""
     if not isinstance(content, Mapping):
         return _list(content)
     return [f"{key}-" if value is None else f"{key}={_word(value)}" for key, value in content.items()]
@@ -64,7 +64,7 @@ def _lists_of(*fields: str) -> Callable[[Any], list[Word]]:
 def _add_words(content: Any) -> list[Word]:
     found = _map(content, "count", "like", "labels")
     if not isinstance(found.get("like"), str):
-        raise Wrong("does not say like which node", "write `add: {count: 3, like: NODE}`")
+        raise Wrong("does not name an existing node", "write `add: {count: 3, like: NODE}`")
     return [_word(found.get("count", 1)), "nodes", "like", found["like"], *_pairs(found.get("labels"))]
 
 
@@ -110,7 +110,7 @@ def _settle_words(content: Any) -> list[Word]:
 
 
 _NODES = _lists_of("nodes")
-#: What makes words of what stands below a verb.
+#: Verb -> the function that converts its content to words.
 WORDS: Mapping[str, Callable[[Any], list[Word]]] = {
     "cordon": _NODES,
     "uncordon": _NODES,

@@ -1,4 +1,4 @@
-"""`delete`: an object goes, and what it owns with it, as with kubectl's `--cascade=background`."""
+"""`delete`: an object is deleted with its dependents, as with kubectl's `--cascade=background`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _Owners = dict[tuple[str, str, str], str]
 
 
 def delete(edit: DeleteObjects, lookup: Lookup) -> Resolved:
-    """What is named goes in `changes`, what it owns in `follow`: the garbage collector deletes that."""
+    """Deletes the named objects in `changes`, and their dependents, as the garbage collector does, in `follow`."""
     if edit.ignore_not_found:
         lookup = Lookup(lookup.cluster, lookup.namespace)
     lacking = list(_lacking_nodes(edit.objects, lookup.cluster))
@@ -49,7 +49,7 @@ def delete(edit: DeleteObjects, lookup: Lookup) -> Resolved:
 
 
 def _lacking_nodes(references: Sequence[Reference], cluster: Cluster) -> Iterator[Node]:
-    """The nodes among these that the input lacks, though pods are on them: whoever deletes one says that it is gone."""
+    """The nodes among these that the input lacks, although pods are on them: deleting one declares that it is gone."""
     names = dict.fromkeys(each.name for each in references if each.resource.type is Node)
     lacking = [name for name in names if lacks_node(name, cluster)]
     used = {pod.spec.node_name for pod in cluster.all(Pod).values()} if lacking else set()
@@ -57,14 +57,14 @@ def _lacking_nodes(references: Sequence[Reference], cluster: Cluster) -> Iterato
 
 
 def _dependents(objects: Sequence[Any], cluster: Cluster) -> Iterator[Any]:
-    """What goes with these: what names them as owners, directly or not, and what is in a namespace that goes."""
+    """All dependents: direct and indirect ones by owner references, and the contents of deleted namespaces."""
     owners: _Owners = {}
     namespaces = {obj.metadata.name for obj in objects if isinstance(obj, Namespace)}
     for obj in objects:
         owners[type(obj).__name__, obj.metadata.namespace, obj.metadata.name] = obj.metadata.uid
         # Pods through ReplicaSets or Jobs that are not in the input.
         yield from pods_of(obj, cluster) if isinstance(obj, Deployment | CronJob) else ()
-    # Owners before what they may own.
+    # Owners before the kinds that they may own.
     kinds = sorted(cluster.counts(), key=lambda kind: (kind not in (ReplicaSet, Job), kind is not Pod))
     for kind in kinds:
         resource = RESOURCES.get(kind)
@@ -80,7 +80,7 @@ def _dependents(objects: Sequence[Any], cluster: Cluster) -> Iterator[Any]:
 
 
 def _is_one_of(owner: Any, namespace: str, owners: _Owners) -> bool:
-    """UIDs decide where both sides have one; owners are in the same namespace, or in none."""
+    """Whether the owner is one of them, by UID if both have one; owners are in the same namespace or cluster-scoped."""
     for place in (namespace, ""):
         uid = owners.get((owner.kind, place, owner.name))
         if uid is not None and (not uid or not owner.uid or uid == owner.uid):
@@ -95,9 +95,9 @@ def _notes(objects: Sequence[Any], owned: Sequence[Any], cluster: Cluster) -> It
     nodes = {obj.metadata.name for obj in objects if isinstance(obj, Node)}
     left = sum(pod.spec.node_name in nodes for pod in cluster.all(Pod).values()) if nodes else 0
     if left:
-        yield f"{left} pod{'s stay' if left > 1 else ' stays'} assigned to it until somebody deletes them"
+        yield f"{left} pod{'s stay' if left > 1 else ' stays'} assigned to it until they are deleted"
 
 
 def _notes_at_rest(objects: Sequence[Any]) -> Iterator[str]:
     if any(isinstance(obj, Pod) and controller_of(obj.metadata) is not None for obj in objects):
-        yield "its controller would make another pod in its place: that is not waited for here (`simulate` does)"
+        yield "its controller would create a new pod: use `simulate` to include that"

@@ -1,4 +1,4 @@
-"""The flags of `kubectl drain`, as an edit has them (`k8s.io/kubectl/pkg/cmd/drain/drain.go`)."""
+"""The flags of `kubectl drain` in an edit (`k8s.io/kubectl/pkg/cmd/drain/drain.go`)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _FLAGS = {
 
 
 def drain_options(edit: Drain) -> DrainOptions:
-    """What the edit's flags say.
+    """Parse the edit's flags.
 
     Raises:
-        Wrong: kubectl has no such flag, or it does not take such a value.
+        Wrong: an unknown flag or an invalid value.
     """
     options: dict[str, Any] = {"timeout": edit.timeout or 0.0}
     for flag in edit.args:
@@ -40,7 +40,7 @@ def drain_options(edit: Drain) -> DrainOptions:
 
 
 def _switch(text: str) -> bool:
-    """As Go's `strconv.ParseBool` has it; a flag without a value is on."""
+    """Parse a boolean as Go's `strconv.ParseBool` does; a flag without a value is true."""
     if text in ("", "1", "t", "T", "true", "True", "TRUE"):
         return True
     if text in ("0", "f", "F", "false", "False", "FALSE"):

@@ -1,6 +1,6 @@
-"""`Edit`: what somebody says about a cluster, typed; a closed union, whose names are not looked up yet.
+"""`Edit`: a closed union of edits as typed data, whose names are not looked up yet.
 
-And `Resolved`: what it comes to in a state.
+And `Resolved`: the changes of an edit in a state.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kwhatif.state.change import Change
 
 
 class Wrong(ValueError):
-    """An edit cannot be read, or cannot be made: what is wrong, and what to do about it."""
+    """An edit is not valid, or cannot be made: the problem, and a hint."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -26,7 +26,7 @@ class Wrong(ValueError):
 
 
 class Reference(msgspec.Struct, frozen=True):
-    """`KIND/[NAMESPACE/]NAME`; the name may be a glob. Without a namespace, the default one is meant."""
+    """`KIND/[NAMESPACE/]NAME`; the name may be a glob. Without a namespace it means the default one."""
 
     #: As it was written.
     text: str
@@ -36,25 +36,25 @@ class Reference(msgspec.Struct, frozen=True):
 
 
 class _Edit(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all edits: how the edit is written in the text form, on one line."""
+    """Base of all edits, with the text form of the edit on one line."""
 
     text: str
 
 
 class Cordon(_Edit, frozen=True):
-    """No new pods on these nodes. A node is a name, a glob, or a label selector."""
+    """Cordon these nodes. A node is a name, a glob, or a label selector."""
 
     nodes: tuple[str, ...]
 
 
 class Uncordon(_Edit, frozen=True):
-    """New pods may go to these nodes again."""
+    """Uncordon these nodes."""
 
     nodes: tuple[str, ...]
 
 
 class TaintRemoval(msgspec.Struct, frozen=True):
-    """Taints of a key that go; None stands for any value, any effect."""
+    """Taints of a key to remove; None means any value, any effect."""
 
     key: str
     value: str | None = None
@@ -62,7 +62,7 @@ class TaintRemoval(msgspec.Struct, frozen=True):
 
 
 class TaintNodes(_Edit, frozen=True):
-    """These nodes get taints, or lose some."""
+    """Add taints to nodes, or remove some."""
 
     nodes: tuple[str, ...]
     added: tuple[Taint, ...] = ()
@@ -70,7 +70,7 @@ class TaintNodes(_Edit, frozen=True):
 
 
 class Label(_Edit, frozen=True):
-    """These objects get labels, or lose some."""
+    """Add labels to objects, or remove some."""
 
     objects: tuple[Reference, ...]
     added: Mapping[str, str] = {}
@@ -78,7 +78,7 @@ class Label(_Edit, frozen=True):
 
 
 class AddNodes(_Edit, frozen=True):
-    """New nodes, like one that is there; `labels` are theirs beside those that it has."""
+    """Add nodes like an existing one; `labels` are added to those of that node."""
 
     count: int
     like: str
@@ -86,7 +86,7 @@ class AddNodes(_Edit, frozen=True):
 
 
 class DeleteObjects(_Edit, frozen=True):
-    """These objects go; `force` and `ignore_not_found` are kubectl's (a pod goes at once; what is not there is not)."""
+    """Delete objects; `force` (pods are removed at once) and `ignore_not_found` are as in kubectl."""
 
     objects: tuple[Reference, ...]
     force: bool = False
@@ -94,41 +94,41 @@ class DeleteObjects(_Edit, frozen=True):
 
 
 class Scale(_Edit, frozen=True):
-    """Workloads -> how many pods each is to have."""
+    """Scale workloads: workload -> its new number of replicas."""
 
     targets: tuple[tuple[Reference, int], ...]
 
 
 class Assignment(msgspec.Struct, frozen=True):
-    """A field and its new value; None removes it. Steps are names of fields, keys of maps, indexes of lists."""
+    """A field and its new value; None removes it. Path steps are field names, map keys, or list indexes."""
 
     path: tuple[str | int, ...]
     value: Any = None
 
 
 class SetFields(_Edit, frozen=True):
-    """Fields of an object, as the API server stores it, have other values."""
+    """Set fields of an object, in its stored form."""
 
     object: Reference
     values: tuple[Assignment, ...]
 
 
 class Patch(_Edit, frozen=True):
-    """An object is changed by a JSON merge patch (RFC 7386)."""
+    """Change an object with a JSON merge patch (RFC 7386)."""
 
     object: Reference
     merge: Mapping[str, Any]
 
 
 class Priority(_Edit, frozen=True):
-    """A PriorityClass has another value; pods that exist keep theirs."""
+    """Change the value of a PriorityClass; existing pods keep their priority."""
 
     name: str
     value: int
 
 
 class Budget(_Edit, frozen=True):
-    """A PodDisruptionBudget allows this; one that is new selects by `selector`, else the pods of the workload."""
+    """Set the bound of a PodDisruptionBudget; a new one selects by `selector`, or the pods of the workload."""
 
     name: str
     namespace: str | None = None
@@ -138,49 +138,49 @@ class Budget(_Edit, frozen=True):
 
 
 class Apply(_Edit, frozen=True):
-    """These objects are applied, as manifests are."""
+    """Apply objects, as manifests are."""
 
     objects: tuple[Any, ...]
-    #: What is to be said about them.
+    #: Notes for the report.
     notes: tuple[str, ...] = ()
 
 
 class Drain(_Edit, frozen=True):
-    """`kubectl drain` with its flags; `timeout` is in seconds, None for none."""
+    """`kubectl drain` with its flags."""
 
     nodes: tuple[str, ...]
     args: tuple[str, ...] = ()
     timeout: float | None = None
-    #: Whether what comes next waits until it is done.
+    #: Whether the next edit waits until it is done.
     wait: bool = True
 
 
 class Fail(_Edit, frozen=True):
-    """These nodes stop: their kubelets report nothing any more."""
+    """These nodes fail: their kubelets become silent."""
 
     nodes: tuple[str, ...]
 
 
 class Recover(_Edit, frozen=True):
-    """These nodes are back."""
+    """These nodes return."""
 
     nodes: tuple[str, ...]
 
 
 class EvictPods(_Edit, frozen=True):
-    """Somebody asks the Eviction API to evict these pods."""
+    """Evict these pods through the Eviction API."""
 
     pods: tuple[Reference, ...]
 
 
 class Wait(_Edit, frozen=True):
-    """So many seconds pass."""
+    """Let this number of seconds pass."""
 
     seconds: float
 
 
 class Settle(_Edit, frozen=True):
-    """Time passes until nothing happens any more."""
+    """Let time pass until nothing happens any more."""
 
 
 Plain = (
@@ -197,28 +197,28 @@ Plain = (
     | Budget
     | Apply
 )
-#: What only means something where time passes.
+#: Edits that are valid only in a simulation.
 Timed = Drain | Fail | Recover | EvictPods | Wait | Settle
 Edit = Plain | Timed
 
 
 class Resolved(msgspec.Struct, frozen=True):
-    """What an edit comes to.
+    """The effects of an edit.
 
-    A simulation takes `changes` only, as writes to the API server: the rest follows from them there.
+    A simulation uses only `changes`, as writes to the API server: the rest follows from them.
     """
 
-    #: What whoever makes the edit writes to the API server.
+    #: The direct writes to the API server.
     changes: tuple[Change, ...]
-    #: What controllers make of that alone, pods of `workloads` aside: `uncordon` takes a taint away, too.
+    #: The writes of controllers that follow directly, without pods of `workloads`: `uncordon` also removes a taint.
     follow: tuple[Change, ...] = ()
-    #: Pods, workloads and new claims in `changes`, as they were written: controllers make pods and volumes of them, or
-    #: delete some.
+    #: Pods, workloads and new claims in `changes`, as they were written: controllers create pods and volumes for them,
+    #: or delete some.
     workloads: tuple[Any, ...] = ()
-    #: Objects that the API server does not take, and what it says; the others of the edit are taken.
+    #: Objects that the API server rejects, and its messages; the other objects of the edit are accepted.
     refused: tuple[tuple[Any, str], ...] = ()
-    #: What somebody has to know who reads the answer.
+    #: Notes for the report.
     notes: tuple[str, ...] = ()
-    #: The same where nobody reacts to the edit; a simulation goes on, and there it is not so.
+    #: Notes that are only valid without a simulation, which would include the reactions.
     notes_at_rest: tuple[str, ...] = ()
     caveats: tuple[Caveat, ...] = ()

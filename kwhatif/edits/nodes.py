@@ -15,12 +15,12 @@ from kwhatif.state.change import Upsert
 
 HOSTNAME = "kubernetes.io/hostname"
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
-#: The node lifecycle controller and the kubelet put these on a node because of the state that it is in.
+#: Prefixes of taints and labels that controllers and kubelets set because of a node's state.
 _OF_STATE = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 
 
 def _written(before: list[Node], after: list[Node], unchanged: str) -> Resolved:
-    """The nodes that are different; `unchanged` says of the others that they are as they were."""
+    """The changed nodes; `unchanged` is the note about the others."""
     pairs = list(zip(before, after, strict=True))
     same = [old.metadata.name for old, new in pairs if old == new]
     notes = (f"{', '.join(same)} {'is' if len(same) == 1 else 'are'} {unchanged}",) if same else ()
@@ -28,15 +28,15 @@ def _written(before: list[Node], after: list[Node], unchanged: str) -> Resolved:
 
 
 def cordon(edit: Cordon, lookup: Lookup) -> Resolved:
-    """`spec.unschedulable`. The taint that follows says the same once more: no filter comes to it."""
+    """Set `spec.unschedulable`. The taint that follows has no further effect on filters."""
     nodes = lookup.nodes(edit.nodes)
     return _written(nodes, [_cordoned(node, yes=True) for node in nodes], "cordoned already")
 
 
 def uncordon(edit: Uncordon, lookup: Lookup) -> Resolved:
-    """The taint of the node lifecycle controller goes as well (`pkg/controller/nodelifecycle`)."""
+    """Unset `spec.unschedulable`, and remove the node lifecycle controller's taint (`pkg/controller/nodelifecycle`)."""
     nodes = lookup.nodes(edit.nodes)
-    resolved = _written(nodes, [_cordoned(node, yes=False) for node in nodes], "not cordoned anyway")
+    resolved = _written(nodes, [_cordoned(node, yes=False) for node in nodes], "already uncordoned")
     open_nodes = (change.obj for change in resolved.changes if isinstance(change, Upsert))
     follow = [Upsert(_without_taint(node)) for node in open_nodes if _without_taint(node) != node]
     return replace(resolved, follow=tuple(follow))
@@ -55,7 +55,7 @@ def _without_taint(node: Node) -> Node:
 
 
 def taint(edit: TaintNodes, lookup: Lookup) -> Resolved:
-    """A taint of the same key and effect is replaced, as with `kubectl taint --overwrite`."""
+    """Set or remove taints; a taint with the same key and effect is replaced, as with `kubectl taint --overwrite`."""
     nodes = lookup.nodes(edit.nodes)
     for removal in edit.removed if nodes else ():
         if not any(_removes(removal, taint) for node in nodes for taint in node.spec.taints):
@@ -64,7 +64,7 @@ def taint(edit: TaintNodes, lookup: Lookup) -> Resolved:
             lookup.mistakes.append(Wrong(f"no node of these has the taint {_shown(removal)}", hint))
     if lookup.mistakes:
         return Resolved(())
-    return _written(nodes, [_tainted(node, edit) for node in nodes], "tainted so already")
+    return _written(nodes, [_tainted(node, edit) for node in nodes], "already tainted like this")
 
 
 def _tainted(node: Node, edit: TaintNodes) -> Node:
@@ -88,7 +88,7 @@ def _shown(removal: TaintRemoval) -> str:
 
 
 def add(edit: AddNodes, lookup: Lookup) -> Resolved:
-    """Nodes like one that is there: its amounts, labels, taints and CSINode; ready, empty, and without images."""
+    """Nodes like an existing one: with its capacity, labels, taints and CSINode; ready, empty, and without images."""
     model = lookup.node(edit.like)
     if model is None:
         return Resolved(())
@@ -102,7 +102,7 @@ def add(edit: AddNodes, lookup: Lookup) -> Resolved:
 
 
 def _free_names(edit: AddNodes, lookup: Lookup) -> Iterator[str]:
-    """Made up, and saying so; a domain that all nodes share stays at the end."""
+    """Made-up names that are recognizable; a domain that all nodes share is kept at the end."""
     nodes, number, found = lookup.cluster.all(Node), 0, 0
     host, dot, domain = edit.like.partition(".")
     while found < edit.count:
@@ -152,7 +152,7 @@ def _named(csi_node: CSINode, name: str) -> CSINode:
 
 
 def _notes(edit: AddNodes, model: Node, names: list[str], lookup: Lookup) -> Iterator[str]:
-    yield f"the name{'s are' if len(names) > 1 else ' is'} made up, the images of {edit.like} are not there"
+    yield f"the name{'s are' if len(names) > 1 else ' is'} made up, the images of {edit.like} are not copied"
     passing = [taint.key for taint in model.spec.taints if not _is_lasting(taint)]
     if passing or model.spec.unschedulable:
         what = ", ".join(["its cordon"] * model.spec.unschedulable + passing)

@@ -1,4 +1,4 @@
-"""Edits of any object as the API server stores it: label, set, patch, apply."""
+"""Edits of objects in their stored form: label, set, patch, apply."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from kwhatif.workloads.replicas import free_names
 
 
 def label(edit: Label, lookup: Lookup) -> Resolved:
-    """The object's own labels; a workload's pods have those of its template."""
+    """Change the object's own labels; the pods of a workload have those of its template."""
     objects = lookup.objects(edit.objects)
     for key in edit.removed if objects else ():
         if not any(key in obj.metadata.labels for obj in objects):
@@ -46,7 +46,7 @@ def label(edit: Label, lookup: Lookup) -> Resolved:
             lookup.mistakes.append(Wrong(f"no object of these has the label {key}", did_you_mean(near)))
     changed = [(obj, _labelled(obj, edit)) for obj in objects]
     if all(obj == new for obj, new in changed):
-        return Resolved((), notes=("nothing changes: the labels are so already",))
+        return Resolved((), notes=("nothing changes: the labels are already set",))
     notes = ("its pods keep their labels: those are in its template",) if any(map(_has_template, objects)) else ()
     return Resolved(tuple(Upsert(new) for obj, new in changed if obj != new), notes=notes)
 
@@ -64,7 +64,7 @@ def _has_template(obj: Any) -> bool:
 
 
 def set_fields(edit: SetFields, lookup: Lookup) -> Resolved:
-    """Fields by their paths."""
+    """Set fields by path."""
 
     def change(data: dict[str, Any]) -> None:
         for each in edit.values:
@@ -74,7 +74,7 @@ def set_fields(edit: SetFields, lookup: Lookup) -> Resolved:
 
 
 def patch(edit: Patch, lookup: Lookup) -> Resolved:
-    """A JSON merge patch."""
+    """Apply a JSON merge patch."""
     return _changed(edit.object, lambda data: _merge(data, edit.merge), lookup)
 
 
@@ -94,7 +94,7 @@ def _changed(reference: Reference, change: Callable[[dict[str, Any]], None], loo
         new = without_text(new, known)
     stored = _stored(new, known, lookup.cluster)
     if stored == known:
-        return Resolved((), notes=("nothing changes: it is so already",))
+        return Resolved((), notes=("nothing changes: the fields are already set",))
     if isinstance(stored, Pod) and is_resize(stored, known):
         stored = _asking(stored, known, lookup.cluster)
     if isinstance(stored, PodDisruptionBudget) and stored.spec != known.spec and stored.status == known.status:
@@ -103,10 +103,10 @@ def _changed(reference: Reference, change: Callable[[dict[str, Any]], None], loo
 
 
 def _stored(new: Any, known: Any, cluster: Cluster) -> Any:
-    """The object as the API server stores it: with defaults, and only if it is valid.
+    """The object in its stored form: with defaults, and validated.
 
     Raises:
-        Wrong: it is not.
+        Wrong: it is not valid.
     """
     if isinstance(new, Pod):
         if new.spec.priority_class_name != known.spec.priority_class_name and new.spec.priority == known.spec.priority:
@@ -122,10 +122,10 @@ def _stored(new: Any, known: Any, cluster: Cluster) -> Any:
 
 
 def _asking(new: Pod, known: Pod, cluster: Cluster) -> Pod:
-    """The pod as it asks to be resized: its kubelet decides.
+    """The pod with a requested resize, about which its kubelet decides.
 
     Raises:
-        Wrong: the API server refuses it.
+        Wrong: the API server rejects it.
     """
     denied = refuse_resize(new, known, cluster)
     if denied is not None:
@@ -137,16 +137,16 @@ def _notes(new: Any, known: Any) -> Iterator[str]:
     if isinstance(new, Pod) and new.spec.priority_class_name != known.spec.priority_class_name:
         yield f"its priority follows: {known.spec.priority} is now {new.spec.priority}"
     if isinstance(new, SCALABLE) and new.spec.replicas != known.spec.replicas:
-        yield "its pods stay as they are: `scale` makes and deletes pods"
+        yield "its pods do not change: use `scale` to create and delete pods"
     elif _has_template(new) and new.spec.template != known.spec.template:
-        yield "its pods stay as they are: a template is for new ones"
+        yield "its pods do not change: a template is for new pods"
 
 
 def _assign(data: dict[str, Any], assignment: Assignment) -> None:
-    """Set a field of plain data, or remove it.
+    """Set or remove a field of plain data.
 
     Raises:
-        Wrong: there is no such entry of a list; or nothing to be removed.
+        Wrong: the list has no such entry, or there is nothing to remove.
     """
     *steps, last = assignment.path
     here: Any = data
@@ -180,7 +180,7 @@ def _shown(path: Sequence[str | int]) -> str:
 
 
 def _merge(data: dict[str, Any], patch: Mapping[str, Any]) -> None:
-    """RFC 7386."""
+    """Apply a JSON merge patch (RFC 7386)."""
     for key, value in patch.items():
         if value is None:
             data.pop(key, None)
@@ -197,14 +197,14 @@ def _merge(data: dict[str, Any], patch: Mapping[str, Any]) -> None:
 
 
 def apply(edit: Apply, lookup: Lookup) -> Resolved:
-    """Objects as manifests have them. Controllers then make the pods of workloads, and volumes of new claims."""
+    """Apply objects of manifests. Controllers then create the pods of workloads, and volumes for new claims."""
     written: list[Any] = []
     made: list[Any] = []
     refused: list[tuple[Any, str]] = []
     for given in edit.objects:
         obj = _with_name(given, lookup.cluster)
         if isinstance(obj, PersistentVolumeClaim):
-            if lookup.cluster.get(PersistentVolumeClaim, key_of(obj)) is None:  # nothing that matters can change
+            if lookup.cluster.get(PersistentVolumeClaim, key_of(obj)) is None:  # nothing relevant can change
                 made.append(obj)
                 written.append(default_object(obj))
         elif isinstance(obj, Pod) and (known := lookup.cluster.get(Pod, key_of(obj))) is not None:
@@ -228,7 +228,7 @@ def apply(edit: Apply, lookup: Lookup) -> Resolved:
 
 
 def _with_name(obj: Any, cluster: Cluster) -> Any:
-    """Under the name that the API server might make, where the manifest leaves that to it (`generateName`)."""
+    """The object with a generated name, if the manifest has `generateName`."""
     if isinstance(obj, Pod) and not obj.metadata.name:
         (name,) = free_names(obj, 1, cluster)
         return replace(obj, metadata=replace(obj.metadata, name=name))

@@ -1,7 +1,7 @@
-"""One grammar of edits in two spellings: `taint a1 maint=now:NoExecute`, and `taint: {nodes: [a1], taints: […]}`.
+"""The grammar of edits, in two forms: `taint a1 maint=now:NoExecute`, and `taint: {nodes: [a1], taints: […]}`.
 
-The second one is brought into the words of the first; only values and objects of YAML stay what they are. So both say
-the same, and both are refused in the same words.
+The second form is converted to the words of the first; only YAML values and objects keep their type. So both forms
+have the same meaning and the same errors.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from kwhatif.edits.edit import Edit, Wrong
 from kwhatif.edits.verbs import PARSERS, Reader, shown
 from kwhatif.kube.matching.names import did_you_mean, nearest
 
-#: No command line takes a longer word.
+#: The longest word of a command line.
 _MAX_TEXT = 128 * 1024
 
 
 def parse_edit(said: str | Mapping[str, Any], reader: Reader) -> Edit:
-    """One edit, in either spelling.
+    """Parse one edit, in either form.
 
     Raises:
-        Wrong: it cannot be read.
-        InputError: a manifest that it names cannot.
+        Wrong: it is not valid.
+        InputError: a manifest that it names is not valid.
     """
     if isinstance(said, str):
         if len(said) > _MAX_TEXT:
@@ -44,10 +44,10 @@ def parse_edit(said: str | Mapping[str, Any], reader: Reader) -> Edit:
 
 
 def split_words(text: str) -> list[str]:
-    """The words as a shell takes them, and as `shlex.split` does; long texts take no time.
+    """Split words as a shell and `shlex.split` do, but in linear time.
 
     Raises:
-        ValueError: a quotation does not end.
+        ValueError: a quotation is not closed.
     """
     words: list[str] = []
     word: list[str] | None = None
@@ -72,7 +72,7 @@ _PART = re.compile(
     r"""|"(?P<double>[^"\\]*(?:\\.[^"\\]*)*)"|\\(?P<escaped>.)""",
     re.DOTALL,
 )
-#: In double quotes a backslash stands for itself before anything else.
+#: In double quotes a backslash escapes only these.
 _ESCAPED = re.compile(r"""\\(["\\])""")
 
 
@@ -86,5 +86,5 @@ def _parser(verb: object) -> Callable[[str, list[Word], Reader], Edit]:
 
 
 def _text(verb: str, words: Sequence[Word]) -> str:
-    """The edit in the text form; a patch as JSON, of manifests kind and name."""
+    """The text form of the edit, with patches as JSON, and manifests as kind and name."""
     return " ".join([verb, *(shlex.quote(word) if isinstance(word, str) else shown(word) for word in words)])

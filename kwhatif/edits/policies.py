@@ -1,4 +1,4 @@
-"""Edits of what decides about pods: priority classes and disruption budgets."""
+"""Edits of priority classes and disruption budgets."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetSp
 from kwhatif.kube.model.workload import SCALABLE, ReplicationController
 from kwhatif.state.change import Upsert
 
-#: No user may have a higher one (`HighestUserDefinablePriority` in `pkg/apis/scheduling/types.go`).
+#: The highest value for users (`HighestUserDefinablePriority` in `pkg/apis/scheduling/types.go`).
 _HIGHEST = 1_000_000_000
 
 
 def priority(edit: Priority, lookup: Lookup) -> Resolved:
-    """The class gets another value. The API server writes it into a pod when that is created, and never again."""
+    """Set the value of the class. The API server copies it to pods only when they are created."""
     classes = lookup.cluster.all(PriorityClass)
     known = classes.get(edit.name)
     if known is None:
@@ -33,16 +33,16 @@ def priority(edit: Priority, lookup: Lookup) -> Resolved:
     if edit.name in SYSTEM_PRIORITY_CLASSES:
         raise Wrong(f"{edit.name} is built into the API server: its value does not change")
     if edit.value > _HIGHEST:
-        raise Wrong(f"{edit.value} is too high", f"only classes of the system are above {_HIGHEST}")
+        raise Wrong(f"{edit.value} is too high", f"only system classes can be above {_HIGHEST}")
     if known.value == edit.value:
-        return Resolved((), notes=(f"{edit.name} has the value {edit.value} already",))
+        return Resolved((), notes=(f"{edit.name} already has the value {edit.value}",))
     users = sum(pod.spec.priority_class_name == edit.name for pod in lookup.cluster.all(Pod).values())
-    notes = (f"pods that exist keep their priority: {users} of this class",) if users else ()
+    notes = (f"existing pods keep their priority: {users} of this class",) if users else ()
     return Resolved((Upsert(replace(known, value=edit.value)),), notes=notes)
 
 
 def budget(edit: Budget, lookup: Lookup) -> Resolved:
-    """A budget as it is to be, with the status that the disruption controller would write."""
+    """The changed or new budget, with the status that the disruption controller would write."""
     namespace = lookup.namespace if edit.namespace is None else edit.namespace
     known = lookup.cluster.get(PodDisruptionBudget, f"{namespace}/{edit.name}")
     selector = LabelSelector(match_labels=dict(edit.selector)) if edit.selector else None
@@ -67,10 +67,10 @@ def counted(budget: PodDisruptionBudget, cluster: Cluster, notes: Sequence[str] 
 
 
 def _selector_of(name: str, namespace: str, lookup: Lookup) -> tuple[LabelSelector, str]:
-    """What the workload of that name selects.
+    """The selector of the workload with that name.
 
     Raises:
-        Wrong: there is none, or more than one.
+        Wrong: there is no such workload, or more than one.
     """
     of_that_name: Iterator[Any] = (lookup.cluster.get(kind, f"{namespace}/{name}") for kind in SCALABLE)
     found = [obj for obj in of_that_name if obj is not None]
@@ -87,7 +87,7 @@ def _selector_of(name: str, namespace: str, lookup: Lookup) -> tuple[LabelSelect
         ]
         hint = did_you_mean(list(dict.fromkeys(near[:3])))
         raise Wrong(
-            f"there is neither a PodDisruptionBudget nor a workload {namespace}/{name}",
+            f"there is no PodDisruptionBudget or workload {namespace}/{name}",
             hint or "for a new budget, say which pods: add key=value of their labels",
         )
     (workload,) = found

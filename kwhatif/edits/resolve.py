@@ -1,4 +1,4 @@
-"""`resolve`: the changes of a state that an edit means."""
+"""`resolve`: computes the changes of an edit in a state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kwhatif.state.state import State
 
 
 class NotResolved(Exception):
-    """An edit cannot be made; carries everything that is wrong with it."""
+    """An edit cannot be made; has all problems of it."""
 
     def __init__(self, mistakes: Sequence[Wrong]) -> None:
         super().__init__("; ".join(wrong.message for wrong in mistakes))
@@ -21,10 +21,10 @@ class NotResolved(Exception):
 
 
 def resolve(edit: Edit, state: State, *, namespace: str = "default") -> Resolved:
-    """What the edit comes to in this state, which stays as it is; names without a namespace are in this one.
+    """The effects of the edit in this state, which does not change; `namespace` is the default for names.
 
     Raises:
-        NotResolved: it names what is not there, is refused by the API server, or needs time.
+        NotResolved: it names something that does not exist, is rejected by the API server, or needs a simulation.
     """
     lookup = Lookup(state.cluster, namespace)
     rule = _RULES.get(type(edit))

@@ -1,4 +1,4 @@
-"""`scale`: how many pods a workload is to have."""
+"""`scale`: the number of pods of a workload."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kwhatif.state.change import Upsert
 
 
 def scale(edit: Scale, lookup: Lookup) -> Resolved:
-    """`spec.replicas`; of a Job, how many pods it runs at once."""
+    """Set `spec.replicas`, or `spec.parallelism` of a Job."""
     written = [new for target, count in edit.targets for new in _scaled(target, count, lookup)]
     notes = [note for new in written for note in _notes(new, lookup)]
     return Resolved(tuple(map(Upsert, written)), workloads=tuple(written), notes=tuple(notes))
@@ -40,14 +40,14 @@ def _scaled(target: Reference, count: int, lookup: Lookup) -> list[Any]:
 
 def _hint(target: Reference) -> str:
     if target.resource.kind == "DaemonSet":
-        return "it runs a pod on each node that it fits"
+        return "it runs one pod on each eligible node"
     return "scale a Deployment, StatefulSet, ReplicaSet, ReplicationController or Job"
 
 
 def _notes(new: Any, lookup: Lookup) -> list[str]:
     if new == lookup.cluster.get(type(new), key_of(new)):
-        return [f"{type(new).__name__} {key_of(new)} is to have so many pods already"]
+        return [f"{type(new).__name__} {key_of(new)} already has this number of replicas"]
     owner = controller_of(new.metadata)
     if owner is None or lookup.cluster.get(Deployment, f"{new.metadata.namespace}/{owner.name}") is None:
         return []
-    return [f"Deployment {owner.name} would soon scale it back: scale that one"]
+    return [f"Deployment {owner.name} would scale it back: scale the Deployment instead"]

@@ -1,4 +1,4 @@
-"""Which objects of a state an edit means: by name, glob or label selector; and what is near where there are none."""
+"""Finds the objects that an edit names, by name, glob or label selector, and suggests similar names."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.kinds import BY_WORD, RESOURCES, Resource
 from kwhatif.kube.model.node import Node
 
-#: Such a requirement within a text. It starts at the operator: to look for a key at every place takes for ever.
+#: A set-based requirement within a text, from its operator on, because searching for a key would be slow.
 _HAS_IN = re.compile(r"(?<=\s)(?:in|notin)\s+\([^()]*\)")
-#: So many names are proposed, or listed of those that are meant: one line holds no more.
+#: The most names that are suggested or listed, so that they fit in one line.
 _MOST = 3
-#: Of so many names or fewer all are listed where none is near: nobody has to look them up then.
+#: If no name is similar, all names are listed if there are at most this many.
 _FEW = 6
 
 
 class Lookup:
-    """Finds objects, and collects what is wrong, so that one run reports everything."""
+    """Finds objects, and collects problems, so that one run reports all of them."""
 
     def __init__(self, cluster: Cluster, namespace: str) -> None:
         self.cluster = cluster
-        #: Where objects are that name no namespace.
+        #: The namespace for objects that name none.
         self.namespace = namespace
         self.mistakes: list[Wrong] = []
 
     def nodes(self, words: Sequence[str]) -> list[Node]:
-        """The nodes of these words, each once, in their order; those of a glob or selector by name."""
+        """The nodes for these words, without duplicates, in order; those of a glob or selector by name."""
         nodes = self.cluster.all(Node)
         found: dict[str, Node] = {}
         for word in words:
@@ -46,7 +46,7 @@ class Lookup:
         return list(found.values())
 
     def node(self, word: str) -> Node | None:
-        """The node of that name."""
+        """The node with that name."""
         nodes = self.cluster.all(Node)
         node = nodes.get(full_name(word, nodes))
         if node is None:
@@ -63,7 +63,7 @@ class Lookup:
         return Wrong(f'nodes "{word}" not found', self._unread("Node", "nodes") or _near(_bare(word), nodes))
 
     def objects(self, references: Sequence[Reference]) -> list[Any]:
-        """The objects of these references, each once, in their order; those of a glob by name."""
+        """The objects for these references, without duplicates, in order; those of a glob by name."""
         found: dict[tuple[type, str], Any] = {}
         for reference in references:
             some = dict(self._objects_of(reference))
@@ -73,7 +73,7 @@ class Lookup:
         return list(found.values())
 
     def object(self, reference: Reference) -> Any | None:
-        """The one object of this reference."""
+        """The only object for this reference."""
         found = dict(self._objects_of(reference))
         if not found:
             self.mistakes.append(self._no_object(reference))
@@ -106,7 +106,7 @@ class Lookup:
         )
 
     def near(self, resource: Resource, namespace: str, name: str) -> list[str]:
-        """References to objects that may have been meant: of that name elsewhere, else of names that are near."""
+        """Suggestions: objects with that name in other namespaces, or with similar names."""
         objects: Mapping[str, Any] = self.cluster.all(resource.type)
         word = resource.kind.lower()
         same = [key for key, obj in objects.items() if obj.metadata.name == name]
@@ -116,7 +116,7 @@ class Lookup:
         return [f"{word}/{key}" for key in (same or close)[:_MOST]]
 
     def _unread(self, kind: str, plural: str) -> str:
-        """Why there are no objects of the kind, where they could not be read."""
+        """Why there are no objects of the kind, if they could not be read."""
         reason = self.cluster.unread.get(kind)
         return f"{reason} {plural}" if reason else ""
 
@@ -127,7 +127,7 @@ def _some(keys: Sequence[str]) -> str:
 
 
 def _near(word: str, known: Collection[str]) -> str:
-    """Names that are spelled much like it; where there are only a few at all, these."""
+    """A hint with similar names, or with all names if there are only a few."""
     near = nearest(word, known)
     if near or len(known) > _FEW:
         return did_you_mean(near)
@@ -139,7 +139,7 @@ def _is_glob(word: str) -> bool:
 
 
 def _is_like(key: str, pattern: str) -> bool:
-    """A glob does not go beyond the slash between namespace and name."""
+    """Whether the key matches the pattern; globs do not match the slash between namespace and name."""
     parts, patterns = key.split("/"), pattern.split("/")
     return len(parts) == len(patterns) and all(map(is_like, parts, patterns))
 
@@ -149,9 +149,9 @@ def _is_selector(word: str) -> bool:
 
 
 def full_name(word: str, nodes: Mapping[str, Node]) -> str:
-    """The name of the node that the word means, or the word without `node/` where there is none or more than one.
+    """The full name of the node, or the word without `node/` if there is none or more than one.
 
-    It may be written as in kubectl, `node/NAME`, and as reports print it, without the domain that other nodes share:
+    It may be written as in kubectl, `node/NAME`, or as reports print it, without the domain that other nodes share:
     `ip-10-0-1-2` for `ip-10-0-1-2.eu-west-1.compute.internal`.
     """
     name = _bare(word)
@@ -167,7 +167,7 @@ def _of_short_name(word: str, nodes: Mapping[str, Node]) -> list[str]:
 
 
 def _bare(word: str) -> str:
-    """Without the kind before the name: a node's name has no slash."""
+    """The word without the kind before the name: node names have no slash."""
     kind, slash, name = word.partition("/")
     return name if slash and name and BY_WORD.get(kind.lower()) is RESOURCES[Node] else word
 
@@ -182,10 +182,10 @@ def _nodes_of(word: str, nodes: Mapping[str, Node]) -> Iterator[str]:
 
 
 def selector_of(text: str) -> Selector:
-    """The label selector, as kubectl writes it: `zone=b,disk!=ssd,!gpu,tier in (a,b)`.
+    """Parse a label selector in kubectl's notation: `zone=b,disk!=ssd,!gpu,tier in (a,b)`.
 
     Raises:
-        Wrong: it is not one.
+        Wrong: it is not valid.
     """
     try:
         return parse_selector(text)
@@ -194,7 +194,7 @@ def selector_of(text: str) -> Selector:
 
 
 def _near_labels(word: str, nodes: Mapping[str, Node]) -> str:
-    """Labels that nodes do have, for a selector of a single label."""
+    """A hint with existing labels of nodes, for a selector of a single label."""
     key, _, value = word.partition("=")
     known: dict[str, set[str]] = {}
     for node in nodes.values():

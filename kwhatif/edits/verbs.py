@@ -1,4 +1,4 @@
-"""The verbs of edits: what the words after each of them mean."""
+"""The verbs of edits: a parser for the words after each of them."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from kwhatif.kube.model.kinds import Resource
 
 
 class Reader(Protocol):
-    """What reading an edit needs of the outside: files, and the API server's table of fields."""
+    """What parsing an edit needs from outside: files, and the API server's table of fields."""
 
     def objects(self, given: str | Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[str]]:
-        """The objects of a manifest, the name of a file or an object as data; and what is to be said about them.
+        """The objects of a manifest (a file name, or an object as data), and notes about them.
 
         Raises:
-            InputError: with everything that is wrong with it.
+            InputError: with all problems of the manifest.
         """
 
     def field(self, resource: Resource, path: str, value: Any) -> edits.Assignment:
-        """A field of such objects, and its new value; text is brought into the field's type.
+        """A field of such objects and its new value; text is converted to the field's type.
 
         Raises:
-            Wrong: there is no such field, or it does not take the value.
+            Wrong: the field does not exist, or the value is not valid.
         """
 
     def patch(self, resource: Resource, merge: Any) -> Mapping[str, Any]:
-        """A merge patch of such objects; text is brought into the fields' types.
+        """A merge patch for such objects; text is converted to the fields' types.
 
         Raises:
-            Wrong: it names a field that there is not, or a value that the field does not take.
+            Wrong: a field does not exist, or a value is not valid.
         """
 
 
 def shown(word: Word) -> str:
-    """A word as text: a patch as JSON, of manifests kind and name."""
+    """A word as text: patches as JSON, manifests as kind and name."""
     if isinstance(word, Mapping) and isinstance(word.get("kind"), str) and isinstance(word.get("metadata"), Mapping):
         meta = word["metadata"]
         names = (word["kind"], meta.get("namespace"), meta.get("name") or meta.get("generateName"))
@@ -63,7 +63,7 @@ def shown(word: Word) -> str:
 
 
 def _some(words: Sequence[Word], what: str) -> tuple[str, ...]:
-    """All words, of which there must be one, and text."""
+    """All words: at least one, and all of them text."""
     if not words:
         raise Wrong(f"names no {what}")
     for word in words:
@@ -102,7 +102,7 @@ def _add(text: str, words: list[Word], _reader: Reader) -> Edit:
     count = integer(words[0], "the number of nodes", low=1, high=10_000)
     added, removed = labels_of(words[4:])
     if removed:
-        raise Wrong(f"{removed[0]}- removes a label: a new node can only have others", "write key=value")
+        raise Wrong(f"{removed[0]}- removes a label: for new nodes labels can only be added", "write key=value")
     return edits.AddNodes(text=text, count=count, like=words[3], labels=added)
 
 
@@ -178,7 +178,7 @@ _WITH_VALUE = ("--timeout", "--grace-period", "--pod-selector", "--skip-wait-for
 
 
 def _joined(words: list[Word]) -> Iterator[Word]:
-    """`--timeout 60s` as `--timeout=60s`."""
+    """Join `--timeout 60s` to `--timeout=60s`."""
     rest = iter(words)
     for word in rest:
         yield f"{word}={next(rest, '')}" if word in _WITH_VALUE else word
@@ -203,7 +203,7 @@ def _wait(text: str, words: list[Word], _reader: Reader) -> Edit:
 
 def _settle(text: str, words: list[Word], _reader: Reader) -> Edit:
     if words:
-        raise Wrong("settle takes nothing")
+        raise Wrong("settle takes no arguments")
     return edits.Settle(text=text)
 
 
@@ -213,7 +213,7 @@ def _seconds(text: str) -> float:
     except ValueError as wrong:
         raise Wrong(str(wrong)) from wrong
     if duration < 0:
-        raise Wrong(f"{text} is negative: time does not run backwards")
+        raise Wrong(f"{text} is negative: time only runs forward")
     return duration / 1e9
 
 
@@ -228,7 +228,7 @@ def _evict(text: str, words: list[Word], _reader: Reader) -> Edit:
     return edits.EvictPods(text=text, pods=object_references(_some(words, "pod"), "pod"))
 
 
-#: A verb -> what reads its words; the text is what the edit is called.
+#: Verb -> the parser of its words; the text is that of the whole edit.
 PARSERS: Mapping[str, Callable[[str, list[Word], Reader], Edit]] = {
     "cordon": _about_nodes(edits.Cordon),
     "uncordon": _about_nodes(edits.Uncordon),

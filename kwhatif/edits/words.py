@@ -1,4 +1,4 @@
-"""The words of edits: references, labels, taints, numbers."""
+"""Parsers for words of edits: references, labels, taints, numbers."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _PERCENT = re.compile(r"\d+%")
 
 
 def lone(words: Sequence[object], what: str) -> str:
-    """The one word that there is.
+    """The only word.
 
     Raises:
-        Wrong: there is none, or there are more.
+        Wrong: there is not exactly one.
     """
     if len(words) != 1 or not isinstance(words[0], str):
         raise Wrong(f"expected {what} and nothing else")
@@ -29,10 +29,10 @@ def lone(words: Sequence[object], what: str) -> str:
 
 
 def integer(text: object, what: str, *, low: int, high: int = _MAX_INT32) -> int:
-    """A number within bounds.
+    """Parse a number within bounds.
 
     Raises:
-        Wrong: it is not one.
+        Wrong: it is not a number within bounds.
     """
     if not isinstance(text, str) or not re.fullmatch(r"-?[0-9]{1,12}", text):
         raise Wrong(f"{what} is not an integer: {str(text)!r}")
@@ -42,7 +42,7 @@ def integer(text: object, what: str, *, low: int, high: int = _MAX_INT32) -> int
 
 
 def bound_of(name: str, text: str) -> int | str:
-    """What a budget allows: a number of pods, or a percentage.
+    """Parse the bound of a budget: a number of pods, or a percentage.
 
     Raises:
         Wrong: it is neither.
@@ -55,7 +55,7 @@ def bound_of(name: str, text: str) -> int | str:
 
 
 def reference(text: object, kind: str = "") -> Reference:
-    """`KIND/NAME` or `KIND/NAMESPACE/NAME`; where only objects of one kind can be meant, without the kind as well.
+    """Parse `KIND/NAME` or `KIND/NAMESPACE/NAME`; if `kind` is given, the kind may be omitted.
 
     Raises:
         Wrong: it is neither.
@@ -77,20 +77,18 @@ def reference(text: object, kind: str = "") -> Reference:
 
 def _no_kind(text: str, word: str, *, has_name: bool) -> Wrong:
     if not has_name:
-        return Wrong(
-            f"{text!r} does not say of which kind it is", "write KIND/NAMESPACE/NAME, such as deployment/shop/web"
-        )
+        return Wrong(f"{text!r} does not name a kind", "write KIND/NAMESPACE/NAME, such as deployment/shop/web")
     hint = did_you_mean(nearest(word, BY_WORD)[:1])
     return Wrong(f"there is no kind {word!r} that scheduling reads", hint)
 
 
 def object_references(names: Sequence[str], kind: str = "") -> tuple[Reference, ...]:
-    """Each of the names as `reference` reads it."""
+    """Parse each of the names with `reference`."""
     return tuple(reference(name, kind) for name in names)
 
 
 def namespaced_name(text: str) -> tuple[str | None, str]:
-    """`NAMESPACE/NAME`, or a name only.
+    """Parse `NAMESPACE/NAME`, or only a name.
 
     Raises:
         Wrong: it is neither.
@@ -102,13 +100,13 @@ def namespaced_name(text: str) -> tuple[str | None, str]:
 
 
 def split_assignments(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Names of objects, and after them what is said about labels."""
+    """Split the words into names of objects and, after them, labels."""
     at = next((i for i, word in enumerate(words) if "=" in word or word.endswith("-")), len(words))
     return list(words[:at]), list(words[at:])
 
 
 def assignment(word: str) -> tuple[str, str]:
-    """`PATH=VALUE`. A path may hold `=` only within brackets: `metadata.labels[a=b]`.
+    """Split `PATH=VALUE`. A path may contain `=` only within brackets: `metadata.labels[a=b]`.
 
     Raises:
         Wrong: there is no value.
@@ -122,7 +120,7 @@ def assignment(word: str) -> tuple[str, str]:
 
 
 def labels_of(words: Sequence[object]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Labels to be set, from `key=value`, and keys to be removed, from `key-`.
+    """Labels to set, from `key=value`, and keys to remove, from `key-`.
 
     Raises:
         Wrong: a word is neither, or not a valid label.
@@ -153,7 +151,7 @@ def _check_label(key: str, value: str) -> None:
 
 
 def taints_of(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[Taint, ...], tuple[TaintRemoval, ...]]:
-    """Nodes, taints to be added (`key[=value]:Effect`), taints to be removed (`key[=value][:Effect]-`).
+    """Nodes, taints to add (`key[=value]:Effect`), taints to remove (`key[=value][:Effect]-`).
 
     Raises:
         Wrong: no node or no taint is named, or a taint is not valid.

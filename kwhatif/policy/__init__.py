@@ -1,1 +1,1 @@
-"""The policy: what a report must not hold, who may be excused, and until when."""
+"""The policy: what a report must not contain, and temporary exceptions."""

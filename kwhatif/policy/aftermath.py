@@ -1,4 +1,4 @@
-"""Rules about what follows: what is so once everybody has reacted, and once a node or a zone fails."""
+"""Rules about what follows: after all controllers have reacted, and after a node or a zone has failed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PENDING, LOOP, OVERRUN = NAMES = ("aftermath/pending", "aftermath/loop", "afterm
 
 
 class Consequence(NamedTuple):
-    """What a rule says of the story; `workload` is whom it is about, or "" for nobody in particular."""
+    """A violation of a rule by the simulated events; `workload` is the workload concerned, or ""."""
 
     rule: str
     level: Level
@@ -27,7 +27,7 @@ class Consequence(NamedTuple):
 class Fragile(NamedTuple):
     """What the rule `survives` found: nodes or zones that may not fail once the manifests are applied.
 
-    `kind` is node or zone, `name` the worst of them, `verdict` what becomes of it, and so it is with `more` others.
+    `kind` is node or zone, `name` the worst of them, `verdict` its result; `more` others cannot fail either.
     `unjudged` says why none of them could be judged.
     """
 
@@ -39,7 +39,7 @@ class Fragile(NamedTuple):
 
 
 def consequences(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
-    """What is not allowed about the end of the story."""
+    """The violations at the end of the simulation."""
     found = (*_pending(rule, story), *_loop(rule, story), *_overrun(rule, story))
     return (each for each in found if each.level in ("fail", "warn"))
 
@@ -55,16 +55,16 @@ def _pending(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
         count, pods = sum(row.count for row in rows), tuple(row.pod for row in rows)
         number = f"{count} pods of {owner} are" if count > 1 else f"a pod of {owner} is"
         said = f"{owner} is" if owner.startswith("Pod ") else number
-        message = f"{said} pending once all has settled; nobody of priority {rule.pending.min_priority} or more may be"
+        message = f"{said} pending once all has settled; no pod of priority {rule.pending.min_priority} or more may be"
         yield Consequence(PENDING, rule.pending.level, message, owner, pods)
-    for refused in story.refused:  # of unknown priority: that may be what is wrong with them
+    for refused in story.refused:  # of unknown priority, which may be the reason
         if not _is_of_before(refused, story):
             message = f"pods of {refused.workload} are refused once all has settled: {refused.message}"
             yield Consequence(PENDING, rule.pending.level, message, refused.workload)
 
 
 def _is_of_before(row: PendingRow | RefusedRow, story: Story) -> bool:
-    """Whether it is not of what was asked; where nothing was but what happens, whether it was so at the start."""
+    """Whether it is not caused by what was asked: it is not about the manifests or, without these, was already so."""
     return row.anyway or (story.caused is None and row.initial)
 
 
@@ -83,10 +83,10 @@ def _overrun(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
 
 
 def consequence_of(fragile: Fragile) -> Consequence:
-    """What the rule `survives` says of nodes or zones that may not fail any more."""
+    """The violation of the rule `survives`."""
     rule, verdict = f"survives/{fragile.kind}", fragile.verdict
     if verdict is None:
         return Consequence(rule, "fail", f"cannot be judged: {fragile.unjudged}")
-    more = f"; so it is with {fragile.more} more" if fragile.more else ""
-    message = f"{fragile.kind} {fragile.name} may not fail any more: {why_harmful(verdict)}{more}"
+    more = f"; the same for {fragile.more} more" if fragile.more else ""
+    message = f"{fragile.kind} {fragile.name} can no longer fail without harm: {why_harmful(verdict)}{more}"
     return Consequence(rule, "fail", message, pods=verdict.pending)

@@ -1,4 +1,4 @@
-"""From a policy file's content to a `Rulebook`, with every problem on the way."""
+"""Builds a `Rulebook` from a policy file, and collects all problems."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Rulebook:
 
     def __init__(self, policy: Policy, source: str = "", exception_lines: Sequence[int] = ()) -> None:
         self.policy = policy
-        #: The file it comes from, and the line of every exception in it.
+        #: The policy file, and the line of each exception in it.
         self.source = source
         self.exception_lines = tuple(exception_lines) or (0,) * len(policy.exceptions)
         self._programs: list[Program] = []
         self._selectors: list[Selector] = []
-        #: What is wrong with the policy: path and message.
+        #: The problems of the policy: path and message.
         self.issues = [
             *self._compile(),
             *_contradictions(policy),
@@ -66,7 +66,7 @@ class Rulebook:
         return (rule for rule in self._all(labels) if rule.level in ("fail", "warn"))
 
     def names(self) -> Iterator[tuple[str, str, Sequence[str]]]:
-        """Names of namespaces and priority classes that rules are about: rule, kind, names."""
+        """Namespaces and priority classes that rules name: rule, kind, names."""
         policy = self.policy
         for field, named in _named(policy).items():
             for rule in named:
@@ -98,7 +98,7 @@ def _rule(kind: str, name: str, level: Level, find: Find) -> Rule:
 
 
 def _name(kind: str, name: str) -> str:
-    """What a rule of this kind is called: by its name, if the policy gives it one."""
+    """The name of a rule: its kind, with the name that the policy gives it, if any."""
     return f"{kind}/{name}" if name else kind
 
 
@@ -113,15 +113,15 @@ def _outcomes(policy: Policy) -> Iterator[tuple[str, Level, Find]]:
 
 
 def default_rulebook() -> Rulebook:
-    """What holds where nobody wrote a policy."""
+    """The default policy."""
     return Rulebook(Policy())
 
 
 def build_rulebook(data: object, where: str, line_of: Callable[[str], int] = lambda _: 0) -> Rulebook:
-    """The policy of a parsed file, whose name is `where`; `line_of` gives the line of a field.
+    """Build the policy of a parsed file with the name `where`; `line_of` returns the line of a field.
 
     Raises:
-        InputError: with everything that is wrong with it, by field.
+        InputError: with all problems, by field.
     """
     policy, issues = _decode(without_nulls(data))
     if policy is not None:

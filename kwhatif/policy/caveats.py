@@ -10,9 +10,9 @@ from kwhatif.kube.matching.names import is_like
 from kwhatif.kube.model.caveat import CODES, Caveat
 from kwhatif.kube.model.caveat.reading import StaleSnapshot
 from kwhatif.kube.model.duration import parse_duration
-from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.policy.names import CAVEATS, did_you_mean
 from kwhatif.policy.schema import Level, Policy
+from kwhatif.report.policy import JudgedWorkload
 
 
 def level_of(caveat: Caveat, policy: Policy, *, strict: bool) -> Level:

@@ -1,4 +1,4 @@
-"""From decisions and caveats to a verdict."""
+"""Evaluates the policy for decisions and caveats."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.policy.aftermath import Fragile, consequence_of, consequences
 from kwhatif.policy.build import Rulebook
 from kwhatif.policy.caveats import doubts
-from kwhatif.policy.judged import ANNOTATION, JudgedWorkload
 from kwhatif.policy.names import did_you_mean
 from kwhatif.policy.rules import Hit, Labels, Rule
 from kwhatif.policy.schema import Level
@@ -25,12 +24,12 @@ from kwhatif.policy.suppression import (
     wants_excuse,
 )
 from kwhatif.report.inputs import SourceRow
-from kwhatif.report.policy import FindingRow, PolicyRow, PolicyVerdict
+from kwhatif.report.policy import ANNOTATION, FindingRow, JudgedWorkload, PolicyRow, PolicyVerdict
 from kwhatif.report.story import Story
 
 
 class KnownNames(msgspec.Struct, frozen=True):
-    """Names that the cluster has; None where they are not known."""
+    """Names that exist in the cluster; None if not known."""
 
     namespaces: Collection[str] | None = None
     priority_classes: Collection[str] | None = None
@@ -49,19 +48,19 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
     story: Story | None = None,
     fragile: Sequence[Fragile] = (),
 ) -> PolicyRow:
-    """What the policy says to the decisions about these workloads.
+    """Evaluate the policy for the decisions about these workloads.
 
     Args:
         book: the policy.
-        workloads: in the order of the manifests.
-        labels: of every node, by name.
-        today: the day on which exceptions must not have expired.
-        reacted: the workloads once all have reacted to evictions; nothing where nobody has.
-        caveats: of the whole report.
-        strict: whether missing information fails where the policy does not say otherwise.
-        known: names that patterns of the policy can mean.
-        story: what follows, where the policy has rules about that.
-        fragile: what the rule `survives` found.
+        workloads: the workloads in the order of the manifests.
+        labels: the labels of every node, by name.
+        today: the date for the expiry of exceptions.
+        reacted: the workloads after all reactions to evictions; empty if there are none.
+        caveats: the caveats of the report.
+        strict: whether missing information fails, unless the policy says otherwise.
+        known: the names that patterns of the policy can match.
+        story: the simulated events, if the policy has rules about them.
+        fragile: the result of the rule `survives`.
     """
     finding = partial(_finding, book, today)
     aftermath, by_name = book.policy.aftermath, {workload.row.name: workload for workload in workloads}
@@ -76,7 +75,7 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
             finding(each.rule, each.level, each.message, by_name.get(each.workload), each.pods)
             for each in (*after, *map(consequence_of, fragile))
         ),
-        *(  # `render` gives them their words
+        *(  # `render` adds their text
             finding(doubt.rule, doubt.level, "", doubt.workload, doubt.pods, doubt.caveat)
             for doubt in doubts(caveats, workloads, book.policy, strict=strict)
         ),
@@ -93,7 +92,7 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
 
 
 def _hits(rule: Rule, workloads: Sequence[JudgedWorkload], reacted: Sequence[JudgedWorkload]) -> Iterator[Hit]:
-    """What the rule finds; and what it finds otherwise once all have reacted."""
+    """The violations of the rule, and further ones after all reactions."""
     found = list(rule.find(workloads))
     known = set(map(_gist, found))
     yield from found
@@ -103,7 +102,7 @@ def _hits(rule: Rule, workloads: Sequence[JudgedWorkload], reacted: Sequence[Jud
 
 
 def _gist(hit: Hit) -> tuple[str, str]:
-    """Whom it is about and what it says, but for the scheduler's words after a colon."""
+    """The subject and the message, without the scheduler's message after a colon."""
     return hit.workload.row.name, hit.message.partition(": ")[0]
 
 
@@ -122,7 +121,7 @@ def _finding(  # noqa: PLR0913, PLR0917 - what a finding says
     pods: tuple[str, ...] = (),
     caveat: Caveat | None = None,
 ) -> FindingRow:
-    """A finding, suppressed where its workload or the policy says so; one about all by exceptions of `*`."""
+    """A finding, suppressed if its workload or the policy says so; one about all workloads by exceptions for `*`."""
     name, ignore = (workload.row.name, workload.ignore) if workload else ("", "")
     annotation = excused_by_annotation(rule, ignore, today, book.policy.annotations.allow)
     exception = excused_by_policy(rule, name, book.policy.exceptions, today)
@@ -142,7 +141,7 @@ def _finding(  # noqa: PLR0913, PLR0917 - what a finding says
 def _annotations(
     book: Rulebook, workloads: Sequence[JudgedWorkload], found: Sequence[FindingRow], today: date
 ) -> Iterator[FindingRow]:
-    """What is wrong with annotations: entries that mean nothing, that have expired, or that are not allowed."""
+    """Problems of annotations: entries that are not valid, expired, or not allowed."""
     allow = book.policy.annotations.allow
     for workload in workloads:
         if not workload.ignore:
@@ -176,7 +175,7 @@ def _expired(book: Rulebook, today: date) -> Iterator[FindingRow]:
 
 
 def _unknown_names(book: Rulebook, known: KnownNames) -> Iterator[FindingRow]:
-    """Names in rules that the cluster does not have; patterns may be about what is yet to come."""
+    """Names in rules that the cluster does not have; patterns may match future names."""
     named: dict[tuple[str, str], None] = {}
     for rule, kind, names in book.names():
         there = known.namespaces if kind == "namespace" else known.priority_classes

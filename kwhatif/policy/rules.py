@@ -1,4 +1,4 @@
-"""The rules: each looks at all workloads, and reports what it finds."""
+"""The rules: each checks all workloads, and reports violations."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from kwhatif.cel import CelRuntimeError, CostBudget, Program
 from kwhatif.kube.matching.labels import Selector
 from kwhatif.kube.matching.names import is_like
-from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.policy.schema import ClassRule, ExpressionRule, Level, PlacementRule, Protection, VictimLimit
 from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.policy import JudgedWorkload
 from kwhatif.report.preemption import VictimRow
 from kwhatif.words.amounts import some
 from kwhatif.words.victims import after, victims_by_owner
@@ -23,7 +23,7 @@ Labels = Mapping[str, str]
 
 
 class Hit(NamedTuple):
-    """What a rule found: the pods of a workload that it concerns, and why."""
+    """A violation of a rule: the pods of a workload that it concerns, and why."""
 
     workload: JudgedWorkload
     pods: tuple[str, ...]
@@ -34,7 +34,7 @@ Find = Callable[[Sequence[JudgedWorkload]], Iterator[Hit]]
 
 
 class Rule(NamedTuple):
-    """A rule by its name: its kind, with the name that the policy gives it, if any (`placement/no-gpu`)."""
+    """A rule with its name: its kind and the name that the policy gives it, if any (`placement/no-gpu`)."""
 
     name: str
     level: Level
@@ -42,7 +42,7 @@ class Rule(NamedTuple):
 
 
 def outcome_rule(outcome: Outcome, verb: str, verbs: str) -> Find:
-    """Pods that come to this outcome; the message of the first one stands for all."""
+    """Pods with this outcome; the message is that of the first one."""
 
     def find(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
         for workload, hits in _where(workloads, lambda decision: decision.outcome == outcome):
@@ -55,18 +55,18 @@ def outcome_rule(outcome: Outcome, verb: str, verbs: str) -> Find:
 
 
 def unschedulable(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
-    """Pods that stay pending; of a rollout that hangs, the rule `rollout` says that."""
+    """Pods that stay pending, except those of a rollout that hangs (rule `rollout`)."""
     rest = [workload for workload in workloads if workload.row.rollout is None or workload.row.rollout.completed]
     yield from outcome_rule("Unschedulable", "stays pending", "stay pending")(rest)
-    for workload in rest:  # those that were counted, not judged
+    for workload in rest:  # counted, not judged
         row = workload.row
         if row.unschedulable and not any(each.outcome == "Unschedulable" for each in workload.decisions):
             said = subject(row, (), "stays pending", "stay pending", row.unschedulable)
-            yield Hit(workload, (), f"{said}: all nodes together cannot take so many pods")
+            yield Hit(workload, (), f"{said}: all nodes together cannot take this number of pods")
 
 
 def rollout(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
-    """Rollouts that hang: after how many pods, which one is next, and why it does not run."""
+    """Rollouts that hang: after how many pods, which pod is next, and why it does not run."""
     for workload in workloads:
         row = workload.row.rollout
         if row is None or row.completed:
@@ -77,7 +77,7 @@ def rollout(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
 
 
 def _held_up(workload: JudgedWorkload, hits: Sequence[Decision]) -> str:
-    """How many pods are not even made because of these: no finding of their own, but part of this one."""
+    """The number of pods that are not created because of these, as part of this finding."""
     names = {decision.pod for decision in hits}
     if not any(decision.waits_for in names for decision in workload.decisions):
         return ""
@@ -86,7 +86,7 @@ def _held_up(workload: JudgedWorkload, hits: Sequence[Decision]) -> str:
 
 
 def preemption(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
-    """Any eviction."""
+    """Pods that evict others."""
     for workload, hits in _where(workloads, lambda decision: decision.outcome == "Preempts"):
         victims = victims_by_owner([victim for decision in hits for victim in decision.victims])
         evicts = subject(workload.row, hits, "would evict", "would evict")
@@ -94,7 +94,7 @@ def preemption(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
 
 
 def budget_violation(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
-    """Any eviction that a budget does not allow."""
+    """Pods whose evictions violate a budget."""
     for workload, hits in _where(workloads, lambda decision: any(victim.violates for victim in decision.victims)):
         broken = {budget: None for decision in hits for victim in decision.victims for budget in victim.violates}
         victims = victims_by_owner([victim for decision in hits for victim in decision.victims if victim.violates])
@@ -102,7 +102,7 @@ def budget_violation(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
 
 
 def victim_limit(limit: VictimLimit) -> Find:
-    """The workload whose evictions exceed the limit, and those after it."""
+    """The workload whose evictions exceed the limit, and later ones that evict."""
     allowed = f"{limit.count} {'is' if limit.count == 1 else 'are'}"
 
     def find(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
@@ -120,7 +120,7 @@ def victim_limit(limit: VictimLimit) -> Find:
 
 
 def protection(rule: Protection) -> Find:
-    """Victims in a protected namespace, or of a protected priority."""
+    """Victims in a protected namespace, or with a protected priority."""
 
     def protected(victim: VictimRow) -> bool:
         if rule.min_priority is not None:
@@ -139,7 +139,7 @@ def protection(rule: Protection) -> Find:
 
 
 def class_rule(rule: ClassRule) -> Find:
-    """Pods with a priority class that their namespace may not use; no class is always fine."""
+    """Pods with a priority class that their namespace may not use; pods without a class are always allowed."""
 
     def refused(decision: Decision) -> bool:
         name = decision.priority_class_name
@@ -157,7 +157,7 @@ def class_rule(rule: ClassRule) -> Find:
 
 
 def placement(rule: PlacementRule, selector: Selector, labels: Mapping[str, Labels]) -> Find:
-    """Pods that land, or may as well land, on a node with labels that are forbidden, or not among the allowed ones."""
+    """Pods that are, or may be, placed on a node whose labels are forbidden or not allowed."""
     forbidden = rule.allowed is None
     nodes = frozenset(name for name, labels_ in labels.items() if selector.matches(labels_) is forbidden)
 
@@ -204,7 +204,7 @@ def expression(
 
 
 def _as_json(row: msgspec.Struct) -> object:
-    """What a reader of the report's JSON has: lists, not tuples."""
+    """The row as in the report's JSON: with lists, not tuples."""
     return msgspec.json.decode(msgspec.json.encode(row))
 
 

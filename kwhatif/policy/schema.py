@@ -1,7 +1,6 @@
 """The types of a policy file, `kwhatif.yaml`; `schema/policy.json` is made from them by `make generated`.
 
-Rules that hold for everything have a level each; those that need details are lists, and a rule in a list may have a
-name.
+Rules without details have a level; rules with details are lists, and a rule in a list may have a name.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from kwhatif.kube.model.meta import FrozenMeta, LabelSelector
 
 KIND = "Policy"
 
-#: `pass` and `ignore` are the same: there is no finding.
+#: `pass` and `ignore` mean the same: there is no finding.
 Level = Literal["fail", "warn", "pass", "ignore"]
 
 
@@ -26,7 +25,7 @@ class _Part(
 
 
 class Protection(_Part):
-    """Pods that must not be evicted: those of some namespaces, or those of at least a priority (one of the two)."""
+    """Pods that must not be evicted: those in some namespaces, or those with at least a priority (one of the two)."""
 
     name: str = ""
     level: Level = "fail"
@@ -35,14 +34,14 @@ class Protection(_Part):
 
 
 class VictimLimit(_Part):
-    """How many pods all manifests together may evict."""
+    """The most pods that all manifests together may evict."""
 
     count: int
     level: Level = "fail"
 
 
 class ClassRule(_Part):
-    """Priority classes that pods of some namespaces may not use: the forbidden ones, or all but the allowed ones."""
+    """Priority classes that pods in some namespaces may not use: forbidden ones, or all except allowed ones."""
 
     name: str = ""
     level: Level = "fail"
@@ -52,7 +51,7 @@ class ClassRule(_Part):
 
 
 class PlacementRule(_Part):
-    """Nodes, by labels, that pods of some namespaces must not land on: the forbidden ones, or all but the allowed ones.
+    """Nodes, by labels, where pods in some namespaces must not be placed: forbidden ones, or all except allowed ones.
 
     `nodes` means the same as `forbidden`.
     """
@@ -66,10 +65,10 @@ class PlacementRule(_Part):
 
 
 class ExpressionRule(_Part):
-    """A CEL expression that must hold for every pod.
+    """A CEL expression that must be true for every pod.
 
-    It may use `decision` and `workload`, as `-o json` has them, and `node`, the chosen node's `name` and `labels` (null
-    when there is none). What cannot be evaluated does not hold.
+    It may use `decision` and `workload`, as in `-o json`, and `node`, the chosen node's `name` and `labels` (null if
+    there is none). An expression that cannot be evaluated counts as false.
     """
 
     name: str
@@ -80,7 +79,7 @@ class ExpressionRule(_Part):
 
 
 class ExceptionRule(_Part):
-    """Rules that some workloads need not keep, why, and the last day on which that counts.
+    """An exception of some workloads from rules, with a reason and its last day.
 
     `rules` are patterns of rule names, such as `preemption` or `placement/*`; `workloads` of names such as
     `Deployment shop/web`.
@@ -93,16 +92,16 @@ class ExceptionRule(_Part):
 
 
 class PendingRule(_Part):
-    """Pods of at least that priority that are pending in the end, and were not at the start."""
+    """Pods with at least this priority that are pending at the end, and were not pending at the start."""
 
     min_priority: int = 0
     level: Level = "fail"
 
 
 class AftermathRule(_Part):
-    """What must not be so once all has settled, as `kwhatif simulate` plays it: it is played only if this is there.
+    """What is not allowed once all has settled; the gate then simulates that, as `kwhatif simulate` does.
 
-    `loop`: it never settles. `budget_overrun`: a budget has fewer healthy pods than it asks for, more so than at the
+    `loop`: it never settles. `budget_overrun`: a budget has fewer healthy pods than it requires, by more than at the
     start.
     """
 
@@ -112,13 +111,13 @@ class AftermathRule(_Part):
 
 
 class AnnotationRule(_Part):
-    """Which rules an object may suppress for itself, by its annotation `kwhatif.dev/ignore`: patterns of rule names."""
+    """The rules that an object may suppress by its annotation `kwhatif.dev/ignore`: patterns of rule names."""
 
     allow: tuple[str, ...] = ("*",)
 
 
 class SnapshotRule(_Part):
-    """How old a dump may be, such as `6h`; it fails by the caveat `stale-snapshot`."""
+    """The maximum age of a dump, such as `6h`; an older one fails with the caveat `stale-snapshot`."""
 
     max_age: str
 
@@ -141,10 +140,10 @@ class Policy(_Part):
     placement: tuple[PlacementRule, ...] = ()
     expressions: tuple[ExpressionRule, ...] = ()
     aftermath: AftermathRule | None = None
-    #: Any one of which may fail once the manifests are applied, or could not without them either.
+    #: A single node, or zone, must be able to fail after the manifests are applied, if it could before.
     survives: tuple[Literal["node", "zone"], ...] = ()
     exceptions: tuple[ExceptionRule, ...] = ()
-    #: Codes of caveats, or patterns of them -> level.
+    #: Code of a caveat, or a pattern -> level.
     caveats: dict[str, Level] = {}
     annotations: AnnotationRule = AnnotationRule()
     snapshot: SnapshotRule | None = None

@@ -1,7 +1,7 @@
-"""Who is excused: by the annotation `kwhatif.dev/ignore` on the object, or by an exception of the policy.
+"""Suppression of findings by the annotation `kwhatif.dev/ignore`, or by an exception of the policy.
 
-The annotation says `RULE[, RULE…]: REASON`, several of them on lines of their own or separated by `;`. A reason may end
-with the last day on which it counts: `(until 2026-12-31)`.
+The annotation is `RULE[, RULE…]: REASON`; several entries are on separate lines or separated by `;`. A reason may end
+with its last day: `(until 2026-12-31)`.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from datetime import date
 from typing import NamedTuple
 
 from kwhatif.kube.matching.names import is_like
-from kwhatif.policy.judged import ANNOTATION
 from kwhatif.policy.names import CAVEATS, KINDS, all_names, matches, unknown_rule
 from kwhatif.policy.schema import ExceptionRule
+from kwhatif.report.policy import ANNOTATION
 
 _UNTIL = re.compile(r"\(until\s++([^()]*)\)\s*$")
 
 
 class Excuse(NamedTuple):
-    """Rules that an annotation suppresses, and the reason it gives."""
+    """Rules that an annotation suppresses, and the reason."""
 
     rules: tuple[str, ...]
     reason: str
-    #: The last day on which it counts; None: for ever.
+    #: The last day; None: no limit.
     until: date | None = None
 
     def has_expired(self, today: date) -> bool:
@@ -33,7 +33,7 @@ class Excuse(NamedTuple):
 
 
 def excuses(annotation: str) -> Iterator[Excuse]:
-    """What the annotation suppresses: the entries that can be understood; `complaints` are about the others."""
+    """The valid entries of the annotation; `complaints` are about the others."""
     for text in _entries(annotation):
         excuse = _excuse(text)
         if isinstance(excuse, Excuse):
@@ -41,7 +41,7 @@ def excuses(annotation: str) -> Iterator[Excuse]:
 
 
 def complaints(annotation: str) -> Iterator[str]:
-    """What is wrong with the annotation: such an entry suppresses nothing."""
+    """The problems of the annotation; invalid entries suppress nothing."""
     for text in _entries(annotation):
         excuse = _excuse(text)
         if isinstance(excuse, str):
@@ -55,7 +55,7 @@ def _entries(annotation: str) -> Iterator[str]:
 def _excuse(text: str) -> Excuse | str:
     names, _, reason = text.partition(":")
     rules = tuple(name.strip() for name in names.split(","))
-    # Which names a policy gives to rules of a kind is its own business: the kind is enough.
+    # The names that a policy gives to rules of a kind are not known here: the kind is enough.
     wrong = next(filter(None, (unknown_rule(rule, [*all_names(), *_kind(rule)]) for rule in rules)), "")
     if wrong:
         return wrong
@@ -69,13 +69,13 @@ def _excuse(text: str) -> Excuse | str:
 
 
 def _kind(rule: str) -> Sequence[str]:
-    """The name itself, if it is one of a kind that a policy gives names to."""
+    """The name itself, if its kind has named rules."""
     kind, slash, _ = rule.partition("/")
     return (rule,) if slash and kind != CAVEATS and any(matches(kind, known) for known in KINDS) else ()
 
 
 def excused_by_annotation(rule: str, annotation: str, today: date, allowed: Sequence[str] = ("*",)) -> str | None:
-    """The reason for which the annotation excuses its object from the rule today, if the policy allows that."""
+    """The reason by which the annotation suppresses the rule today, if the policy allows it; otherwise None."""
     if not annotation or not any(matches(pattern, rule) for pattern in allowed):
         return None
     for excuse in excuses(annotation):
@@ -85,12 +85,12 @@ def excused_by_annotation(rule: str, annotation: str, today: date, allowed: Sequ
 
 
 def wants_excuse(rule: str, annotation: str) -> bool:
-    """Whether the annotation would suppress the rule, were it allowed to and not expired."""
+    """Whether the annotation would suppress the rule if it were allowed and not expired."""
     return any(matches(pattern, rule) for excuse in excuses(annotation) for pattern in excuse.rules)
 
 
 def excused_by_policy(rule: str, workload: str, exceptions: Sequence[ExceptionRule], today: date) -> str | None:
-    """The reason for which the policy excuses the workload from the rule today."""
+    """The reason of the exception that applies to the workload and rule today; None if there is none."""
     for exception in exceptions:
         if (
             not has_expired(exception, today)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.admission.changes import FieldChange
 from kwhatif.admission.priority import DEFAULT_POLICY
 from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow
-from kwhatif.report.inputs import ChangeRow
-from kwhatif.report.nodes import ObjectionRow, RejectedRow
+from kwhatif.report.nodes import FeasibleRow, ObjectionRow, RejectedRow
 from kwhatif.report.preemption import CandidateRow
 from kwhatif.report.workload import QueuedRow
 from kwhatif.scheduler.batch import ScheduleResult
@@ -70,6 +68,11 @@ def decision_about_result(result: ScheduleResult, **fields: Any) -> Decision:
     )
 
 
+def feasible_row(node: str, score: int, scores: Mapping[str, int]) -> FeasibleRow:
+    """A node that fits, with its scores by plugin, and their sum."""
+    return FeasibleRow(node=node, score=score, scores=dict(scores))
+
+
 def with_chosen(decision: Decision, change: Callable[[CandidateRow], CandidateRow]) -> Decision:
     """The decision with another row in the place of the candidate that the scheduler takes, if it takes one."""
     preemption = decision.preemption
@@ -79,11 +82,6 @@ def with_chosen(decision: Decision, change: Callable[[CandidateRow], CandidateRo
     changed = change(chosen)
     candidates = tuple(changed if each is chosen else each for each in preemption.candidates)
     return replace(decision, preemption=replace(preemption, candidates=candidates))
-
-
-def change_rows(changes: Iterable[FieldChange]) -> tuple[ChangeRow, ...]:
-    """What admission, or an edit, has changed about an object."""
-    return tuple(ChangeRow(by=each.by, field=each.field, before=each.before, after=each.after) for each in changes)
 
 
 def queued_row(decision: Decision) -> QueuedRow:

@@ -8,6 +8,7 @@ from itertools import groupby
 from rich.console import RenderableType
 from rich.text import Text
 
+from kwhatif.descheduler.attempt import StrategyRow
 from kwhatif.render.descheduling import (
     REFUSALS,
     headline,
@@ -20,7 +21,7 @@ from kwhatif.render.descheduling import (
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import QUALITIES
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, hidden, signed, table, text
-from kwhatif.report.deschedule import DescheduleRow, EvictedRow, EvictionRefusedRow, Landing, NodeUseRow, StrategyRow
+from kwhatif.report.deschedule import DescheduleRow, EvictedRow, EvictionRefusedRow, Landing, NodeUseRow
 from kwhatif.words.amounts import plural, some
 
 #: So many rows are shown of each table, unless it is wide.

@@ -18,11 +18,12 @@ from kwhatif.descheduler.attempt import (
     RefusedBy,
     Restarts,
     Skew,
+    StrategyRow,
     UntoleratedTaint,
     Why,
 )
 from kwhatif.render.outcomes import Quality, doubted
-from kwhatif.report.deschedule import DescheduleRow, EvictedRow, ReplacementCause, ReplacementRow, StrategyRow
+from kwhatif.report.deschedule import DescheduleRow, EvictedRow, ReplacementCause, ReplacementRow
 from kwhatif.words.amounts import but, duration, plural, some
 
 REFUSALS: Mapping[RefusedBy, str] = {

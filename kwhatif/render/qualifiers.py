@@ -4,76 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from kwhatif.kube.model.caveat import Caveat, lacking, manifests, reading
-from kwhatif.kube.model.caveat.autoscaling import (
-    AutoscalerDisagrees,
-    AutoscalerHalted,
-    CloudCapacityUnknown,
-    ExpanderAssumed,
-    ExpanderTied,
-    ExpendablePodsCount,
-    FlagsNotModelled,
-    GroupBoundsUnknown,
-    KarpenterVersionAssumed,
-    PricesUnknown,
-    ShapesObservedOnly,
-)
-from kwhatif.kube.model.caveat.descheduling import (
-    EvictionOrder,
-    MomentNotKnown,
-    NoMetrics,
-    PolicyIsEmpty,
-    PrometheusNotAsked,
-)
-from kwhatif.kube.model.caveat.scheduling import (
-    AssumedVersion,
-    Batching,
-    BindingNotDated,
-    BudgetComputed,
-    BudgetNotComputed,
-    BudgetRecounted,
-    ClaimUnbound,
-    DevicesNotModelled,
-    EvictionsAtOnce,
-    ExtenderBinds,
-    ExtenderNotAsked,
-    ExtenderOddity,
-    GangsNotModelled,
-    GateNotModelled,
-    HugeAmounts,
-    NodeNameSet,
-    OrderOfEquals,
-    OtherVersion,
-    PendingAsleep,
-    PluginNotModelled,
-    PreemptionSampling,
-    QueueNotSeen,
-    Sampling,
-    TaintRulesIgnored,
-    VolumeProvisioned,
-)
-from kwhatif.kube.model.caveat.workloads import (
-    AutoscalerNotModelled,
-    AutoscalersNotRead,
-    EvictedByTaint,
-    FieldsNotCompared,
-    ImagesNotCompared,
-    Injected,
-    LeftOutOfStory,
-    NodesNotAdded,
-    OldRevisionsUnknown,
-    OneOfEqualPods,
-    OrderedPodPending,
-    OwnersSilent,
-    ReplicaSetsInferred,
-    ReplicasKept,
-    ResizeAssumed,
-    ResizeEvicts,
-    TolerationUnknown,
-    TooManyPods,
-    UnknownController,
-    Unmodelled,
-    WorkloadNotInDump,
+from kwhatif.kube.model.caveat import (
+    Caveat,
+    autoscaling,
+    descheduling,
+    lacking,
+    manifests,
+    reading,
+    scheduling,
+    workloads,
 )
 from kwhatif.render.outcomes import Part
 from kwhatif.report import Report
@@ -156,10 +95,10 @@ def about_pod(decision: Decision) -> Callable[[Caveat], bool]:
                 return decision.outcome in ("Preempts", "Unschedulable")
             case (
                 lacking.NoWorkloads()
-                | ImagesNotCompared()
-                | FieldsNotCompared()
-                | AutoscalerNotModelled()
-                | AutoscalersNotRead()
+                | workloads.ImagesNotCompared()
+                | workloads.FieldsNotCompared()
+                | workloads.AutoscalerNotModelled()
+                | workloads.AutoscalersNotRead()
             ):
                 return False  # about workloads
         return True
@@ -175,7 +114,7 @@ def about_workload(row: WorkloadRow, decisions: Sequence[Decision]) -> Callable[
         if caveat.pods:
             return not pods.isdisjoint(caveat.pods)
         match caveat:
-            case FieldsNotCompared():
+            case workloads.FieldsNotCompared():
                 return row.update in ("unchanged", "scaled") and caveat.subject in ("", row.name)
             case lacking.NoBudgets():
                 return row.preempting > 0
@@ -205,24 +144,24 @@ def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per
             return f"the API server warns of {some(objects, 1)}"
         case manifests.MissingServiceAccounts(names=names):
             return f"ServiceAccount {some(names, 1)} is missing"
-        case NodesNotAdded(objections=objections):
+        case workloads.NodesNotAdded(objections=objections):
             return "no NodePool would add a node" if objections else "an autoscaler may add nodes"
-        case AutoscalerNotModelled(target=target):
+        case workloads.AutoscalerNotModelled(target=target):
             return f"the metrics of the autoscaler of {target} are not modelled"
         case manifests.UnknownQuotaScope(quota=quota):
             return f"quota {quota} has a scope that is not known"
-        case EvictedByTaint(pods=pods):
+        case workloads.EvictedByTaint(pods=pods):
             return f"a taint evicts {some(pods, 1)} again"
-        case ExtenderNotAsked(extender=extender):
+        case scheduling.ExtenderNotAsked(extender=extender):
             return f"extender {extender} was not asked"
-        case PluginNotModelled(plugin=plugin):
+        case scheduling.PluginNotModelled(plugin=plugin):
             return f"plugin {plugin} is not modelled"
-        case LeftOutOfStory(what=what):
+        case workloads.LeftOutOfStory(what=what):
             return _LEFT_OUT[what]
     return _CONSTANT.get(type(caveat)) or caveat.code.replace("-", " ")
 
 
-_LEFT_OUT: Mapping[Unmodelled, str] = {
+_LEFT_OUT: Mapping[workloads.Unmodelled, str] = {
     "adoption": "the adoption of pods is not modelled",
     "job-ttl": "the removal of finished Jobs is not modelled",
     "volume-reclaim": "what becomes of released volumes is not modelled",
@@ -268,28 +207,28 @@ _CONSTANT: Mapping[type, str] = {
     lacking.NoEvents: "events are not known",
     lacking.NoGroups: "groups of pods are not known",
     lacking.NoImages: "images are not known",
-    ImagesNotCompared: "images are not compared",
-    FieldsNotCompared: "only what scheduling reads is compared",
+    workloads.ImagesNotCompared: "images are not compared",
+    workloads.FieldsNotCompared: "only what scheduling reads is compared",
     reading.VersionNotRead: "some objects are of a version that is not read",
     reading.SomeNamespaces: "only some namespaces are known",
     reading.ObjectsTwice: "some objects are there twice",
     reading.SchedulerConfigLeftOut: "the scheduler's configuration is not applied",
-    DevicesNotModelled: "some features of devices are not modelled",
+    scheduling.DevicesNotModelled: "some features of devices are not modelled",
     reading.RecordedChanges: "recorded changes are not applied",
     reading.UndatedSnapshot: "the age of the dump is not known",
     manifests.NothingJudged: "nothing was judged",
     manifests.FieldIgnored: "a field is ignored",
-    PolicyIsEmpty: "the policy counts as empty",
-    NoMetrics: "what nodes and pods use is not known",
-    PrometheusNotAsked: "Prometheus was not asked",
+    descheduling.PolicyIsEmpty: "the policy counts as empty",
+    descheduling.NoMetrics: "what nodes and pods use is not known",
+    descheduling.PrometheusNotAsked: "Prometheus was not asked",
     manifests.AdmissionNotAsked: "admission webhooks are not asked",
-    AutoscalersNotRead: "HorizontalPodAutoscalers are not read",
+    workloads.AutoscalersNotRead: "HorizontalPodAutoscalers are not read",
     manifests.CustomKind: "custom kinds are not judged",
     manifests.HelmHooks: "Helm hooks are not judged as the rest is",
-    Injected: "webhooks add to new pods",
-    BudgetRecounted: "a budget's status is not what its pods say",
-    GangsNotModelled: "groups of pods are judged one by one",
-    TaintRulesIgnored: "DeviceTaintRules are not looked at",
+    workloads.Injected: "webhooks add to new pods",
+    scheduling.BudgetRecounted: "a budget's status is not what its pods say",
+    scheduling.GangsNotModelled: "groups of pods are judged one by one",
+    scheduling.TaintRulesIgnored: "DeviceTaintRules are not looked at",
     manifests.ServiceAccountsNotChecked: "ServiceAccounts are not checked",
     lacking.DanglingReference: "something that is referred to is not there",
     reading.VersionNotDefault: "a version is read that is not the default one",
@@ -297,48 +236,48 @@ _CONSTANT: Mapping[type, str] = {
     reading.TwoMoments: "the dump was taken at two moments",
     reading.ScheduledMeanwhile: "pods were scheduled while the dump was taken",
     reading.Remembered: "some answers of the API server are remembered ones",
-    ResizeAssumed: "what keeps kubelets from resizing pods is not known",
-    ResizeEvicts: "a kubelet may evict pods for a resize",
-    ReplicasKept: "replicas that are left out stay as they are",
-    TooManyPods: "not all pods of a workload were judged",
-    OneOfEqualPods: "one of equal pods was judged",
-    WorkloadNotInDump: "a workload with pods is not in the input",
-    UnknownController: "a controller is not known",
-    OrderedPodPending: "a StatefulSet waits for a pod that is pending",
-    ReplicaSetsInferred: "ReplicaSets are made up of their pods",
-    OwnersSilent: "the owners of some pods are not in the input",
-    TolerationUnknown: "for how long pods tolerate lost nodes is not known",
-    OldRevisionsUnknown: "old revisions are not in the input",
-    OtherVersion: "the cluster is of another version",
-    AssumedVersion: "the version of the cluster is assumed",
-    GateNotModelled: "a feature gate is not modelled",
-    ExtenderBinds: "an extender binds pods itself",
-    ExtenderOddity: "an extender answers oddly",
-    NodeNameSet: "a pod names its node itself",
-    Sampling: "the scheduler looks at some of the nodes only",
-    PreemptionSampling: "preemption looks at some of the nodes only",
-    BudgetComputed: "a budget has no status",
-    BudgetNotComputed: "a budget cannot be counted",
-    HugeAmounts: "some amounts are too large to count",
-    BindingNotDated: "when pods were bound is not known",
-    Batching: "equal pods are judged together",
-    ClaimUnbound: "a claim is not bound",
-    VolumeProvisioned: "provisioning counts as successful",
-    QueueNotSeen: "the scheduler's queue cannot be seen",
-    OrderOfEquals: "who comes first gets the place",
-    PendingAsleep: "pods that were tried in vain sleep",
-    EvictionsAtOnce: "evictions count as done at once",
-    MomentNotKnown: "the moment of the dump is not known",
-    EvictionOrder: "who is evicted depends on the order",
-    GroupBoundsUnknown: "how large the node groups may be is not known",
-    ExpanderAssumed: "the expander is assumed",
-    ExpanderTied: "equally good groups are chosen by chance",
-    AutoscalerHalted: "too many nodes are not ready",
-    FlagsNotModelled: "some flags of the autoscaler are not modelled",
-    ExpendablePodsCount: "expendable pods keep their room here",
-    PricesUnknown: "prices are not known",
-    ShapesObservedOnly: "only instance types that run in the cluster are tried",
-    CloudCapacityUnknown: "what the cloud has is not known",
-    KarpenterVersionAssumed: "the version of Karpenter is assumed",
-    AutoscalerDisagrees: "two autoscalers are there",
+    workloads.ResizeAssumed: "what keeps kubelets from resizing pods is not known",
+    workloads.ResizeEvicts: "a kubelet may evict pods for a resize",
+    workloads.ReplicasKept: "replicas that are left out stay as they are",
+    workloads.TooManyPods: "not all pods of a workload were judged",
+    workloads.OneOfEqualPods: "one of equal pods was judged",
+    workloads.WorkloadNotInDump: "a workload with pods is not in the input",
+    workloads.UnknownController: "a controller is not known",
+    workloads.OrderedPodPending: "a StatefulSet waits for a pod that is pending",
+    workloads.ReplicaSetsInferred: "ReplicaSets are made up of their pods",
+    workloads.OwnersSilent: "the owners of some pods are not in the input",
+    workloads.TolerationUnknown: "for how long pods tolerate lost nodes is not known",
+    workloads.OldRevisionsUnknown: "old revisions are not in the input",
+    scheduling.OtherVersion: "the cluster is of another version",
+    scheduling.AssumedVersion: "the version of the cluster is assumed",
+    scheduling.GateNotModelled: "a feature gate is not modelled",
+    scheduling.ExtenderBinds: "an extender binds pods itself",
+    scheduling.ExtenderOddity: "an extender answers oddly",
+    scheduling.NodeNameSet: "a pod names its node itself",
+    scheduling.Sampling: "the scheduler looks at some of the nodes only",
+    scheduling.PreemptionSampling: "preemption looks at some of the nodes only",
+    scheduling.BudgetComputed: "a budget has no status",
+    scheduling.BudgetNotComputed: "a budget cannot be counted",
+    scheduling.HugeAmounts: "some amounts are too large to count",
+    scheduling.BindingNotDated: "when pods were bound is not known",
+    scheduling.Batching: "equal pods are judged together",
+    scheduling.ClaimUnbound: "a claim is not bound",
+    scheduling.VolumeProvisioned: "provisioning counts as successful",
+    scheduling.QueueNotSeen: "the scheduler's queue cannot be seen",
+    scheduling.OrderOfEquals: "who comes first gets the place",
+    scheduling.PendingAsleep: "pods that were tried in vain sleep",
+    scheduling.EvictionsAtOnce: "evictions count as done at once",
+    descheduling.MomentNotKnown: "the moment of the dump is not known",
+    descheduling.EvictionOrder: "who is evicted depends on the order",
+    autoscaling.GroupBoundsUnknown: "how large the node groups may be is not known",
+    autoscaling.ExpanderAssumed: "the expander is assumed",
+    autoscaling.ExpanderTied: "equally good groups are chosen by chance",
+    autoscaling.AutoscalerHalted: "too many nodes are not ready",
+    autoscaling.FlagsNotModelled: "some flags of the autoscaler are not modelled",
+    autoscaling.ExpendablePodsCount: "expendable pods keep their room here",
+    autoscaling.PricesUnknown: "prices are not known",
+    autoscaling.ShapesObservedOnly: "only instance types that run in the cluster are tried",
+    autoscaling.CloudCapacityUnknown: "what the cloud has is not known",
+    autoscaling.KarpenterVersionAssumed: "the version of Karpenter is assumed",
+    autoscaling.AutoscalerDisagrees: "two autoscalers are there",
 }

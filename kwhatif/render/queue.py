@@ -15,8 +15,7 @@ from kwhatif.render.verdict import verdict
 from kwhatif.render.wakeups import wake_up_sentence
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
-from kwhatif.report.queue import AfterEditsRow, QueuedPodRow, QueueRow, QueueState, WakeUpRow
-from kwhatif.scheduler.queue.wakeup import Flush
+from kwhatif.report.queue import AfterEditsRow, Flush, QueuedPodRow, QueueRow, QueueState, WakeUpRow
 from kwhatif.words.amounts import age, plural, some
 
 #: So many rows of a queue are shown, unless it is wide.

@@ -10,7 +10,8 @@ from rich.console import RenderableType
 
 from kwhatif.render.detail import Detail
 from kwhatif.render.text import FAINT, hidden, indented, table, text
-from kwhatif.report.story import EventRow, Story
+from kwhatif.report.story import Story
+from kwhatif.simulation.history import EventRow
 from kwhatif.words.amounts import plural, some
 
 _MOST_LINES = 60

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from kwhatif.kube.matching.requests import PODS
+from kwhatif.report import queue as rows
 from kwhatif.report.queue import WakeUpRow
-from kwhatif.scheduler.queue import wakeup
 from kwhatif.words.amounts import plural, quantity, some
 
 
@@ -16,63 +16,63 @@ def wake_up_sentence(row: WakeUpRow) -> str:
     said = clause(row.cause)
     if not row.wakes:
         return f"{said} (it would help, but no event of it wakes the pod: the scheduler notices by the flush only)"
-    if not row.enough and not isinstance(row.cause, wakeup.Flush | wakeup.BackoffEnds | wakeup.AnyEvent):
+    if not row.enough and not isinstance(row.cause, rows.Flush | rows.BackoffEnds | rows.AnyEvent):
         return f"{said} (wakes it; something else keeps it out as well)"
     return said
 
 
-def clause(cause: wakeup.Cause) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind of cause, nothing else
+def clause(cause: rows.Cause) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind of cause, nothing else
     """What happens."""
     match cause:
-        case wakeup.VictimsEnd(node=node, pods=pods):
+        case rows.VictimsEnd(node=node, pods=pods):
             return f"{some(pods)} on {node} {'is' if len(pods) == 1 else 'are'} gone, which makes room for it"
-        case wakeup.RoomFreed():
+        case rows.RoomFreed():
             return _room(cause)
-        case wakeup.NodeGrows(wants=wants, nodes=nodes, more=more):
+        case rows.NodeGrows(wants=wants, nodes=nodes, more=more):
             return f"the allocatable {_names(wants)} of {_either(nodes, more)} grows to {_amounts(wants)}"
-        case wakeup.NodeAdded():
+        case rows.NodeAdded():
             return _node(cause)
-        case wakeup.NodeLabelled(nodes=nodes, terms=terms, keys=keys, more=more):
+        case rows.NodeLabelled(nodes=nodes, terms=terms, keys=keys, more=more):
             return f"{_wanted((*terms, *keys))} is set on {_either(nodes, more)}"
-        case wakeup.TaintRemoved(taint=taint, nodes=nodes, more=more):
+        case rows.TaintRemoved(taint=taint, nodes=nodes, more=more):
             return f"taint {taint} is removed from {_either(nodes, more)}"
-        case wakeup.Uncordoned(nodes=nodes, more=more):
+        case rows.Uncordoned(nodes=nodes, more=more):
             return f"{_either(nodes, more)} is uncordoned"
-        case wakeup.FeaturesDeclared(features=features, nodes=nodes, more=more):
+        case rows.FeaturesDeclared(features=features, nodes=nodes, more=more):
             return f"{_either(nodes, more)} declares {' and '.join(features)}"
-        case wakeup.PodDeleted(pod=pod, holds=holds, node=node):
+        case rows.PodDeleted(pod=pod, holds=holds, node=node):
             return f"pod {pod} on {node}, which has {holds}, is deleted"
-        case wakeup.MatchingPodsDeleted():
+        case rows.MatchingPodsDeleted():
             return _matching_deleted(cause)
-        case wakeup.MatchingPodComes(topology_key=key, selector=selector, least=least):
+        case rows.MatchingPodComes(topology_key=key, selector=selector, least=least):
             where = f"to a {key} that has the fewest of them" if least else f"to a node with label {key}"
             return f"a pod{_matching(selector)} is assigned {where}"
-        case wakeup.ObjectAdded(kind=kind, name=name):
+        case rows.ObjectAdded(kind=kind, name=name):
             return f"{kind} {name} is created"
-        case wakeup.ClaimBound(claim=claim):
+        case rows.ClaimBound(claim=claim):
             return f"PersistentVolumeClaim {claim} is bound"
-        case wakeup.VolumeUsable(claim=claim, detail=detail):
+        case rows.VolumeUsable(claim=claim, detail=detail):
             what = f"volume for PersistentVolumeClaim {claim}" if claim else "volume"
             return f"a {what} comes within reach ({detail})" if detail else f"a {what} comes within reach"
-        case wakeup.VolumeDetached(driver=driver, count=count, nodes=nodes, more=more):
+        case rows.VolumeDetached(driver=driver, count=count, nodes=nodes, more=more):
             volumes = f"{plural(count, 'volume')} of {driver} {'is' if count == 1 else 'are'}"
             return f"{volumes} detached from {_either(nodes, more)}"
-        case wakeup.DevicesFreed():
+        case rows.DevicesFreed():
             return _devices(cause)
-        case wakeup.GateRemoved(gate=gate):
+        case rows.GateRemoved(gate=gate):
             return f"gate {gate} is removed"
-        case wakeup.AnyEvent(plugin=plugin, events=events):
+        case rows.AnyEvent(plugin=plugin, events=events):
             return f"any of {', '.join(events)}, for {plugin}" if events else f"no event: {plugin} waits for none"
-        case wakeup.BackoffEnds():
+        case rows.BackoffEnds():
             return "its backoff ends, 1 s to 10 s after its last attempt"
-        case wakeup.Flush(fits=fits):
+        case rows.Flush(fits=fits):
             if fits:
                 return "any event that wakes it, or five minutes after its last attempt: it fits now"
             return "nothing of that happens for five minutes after its last attempt: the scheduler then tries it anyway"
     assert_never(cause)
 
 
-def _room(cause: wakeup.RoomFreed) -> str:
+def _room(cause: rows.RoomFreed) -> str:
     one = bool(cause.pods)
     pods = "an assigned pod that frees" if one else "assigned pods that together free"
     alone = f" (such as {' or '.join(cause.pods)})" if one else ""
@@ -104,7 +104,7 @@ def _wanted(terms: Sequence[str]) -> str:
     return " and ".join(f"label {term}" for term in terms)
 
 
-def _node(cause: wakeup.NodeAdded) -> str:
+def _node(cause: rows.NodeAdded) -> str:
     room = f"room for {_amounts(cause.requests)}" if cause.requests else ""
     wants = " and ".join(filter(None, (_wanted(cause.terms), room)))
     if cause.name:
@@ -116,7 +116,7 @@ def _matching(selector: str) -> str:
     return f" matching {selector}" if selector else " like it"
 
 
-def _matching_deleted(cause: wakeup.MatchingPodsDeleted) -> str:
+def _matching_deleted(cause: rows.MatchingPodsDeleted) -> str:
     where = f"in {cause.topology_key}={cause.domain}"
     pods = plural(cause.count, "pod")
     verb = "is" if cause.count == 1 else "are"
@@ -126,7 +126,7 @@ def _matching_deleted(cause: wakeup.MatchingPodsDeleted) -> str:
     return f"{pods}{_matching(cause.selector)} {where} {verb} deleted"
 
 
-def _devices(cause: wakeup.DevicesFreed) -> str:
+def _devices(cause: rows.DevicesFreed) -> str:
     if not cause.claim:
         return "the pools of devices are complete again"
     what = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from kwhatif.kube.model.meta import Row
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.inputs import SourceRow
-from kwhatif.report.row import Row
 from kwhatif.scheduler.framework.evidence import Evidence
 
 #: What somebody could do, in the manifest (the first ones), in the cluster, or by waiting.

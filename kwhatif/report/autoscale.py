@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwhatif.autoscaler.answer import Autoscaler, DisruptionCommand, KeptNode, NodeVerdict, ScalingRound
-from kwhatif.report.row import Row
+from kwhatif.kube.model.meta import Row
 
 
 class AutoscaleRow(Row):

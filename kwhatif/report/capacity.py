@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kwhatif.report.row import Row
+from kwhatif.kube.model.meta import Row
 from kwhatif.scheduler.framework.evidence import Evidence
 
 #: Why no more pods are counted: the scheduler finds no node, or none without eviction; the pod stays out of the queue,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kwhatif.report.inputs import ChangeRow, SourceRow
+from kwhatif.admission.changes import ChangeRow
+from kwhatif.kube.model.meta import Row
+from kwhatif.report.inputs import SourceRow
 from kwhatif.report.nodes import FeasibleRow, NearRow, RejectedRow
 from kwhatif.report.preemption import PreemptionRow, VictimRow
-from kwhatif.report.row import Row
 
 Outcome = Literal["Placed", "Preempts", "Unschedulable", "Gated", "Denied", "Ignored", "Waits"]
 

@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Literal
 
-import msgspec
-
-from kwhatif.descheduler.attempt import ExtensionPoint, RefusedBy, Stage, UtilizationClass, Why
-from kwhatif.report.row import Row
+from kwhatif.descheduler.attempt import NodeClassRow, RefusedBy, SparedRow, StrategyRow, WantedRow
+from kwhatif.kube.model.meta import Row
 
 Landing = Literal["SameNode", "Elsewhere", "Preempts", "Pending", "None"]
 
@@ -59,65 +57,21 @@ class ReplacementRow(Row):
     wanted: int = 0
 
 
-class EvictedRow(Row):
+class EvictedRow(WantedRow):
     """A pod that the policy evicts; `order` is its place among all attempts."""
 
-    order: int
-    pod: str
-    node: str
-    profile: str
-    plugin: str
-    why: Why
     #: The pod's owner; of a ReplicaSet that a Deployment has made, the Deployment.
     workload: str | None = None
     replacement: ReplacementRow | None = None
 
 
-class EvictionRefusedRow(Row):
+class EvictionRefusedRow(WantedRow):
     """A pod that a plugin wants to evict, and what keeps it from that; `budgets` are those that do."""
 
-    order: int
-    pod: str
-    node: str
-    profile: str
-    plugin: str
-    why: Why
     by: RefusedBy
     message: str = ""
     workload: str | None = None
     budgets: tuple[str, ...] = ()
-
-
-class SparedRow(Row):
-    """A pod that the evictor's filters protect before anything is evicted; `reasons` are upstream's words."""
-
-    profile: str
-    pod: str
-    node: str
-    stage: Stage
-    reasons: tuple[str, ...]
-
-
-class StrategyRow(Row):
-    """One plugin of one profile: how many pods it evicted, what it could not do, what it says to that."""
-
-    profile: str
-    plugin: str
-    extension_point: ExtensionPoint
-    evicted: int
-    refused: int
-    error: str | None = None
-    notes: tuple[str, ...] = ()
-
-
-class NodeClassRow(Row):
-    """What Low- or HighNodeUtilization takes a node for; `percent` is what is used of each resource."""
-
-    profile: str
-    plugin: str
-    node: str
-    node_class: UtilizationClass = msgspec.field(name="class")
-    percent: dict[str, float]
 
 
 class NodeUseRow(Row):

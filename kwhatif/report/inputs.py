@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from kwhatif.admission.changes import ChangeRow
 from kwhatif.kube.gates import BASE
-from kwhatif.report.row import Row
+from kwhatif.kube.model.meta import Row
 
 #: How the cluster's version is known: it was given, its API server or a snapshot of it said so, or it is that of the
 #: newest kubelet. `assumed`: nothing says it, and the newest release was taken.
@@ -40,15 +41,6 @@ class SourceRow(Row):
     file: str
     line: int | None = None
     object: str = ""
-
-
-class ChangeRow(Row):
-    """A change of an object by admission, or by an edit: which field, from what, to what, and who did it."""
-
-    by: str
-    field: str
-    before: str | None = None
-    after: str | None = None
 
 
 class TouchedRow(Row):

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from kwhatif.report.row import Row
+from kwhatif.kube.model.meta import Row
 
 
 class WaveRow(Row):

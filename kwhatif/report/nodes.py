@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kwhatif.report.row import Row
+from kwhatif.kube.model.meta import Row
 from kwhatif.scheduler.framework.evidence import Evidence
 
 NameKind = Literal[

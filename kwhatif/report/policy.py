@@ -1,12 +1,27 @@
-"""What a policy says: what the command `gate` adds to a report."""
+"""What a policy looks at, and what it says: what the command `gate` adds to a report."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.meta import Row
+from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import SourceRow
-from kwhatif.report.row import Row
+from kwhatif.report.workload import WorkloadRow
+
+#: What an object itself says of the policy.
+ANNOTATION = "kwhatif.dev/ignore"
+
+
+class JudgedWorkload(NamedTuple):
+    """What becomes of one object's pods, and what its annotation `kwhatif.dev/ignore` says."""
+
+    row: WorkloadRow
+    decisions: Sequence[Decision]
+    ignore: str = ""
+
 
 FindingLevel = Literal["fail", "warn"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kwhatif.kube.model.meta import Row
 from kwhatif.report.nodes import RejectedRow
-from kwhatif.report.row import Row
 from kwhatif.scheduler.framework.evidence import Evidence
 
 

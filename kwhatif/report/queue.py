@@ -4,14 +4,215 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
+from kwhatif.kube.model.meta import FrozenMeta, Row
 from kwhatif.report.decision import Outcome
-from kwhatif.report.row import Row
-from kwhatif.scheduler.queue.wakeup import Cause
 
 QueueState = Literal["Active", "BackingOff", "Unschedulable", "Gated", "OtherScheduler", "New"]
 
 
 QueueFate = Literal["Woken", "Active", "Asleep", "Gated", "OtherScheduler", "Gone"]
+
+
+# --- causes: what would wake a pod that waits; `render.wakeups` makes sentences of them -------------------------------
+# A new kind belongs into the `Cause` union, and type checking then demands a sentence for it. Amounts of cpu are in
+# milli-units, of memory and storage in bytes, of all else in units. Pods and claims are `namespace/name`. `nodes` are
+# the first few by name; `more` is how many others there are.
+
+
+class _Cause(msgspec.Struct, metaclass=FrozenMeta, frozen=True, rename="camel", tag_field="type", gc=False):
+    """Base: serialised with its class name as `type`."""
+
+
+class VictimsEnd(_Cause):
+    """The pods that this pod evicts, or that are being deleted already, are gone from the node."""
+
+    node: str
+    pods: tuple[str, ...]
+
+
+class RoomFreed(_Cause):
+    """An assigned pod that frees so much on one of the nodes is deleted or scaled down.
+
+    `pods` are the first pods there that free enough by themselves, the least important first; without any, it takes
+    several.
+    """
+
+    frees: dict[str, int]
+    nodes: tuple[str, ...]
+    pods: tuple[str, ...] = ()
+    more: int = 0
+
+
+class NodeGrows(_Cause):
+    """The allocatable amounts of a node, which is too small even when it is empty, grow to so much."""
+
+    wants: dict[str, int]
+    nodes: tuple[str, ...]
+    more: int = 0
+
+
+class NodeAdded(_Cause):
+    """A node comes that the pod fits on: with room for so much, and what node selector and affinity ask for."""
+
+    requests: dict[str, int] = {}
+    terms: tuple[str, ...] = ()
+    #: The one node that the pod asks for.
+    name: str = ""
+
+
+class NodeLabelled(_Cause):
+    """Nodes get labels so that they match; `keys` are labels that just have to be there."""
+
+    nodes: tuple[str, ...]
+    terms: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    more: int = 0
+
+
+class TaintRemoved(_Cause):
+    """A taint, as kubectl writes it, is removed from the nodes."""
+
+    taint: str
+    nodes: tuple[str, ...]
+    more: int = 0
+
+
+class Uncordoned(_Cause):
+    """The nodes become schedulable again."""
+
+    nodes: tuple[str, ...]
+    more: int = 0
+
+
+class FeaturesDeclared(_Cause):
+    """A node declares all of the features."""
+
+    features: tuple[str, ...]
+    nodes: tuple[str, ...]
+    more: int = 0
+
+
+class PodDeleted(_Cause):
+    """A pod that stands in the way is deleted; `holds` is the host port or volume that it gives back."""
+
+    pod: str
+    holds: str
+    node: str = ""
+
+
+class MatchingPodsDeleted(_Cause):
+    """So many pods in a domain that match the selector are deleted.
+
+    `own`: it is the selector of the pod that waits; otherwise these pods refuse it by their own anti-affinity.
+    """
+
+    topology_key: str
+    domain: str
+    count: int
+    selector: str = ""
+    own: bool = True
+
+
+class MatchingPodComes(_Cause):
+    """A pod that matches the selector is assigned to a node with the label; `least`: where there are fewest of them."""
+
+    topology_key: str
+    selector: str = ""
+    least: bool = False
+
+
+class ObjectAdded(_Cause):
+    """An object that the pod names is created."""
+
+    kind: str
+    name: str
+
+
+class ClaimBound(_Cause):
+    """A PersistentVolumeClaim of the pod is bound."""
+
+    claim: str
+
+
+class VolumeUsable(_Cause):
+    """Something about the volume of a claim changes; `detail` says what is wrong with it now."""
+
+    claim: str
+    detail: str = ""
+
+
+class VolumeDetached(_Cause):
+    """A node has room for volumes of the driver again: so many more."""
+
+    driver: str
+    count: int
+    nodes: tuple[str, ...]
+    more: int = 0
+
+
+class DevicesFreed(_Cause):
+    """Devices for a request of a claim come or are given back; `missing` None: it is not known how many."""
+
+    claim: str
+    request: str = ""
+    missing: int | None = None
+    #: Whether some are free, and tainted.
+    tainted: bool = False
+
+
+class GateRemoved(_Cause):
+    """A scheduling gate is removed from the pod; it is tried once all of them are."""
+
+    gate: str
+
+
+class AnyEvent(_Cause):
+    """An event, by its name in the scheduler's metrics, for a plugin of which nothing more is known."""
+
+    plugin: str
+    events: tuple[str, ...]
+
+
+class BackoffEnds(_Cause):
+    """Nothing has to happen: it is tried again when its backoff is over."""
+
+
+class Flush(_Cause):
+    """Nothing happens for five minutes after its last attempt: the scheduler then tries it again.
+
+    `fits`: it fits now, and the scheduler has not noticed.
+    """
+
+    fits: bool = False
+
+
+Cause = (
+    VictimsEnd
+    | RoomFreed
+    | NodeGrows
+    | NodeAdded
+    | NodeLabelled
+    | TaintRemoved
+    | Uncordoned
+    | FeaturesDeclared
+    | PodDeleted
+    | MatchingPodsDeleted
+    | MatchingPodComes
+    | ObjectAdded
+    | ClaimBound
+    | VolumeUsable
+    | VolumeDetached
+    | DevicesFreed
+    | GateRemoved
+    | AnyEvent
+    | BackoffEnds
+    | Flush
+)
+
+
+# --- rows --------------------------------------------------------------------------------------------
 
 
 class WakeUpRow(Row):

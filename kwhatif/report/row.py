@@ -1,4 +1,4 @@
-"""The bases of what a report is made of, and of the documents that are printed whole."""
+"""The base of documents that are printed whole, and their schemas."""
 
 from __future__ import annotations
 
@@ -7,13 +7,9 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.kube.model.meta import FrozenMeta
+from kwhatif.kube.model.meta import Row
 
 API_VERSION = "kwhatif.dev/v1"
-
-
-class Row(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rename="camel", gc=False):
-    """Base of all parts of a document."""
 
 
 class Document(Row, kw_only=True):

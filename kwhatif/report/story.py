@@ -5,26 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from kwhatif.controllers.contract import How
+from kwhatif.kube.model.meta import Row
 from kwhatif.report.maintenance import BlockedRow, VerdictRow, WaveRow
-from kwhatif.report.row import Row
+from kwhatif.simulation.history import EventRow
 
 #: The worst that can be said of the end.
 Settled = Literal["settled", "pending", "terminating", "stalled", "rollout-stuck", "cycling", "horizon"]
-
-
-class EventRow(Row):
-    """One thing that happened, and the event because of which."""
-
-    id: int
-    at: float
-    because: int | None
-    actor: str
-    verb: str
-    object: str
-    #: Of a pod: the workload that it belongs to.
-    workload: str | None = None
-    node: str | None = None
-    detail: str = ""
 
 
 class StoryWorkloadRow(Row):

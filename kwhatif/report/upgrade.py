@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from kwhatif.kube.model.meta import Row
 from kwhatif.report.decision import Outcome
-from kwhatif.report.row import Row
 
 UpgradeDifference = Literal["flipped", "victims", "moved"]
 

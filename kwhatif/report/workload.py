@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from kwhatif.kube.model.meta import Row
 from kwhatif.report.decision import Outcome
 from kwhatif.report.inputs import SourceRow
-from kwhatif.report.row import Row
 
 #: `restarted`: an object of the cluster that was asked for by name; all its pods start anew.
 UpdateKind = Literal["new", "unchanged", "scaled", "changed", "restarted"]

@@ -5,21 +5,24 @@ from __future__ import annotations
 import msgspec
 
 from kwhatif.controllers.contract import How
+from kwhatif.kube.model.meta import Row
 
 
-class StoryEvent(msgspec.Struct, frozen=True):
-    """One thing that happened."""
+class EventRow(Row):
+    """One thing that happened, and the event because of which."""
 
     id: int
     #: Seconds since the start.
     at: float
-    #: The event that it happened because of; None for what a user does, and for what was due from the start.
+    #: None for what a user does, and for what was due from the start.
     because: int | None
     #: Who did it: "scheduler", "kubelet a1", "user", "ReplicaSet shop/web-6d4".
     actor: str
     verb: str
     #: Kind and key.
     object: str
+    #: Of a pod: the workload that it belongs to, known in the end.
+    workload: str | None = None
     node: str | None = None
     detail: str = ""
 
@@ -45,7 +48,7 @@ class History:
     """Grows, and is never changed."""
 
     def __init__(self) -> None:
-        self.events: list[StoryEvent] = []
+        self.events: list[EventRow] = []
         #: By UID.
         self.gone: dict[str, Gone] = {}
 
@@ -55,7 +58,7 @@ class History:
         other.events, other.gone = self.events.copy(), self.gone.copy()
         return other
 
-    def note(self, event: StoryEvent) -> int:
+    def note(self, event: EventRow) -> int:
         """Write it down; returns its id."""
         self.events.append(event)
         return event.id

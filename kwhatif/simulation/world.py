@@ -26,7 +26,7 @@ from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.unknown import lacks_node
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
-from kwhatif.simulation.history import Gone, History, StoryEvent
+from kwhatif.simulation.history import EventRow, Gone, History
 from kwhatif.simulation.limits import PodLimits
 from kwhatif.simulation.owned import root_of
 from kwhatif.simulation.pods import marked, with_condition
@@ -82,7 +82,7 @@ class World(SimulatedView):
         """Something happens that the story is to have; returns the event's id."""
         name = obj if isinstance(obj, str) else f"{type(obj).__name__} {key_of(cast('KubernetesObject', obj))}"
         number = len(self.history.events)
-        return self.history.note(StoryEvent(number, self.now, because, actor, verb, name, node or None, detail))
+        return self.history.note(EventRow(number, self.now, because, actor, verb, name, None, node or None, detail))
 
     def write(self, write: Write, actor: str, because: int | None) -> Denied | None:
         """What the API server makes of a request; a refusal only of a `Create`."""

@@ -1,1 +1,1 @@
-"""Words that findings of the policy share with tables: what rows of the report come to, as plain text."""
+"""Sentences about rows of the report, shared by policy findings and tables, as plain text."""

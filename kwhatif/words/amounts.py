@@ -1,4 +1,4 @@
-"""Amounts as people write them: `1.3` cpu, `1.5Gi`, `2h`."""
+"""Amounts for people: `1.3` cpu, `1.5Gi`, `2h`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _BINARY = (("Ei", 1 << 60), ("Pi", 1 << 50), ("Ti", 1 << 40), ("Gi", 1 << 30), (
 
 
 def amount(resource: str, value: int) -> str:
-    """An amount in the scheduler's unit (milli-cpu, bytes, units) in words: cpu in cores, bytes with a suffix.
+    """An amount in the scheduler's unit (milli-cpu, bytes, units) for people: cpu in cores, bytes with a suffix.
 
-    Rounded so that it never says more than there is: `1.99Gi`, not `2Gi`, for one byte less than 2Gi.
+    Rounded down: `1.99Gi`, not `2Gi`, for one byte less than 2Gi.
     """
     if resource == CPU:
         return f"{value / 1000:.3f}".rstrip("0").rstrip(".")
@@ -23,7 +23,7 @@ def amount(resource: str, value: int) -> str:
 
 
 def quantity(resource: str, value: int) -> str:
-    """An amount in the scheduler's unit as Kubernetes writes quantities: `700m` or `2` cpu, `1.5Gi`."""
+    """An amount in the scheduler's unit as a Kubernetes quantity: `700m` or `2` cpu, `1.5Gi`."""
     return f"{value}m" if resource == CPU and value % 1000 else amount(resource, value)
 
 
@@ -42,7 +42,7 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
 
 
 def some(names: Collection[str], limit: int = 3, of: int = 0) -> str:
-    """`a, b, c and 4 more`; `of` is how many there are, where not all are named."""
+    """`a, b, c and 4 more`; `of` is the total number, if not all are in `names`."""
     count = max(len(names), of)
     if count <= limit + 1 and count == len(names):
         return ", ".join(names)
@@ -65,7 +65,7 @@ _AGE = (("y", 365 * 86400), ("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 
 
 def but(said: str, doubt: str) -> str:
-    """A verdict, and what it depends on, if there is anything."""
+    """A verdict, with a doubt if there is one."""
     return f"{said}; but {doubt}" if doubt else said
 
 
@@ -75,7 +75,7 @@ def seconds(time: str) -> int:
 
 
 def age(start: str | None, now: int) -> str:
-    """How long ago `start` (RFC 3339) was, as kubectl says it: `3d4h`, `45m`; `now` in seconds since the epoch."""
+    """The time since `start` (RFC 3339) as kubectl prints it: `3d4h`, `45m`; `now` in seconds since the epoch."""
     if start is None:
         return "<unknown>"
     elapsed = now - seconds(start)
@@ -83,12 +83,12 @@ def age(start: str | None, now: int) -> str:
 
 
 def took(seconds: float) -> str:
-    """How long something took: `2.5 s`, from ten seconds on whole ones."""
+    """A duration such as `2.5 s`; in whole seconds from ten on."""
     return f"{seconds:g} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
 def duration(elapsed: int) -> str:
-    """Seconds as kubectl prints them: the largest unit, and the next one where that is still worth saying."""
+    """Seconds as kubectl prints them: the largest unit, and the next one if it is still significant."""
     largest = next((place for place, (_, unit) in enumerate(_AGE) if elapsed >= unit), len(_AGE) - 1)
     (suffix, unit), *rest = _AGE[largest : largest + 2]
     count, left = divmod(elapsed, unit)

@@ -1,20 +1,20 @@
-"""What a drain or an outage comes to at worst, and why pods stay or do not come back."""
+"""The worst effect of a drain or an outage, and why pods stay or are not recreated."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from kwhatif.report.maintenance import BlockedCause, BlockedRow, VerdictRow
-from kwhatif.words.amounts import some
+from kwhatif.words.amounts import plural, some
 
 _BLOCKED: Mapping[BlockedCause, str] = {
     "timeout": "it is gone only after the --timeout of {about}",
     "endless-drain": "not reached, as the drain of {about} does not end; it would go",
     "came-late": "it came after the drain had begun",
     "refused-by-kubectl": "{about}",
-    "kubelet-silent": "it is being deleted, and never gone: its kubelet is silent",
-    "finalizer": "it is being deleted, and never gone: a finalizer holds it",
-    "slow": "it is being deleted, and never gone: it is slow",
+    "kubelet-silent": "it is terminating, but never gone: its kubelet is silent",
+    "finalizer": "it is terminating, but never gone: a finalizer holds it",
+    "slow": "it is terminating, but never gone: it is slow",
     "many-budgets": "budgets {budgets} both select it: it cannot be evicted",
     "sync-failed": "budget {budgets} allows nothing, as it cannot be counted: {about}",
     "unready-itself": "it is not ready itself, and {needs}",
@@ -23,14 +23,14 @@ _BLOCKED: Mapping[BlockedCause, str] = {
     "unready-member": "{needs}: {about} is not ready",
     "allowed-late": "budget {budgets} lets it go only after the --timeout",
     "bare-members": "{needs}: pods without a controller do not come back",
-    "no-maker": "{needs}, and nobody makes another one",
-    "bare": "it has no controller: nobody makes it again",
+    "no-maker": "{needs}, and no controller creates another one",
+    "bare": "it has no controller that would recreate it",
     "zone-lost": "too much of its zone is lost: nothing is evicted there",
-    "tolerates": "it tolerates that its node is lost, for ever or beyond the horizon",
-    "node-silent": "it is being deleted, and until its silent node says that it has ended, no other one is made",
-    "node-deleted": "it is being deleted, and until it is gone, no other one is made",
+    "tolerates": "it tolerates the loss of its node forever, or beyond the horizon",
+    "node-silent": "it is terminating, and is not replaced until its silent node reports that it has ended",
+    "node-deleted": "it is terminating, and is not replaced until it is gone",
 }
-#: What becomes of a pod that a drain does not get rid of, by its class.
+#: The effect on a pod that a drain does not evict, by its class.
 _FATES = {
     "demands-all": "may never go",
     "many-budgets": "may never go",
@@ -41,7 +41,7 @@ _FATES = {
 
 
 def why_blocked(row: BlockedRow) -> str:
-    """Why the pod does not go, or does not come back."""
+    """Why the pod is not evicted, or not recreated."""
     if row.cause is None:
         return row.why
     budgets = " and ".join(row.budgets)
@@ -51,7 +51,7 @@ def why_blocked(row: BlockedRow) -> str:
 
 
 def why_harmful(verdict: VerdictRow) -> str:
-    """What is worst; "" for a verdict of no harm."""
+    """The worst effect; "" if there is no harm."""
     worst = verdict.worst
     if worst is None:
         return verdict.why
@@ -64,7 +64,8 @@ def why_harmful(verdict: VerdictRow) -> str:
         case "pending":
             return _pending(verdict)
         case "refused":
-            return f"{worst.subject} has {worst.count} fewer, as new ones are refused: {worst.messages[0]}"
+            pods = plural(worst.count, "pod")
+            return f"{worst.subject} has {pods} fewer, because new ones are rejected: {worst.messages[0]}"
         case "failed":
             return f"{worst.subject} fails ({worst.messages[0]}){f', and {more} more' if more else ''}"
         case "unready":
@@ -75,7 +76,7 @@ def why_harmful(verdict: VerdictRow) -> str:
             who = f": {worst.subject} is not done" if worst.subject else ""
             return f"it has not settled by the --horizon{who}"
         case _:
-            return "it comes to no end"
+            return "it does not end"
 
 
 def _first_blocked(row: BlockedRow, verdict: VerdictRow, more: int) -> str:
@@ -93,7 +94,7 @@ def _pending(verdict: VerdictRow) -> str:
 
 
 def _merged(errors: Iterable[str]) -> Iterator[str]:
-    """Errors that are the same but for the pods at their end as one, which names the first few."""
+    """Errors that differ only in the pods at their end, combined into one that names the first few."""
     groups: dict[str, list[str]] = {}
     for error in errors:
         message, _, pods = error.rpartition(": ")

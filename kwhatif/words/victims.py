@@ -1,4 +1,4 @@
-"""Victims, and who came first, in few words."""
+"""Short texts about victims, and about pods that took the room first."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from kwhatif.report.decision import Decision
 from kwhatif.report.preemption import VictimRow
 from kwhatif.words.amounts import listed, plural, some
 
-#: So many owners of victims are named.
+#: The most owners of victims that are named.
 _MOST_OWNERS = 3
-#: More names of pods than these are not all named.
+#: The most names of pods that are all listed.
 _MOST_NAMES = 4
 
 
@@ -30,7 +30,7 @@ def victims_by_owner(victims: Sequence[VictimRow]) -> str:
 
 
 def after(decisions: Sequence[Decision]) -> str:
-    """` after shop/debug, which was pending`: who came first and took the room; "" if nobody did."""
+    """` after shop/debug, which was pending`: the pods that took the room first; "" if there are none."""
     names = list(dict.fromkeys(name for decision in decisions for name in decision.after))
     if not names:
         return ""

@@ -1,4 +1,4 @@
-"""What becomes of the pods of a workload, in a sentence."""
+"""Sentences about the pods of a workload."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kwhatif.report.workload import RolloutRow, UpdateKind, WorkloadRow
 from kwhatif.words.amounts import ordinal
 from kwhatif.words.victims import after, victims_by_owner
 
-#: Of a StatefulSet at most so many runs of pods that fare alike are named; more of them read worse than counts.
+#: The most runs of equal outcomes of a StatefulSet's pods that are named; more are harder to read than counts.
 _MOST_RUNS = 3
-#: Pods that are counted without a decision of their own: how many, by what becomes of them.
+#: Number of pods without a separate decision, by outcome.
 Beyond = Mapping[Outcome, int]
 NONE_BEYOND: Beyond = {}
 
-#: Applying a CronJob makes no pods.
+#: Applying a CronJob creates no pods.
 _RUN = "its next run, judged last and alone"
 _OBSTACLES: dict[Outcome, str] = {
     "Unschedulable": "fits nowhere",
@@ -29,7 +29,7 @@ _OBSTACLES: dict[Outcome, str] = {
 
 
 def decisions_by_workload(report: Report) -> tuple[list[tuple[WorkloadRow, list[Decision]]], list[Decision]]:
-    """Every workload of the report with the decisions about its pods, and the decisions about other pods."""
+    """The workloads of the report, each with the decisions about its pods; and the decisions about other pods."""
     by_source: dict[SourceRow | None, list[Decision]] = {}
     for decision in report.decisions:
         by_source.setdefault(decision.source, []).append(decision)
@@ -42,7 +42,7 @@ def decisions_by_workload(report: Report) -> tuple[list[tuple[WorkloadRow, list[
 
 
 def workload_message(row: WorkloadRow, decisions: Sequence[Decision]) -> str:
-    """What becomes of the workload, from its counts and the decisions about those of its pods that were judged."""
+    """The sentence about a workload, from its counts and the decisions about its judged pods."""
     is_pod = row.update == "unchanged" and len(decisions) == 1 and row.name == f"Pod {decisions[0].pod}"
     judged = Counter(decision.outcome for decision in decisions)
     beyond = {outcome: more for outcome, count in _counts(row).items() if (more := count - judged[outcome]) > 0}
@@ -69,7 +69,7 @@ def _counts(row: WorkloadRow) -> Beyond:
 
 
 def subject(workload: WorkloadRow, pods: Sequence[Decision], verb: str, verbs: str, counted: int = 0) -> str:
-    """`stays pending` of a single pod; `2 of 6 pods stay pending` of many; `counted`, where more than these are."""
+    """`stays pending` for a single pod; `2 of 6 pods stay pending` for many; `counted`: the number if larger."""
     count = max(len(pods), counted)
     if workload.replicas == 1:
         return verb
@@ -80,8 +80,8 @@ def hang(row: RolloutRow, blocking: Sequence[Decision]) -> str:
     """`hangs after 2 of 6 new pods: the 3rd fits nowhere while 5 old pods stay (maxUnavailable 0)`.
 
     Args:
-        row: a rollout that hangs.
-        blocking: the decision about the pod that it waits for; none about one that was in the cluster before.
+        row: the rollout.
+        blocking: the decision about the pod that it waits for; empty if that was in the cluster before.
     """
     said = f"hangs after {row.updated} of {row.wanted} new pods"
     if blocking:
@@ -130,7 +130,7 @@ def _placed(decisions: Sequence[Decision], count: int) -> str:
 
 
 def _others(decisions: Sequence[Decision], beyond: Beyond) -> Iterator[str]:
-    """One part per outcome; of a StatefulSet, whose pods have names that last, one per run of pods that fare alike."""
+    """One part per outcome; for a StatefulSet, whose pods have fixed names, one per run of equal outcomes."""
     runs = [tuple(run) for _, run in groupby(decisions, lambda decision: decision.outcome)]
     runs = [run for run in runs if run[0].outcome not in ("Placed", "Waits")]
     has_names = bool(decisions) and (decisions[0].owner or "").startswith("StatefulSet ")
@@ -152,7 +152,7 @@ def _named(run: Sequence[Decision]) -> str:
 
 
 def _waiting(decisions: Sequence[Decision], beyond: Beyond) -> str:
-    """Those that are not made: `3 wait for it`, after the pod that they wait for has just been named."""
+    """Pods that are not created: `3 wait for it`, after the pod that they wait for was named."""
     waiting = [decision for decision in decisions if decision.outcome == "Waits"]
     if not waiting:
         return ""
@@ -172,18 +172,18 @@ _FATES: dict[Outcome, tuple[str, str]] = {
 }
 
 
-def _fared(alike: Sequence[Decision], which: str) -> str:
-    return _fate(alike[0].outcome, len(alike), alike, which)
+def _fared(same: Sequence[Decision], which: str) -> str:
+    return _fate(same[0].outcome, len(same), same, which)
 
 
-def _fate(outcome: Outcome, number: int, alike: Sequence[Decision], which: str) -> str:
-    """What becomes of so many pods; `alike` are the decisions about them, as far as there are any."""
+def _fate(outcome: Outcome, number: int, same: Sequence[Decision], which: str) -> str:
+    """The text about `number` pods with the same outcome; `same` are the decisions about them, if any."""
     if outcome == "Waits":
-        what = str(alike[0].waits_for).partition("/")[2] if alike else "others"
+        what = str(same[0].waits_for).partition("/")[2] if same else "others"
         return f"{which} {'waits' if number == 1 else 'wait'} for {what}".strip()
     one, many = _FATES[outcome]
     said = f"{which} {one if number == 1 else many}".strip()
-    victims = [victim for decision in alike for victim in decision.victims]
+    victims = [victim for decision in same for victim in decision.victims]
     if outcome == "Preempts" and not victims:
         said = f"{which} would be nominated".strip()
-    return said + (f" {victims_by_owner(victims)}" if victims else "") + after(alike)
+    return said + (f" {victims_by_owner(victims)}" if victims else "") + after(same)

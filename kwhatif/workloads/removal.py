@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.kube.matching.labels import parse_int64
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.pod import Pod, is_ready, is_terminal, pod_condition
 from kwhatif.kube.model.pod_status import ContainerStatus, PodCondition
@@ -58,11 +58,6 @@ def removed_first(pods: Sequence[Pod], related: Iterable[Pod] = (), now: int | N
     """
     crowd = Counter(pod.spec.node_name for pod in active(related))
     return _sorted([_Rank.of(pod, crowd[pod.spec.node_name], _cost(pod)) for pod in pods], now)
-
-
-def time_of(cluster: Cluster) -> int | None:
-    """When the cluster was as it is shown, in nanoseconds since the epoch; None: nobody knows."""
-    return parse_time(cluster.taken_at) if cluster.taken_at else None
 
 
 def removed_first_of_job(pods: Sequence[Pod]) -> list[Pod]:

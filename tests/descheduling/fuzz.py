@@ -65,7 +65,7 @@ def agrees(case: dict[str, Any], judge: Judge) -> tuple[str, bool]:
     if not isinstance(cycle, DeschedulingCycle):
         return "one", False
     mine = [(row.pod, row.plugin, row.by or "") for row in cycle.attempts]
-    failed = [row.error for row in cycle.plugins]
+    failed = [row.error or "" for row in cycle.plugins]
     ways = [[(row["pod"], row["plugin"], row["by"]) for row in each["attempts"]] for each in outcomes]
     good = any(mine == way and failed == _errors(each) for way, each in zip(ways, outcomes, strict=True))
     if not good:  # perhaps a way that was not seen

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.questions.judging import judge as judging
 from kwhatif.questions.judging.question import Answer, Question
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
+from kwhatif.report.policy import JudgedWorkload
 from tests.differential.dice import Dice
 from tests.differential.files import write
 from tests.differential.generate import FAMILIES, generate

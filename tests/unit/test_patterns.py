@@ -18,6 +18,9 @@ from tests.pattern_steps import growth
 
 _METHODS = {"match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split"}
 _SOURCES = sorted(Path(kwhatif.__path__[0]).rglob("*.py"))
+#: What stands in the text of a module that uses patterns: to parse all modules takes seconds, in every worker.
+_ASKS = re.compile(rf"\.(?:{'|'.join(_METHODS)})\b")
+_OF_RE = re.compile(rf"\bre\s*\.\s*(?:compile|{'|'.join(_METHODS)})\b")
 #: What is compiled while running, from data: the expression in the source, and what it may be in the end.
 _AT_RUN_TIME = {
     'rb"\\n" + first[1] + rb"(?=- )"': rb"\n    (?=- )",
@@ -49,11 +52,18 @@ def _named() -> dict[str, re.Pattern[Any]]:
     return found
 
 
+def _parsed(cue: re.Pattern[str]) -> Iterator[tuple[Path, ast.Module]]:
+    for path in _SOURCES:
+        text = path.read_text("utf-8")
+        if cue.search(text):
+            yield path, ast.parse(text)
+
+
 def _uses() -> dict[str, set[str]]:
     """Name of a pattern, with and without that of the module -> how it is asked there, or anywhere."""
     uses: dict[str, set[str]] = {}
-    for path in _SOURCES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for path, tree in _parsed(_ASKS):
+        for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and node.attr in _METHODS:
                 owner = node.value
                 name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
@@ -65,8 +75,7 @@ def _uses() -> dict[str, set[str]]:
 def _inline() -> list[tuple[str, bool, ast.expr]]:
     """Calls of functions of `re`: the function, whether it runs when its module is imported, and the pattern."""
     found = []
-    for path in _SOURCES:
-        tree = ast.parse(path.read_text("utf-8"))
+    for _, tree in _parsed(_OF_RE):
         late = {
             id(node)
             for function in ast.walk(tree)

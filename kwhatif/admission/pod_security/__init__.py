@@ -1,1 +1,1 @@
-"""Pod Security: what a namespace asks of its pods."""
+"""Pod Security: the standards that namespaces enforce."""

@@ -1,6 +1,6 @@
-"""The checks of the Pod Security Standards (`k8s.io/pod-security-admission/policy/check_*.go`), in its words.
+"""The checks of the Pod Security Standards (`k8s.io/pod-security-admission/policy/check_*.go`), with their messages.
 
-A check returns "" for a pod that it allows, and else what is forbidden, with the details in brackets.
+A check returns "" for a pod that it allows, otherwise what is forbidden, with details in brackets.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.security import LifecycleHandler, PodSecurityContext, SecurityContext, SecurityProfile
 from kwhatif.kube.model.volume import Volume
 
-#: The parts of the words that say who has set something: the pod, or containers.
+#: The parts of a message that say what has set a value: the pod, or containers.
 _POD = "pod"
 
 
 def containers_of(pod: Pod) -> tuple[Container, ...]:
-    """Init containers first (`visitContainers`). Ephemeral ones come later, by a request of their own."""
+    """Init containers first (`visitContainers`). Ephemeral containers are added later, by a separate request."""
     return (*pod.spec.init_containers, *pod.spec.containers)
 
 
@@ -53,7 +53,7 @@ def _setters(*, pod: bool, containers: Sequence[str]) -> str:
 
 
 def app_armor(pod: Pod) -> str:
-    """Profiles other than the runtime's own, or one on the node; also in the annotations of old."""
+    """Profiles other than the runtime's default or a local one; also in the old annotations."""
 
     def is_bad(profile: SecurityProfile | None) -> bool:
         return profile is not None and profile.type not in ("RuntimeDefault", "Localhost")
@@ -80,7 +80,7 @@ def app_armor(pod: Pod) -> str:
 APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
 SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
-#: The annotations that name profiles begin so.
+#: Prefixes of the annotations that name profiles.
 PROFILES = (APP_ARMOR, SECCOMP_POD, SECCOMP_CONTAINER)
 
 
@@ -113,7 +113,7 @@ def _added(container: Container) -> tuple[str, ...]:
 
 
 def _adding(pod: Pod, allowed: Collection[str]) -> str:
-    """Who adds capabilities beside these, and which."""
+    """The containers that add other capabilities, and which ones."""
     bad = _names(pod, lambda each: any(name not in allowed for name in _added(each)))
     others = sorted({name for each in containers_of(pod) for name in _added(each) if name not in allowed})
     if not bad:
@@ -122,13 +122,13 @@ def _adding(pod: Pod, allowed: Collection[str]) -> str:
 
 
 def default_capabilities(pod: Pod) -> str:
-    """Capabilities beyond those that a container has anyway."""
+    """Capabilities beyond the default ones."""
     found = _adding(pod, _DEFAULT_CAPABILITIES)
     return f"non-default capabilities ({found})" if found else ""
 
 
 def host_namespaces(pod: Pod) -> str:
-    """The node's network, processes, and memory."""
+    """Use of the node's network, PID and IPC namespaces."""
     spec = pod.spec
     named = (("hostNetwork", spec.host_network), ("hostPID", spec.host_pid), ("hostIPC", spec.host_ipc))
     found = [f"{name}=true" for name, is_set in named if is_set]
@@ -136,13 +136,13 @@ def host_namespaces(pod: Pod) -> str:
 
 
 def host_path_volumes(pod: Pod) -> str:
-    """Folders of the node."""
+    """Directories of the node."""
     found = [volume.name for volume in pod.spec.volumes if volume.host_path is not None]
     return f"hostPath volumes ({_listed('volume', found)})" if found else ""
 
 
 def host_ports(pod: Pod) -> str:
-    """Ports of the node."""
+    """Host ports."""
     bad = _names(pod, lambda each: any(port.host_port for port in each.ports))
     ports = sorted({str(port.host_port) for each in containers_of(pod) for port in each.ports if port.host_port})
     if not bad:
@@ -177,7 +177,7 @@ def _hosts(container: Container) -> Iterator[str]:
 
 
 def privileged(pod: Pod) -> str:
-    """Containers that may do everything."""
+    """Privileged containers."""
     bad = _names(pod, lambda each: _context(each).privileged is True)
     return f"privileged ({_listed('container', bad)} must not set securityContext.privileged=true)" if bad else ""
 
@@ -193,7 +193,7 @@ def proc_mount(pod: Pod) -> str:
 
 
 def se_linux_options(*types: str) -> Callable[[Pod], str]:
-    """A user or a role; a type other than these."""
+    """A user or role, or a type other than `types`."""
     allowed = ("", *types)
 
     def check(pod: Pod) -> str:
@@ -218,7 +218,7 @@ def se_linux_options(*types: str) -> Callable[[Pod], str]:
 
 
 def seccomp_annotations(pod: Pod) -> str:
-    """Before seccomp had fields."""
+    """Seccomp profiles in annotations, which were used before seccomp had fields."""
     notes = pod.metadata.annotations.profiles
     keys = [SECCOMP_POD, *(f"{SECCOMP_CONTAINER}{each.name}" for each in containers_of(pod))]
     found = sorted({f"{key}={quoted(notes[key])}" for key in keys if key in notes and not _is_seccomp_note(notes[key])})
@@ -236,7 +236,7 @@ def _is_seccomp(profile: SecurityProfile) -> bool:
 
 
 def seccomp(pod: Pod) -> str:
-    """Profiles other than the runtime's own, or one on the node."""
+    """Profiles other than the runtime's default or a local one."""
     own = _of_pod(pod).seccomp_profile
     profiles = {each.name: _context(each).seccomp_profile for each in containers_of(pod)}
     bad = {name: profile for name, profile in profiles.items() if profile is not None and not _is_seccomp(profile)}
@@ -264,12 +264,12 @@ _SYSCTLS_1_29 = (
     "net.ipv4.tcp_keepalive_probes",
 )
 _SYSCTLS_1_32 = (*_SYSCTLS_1_29, "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
-#: Minor version -> what may be set from then on.
+#: Minor version -> the sysctls that are allowed since then.
 SYSCTLS = {0: _SYSCTLS_1_0, 27: _SYSCTLS_1_27, 29: _SYSCTLS_1_29, 32: _SYSCTLS_1_32}
 
 
 def sysctls(allowed: Collection[str]) -> Callable[[Pod], str]:
-    """Settings of the kernel beside these."""
+    """Kernel settings other than the allowed ones."""
 
     def check(pod: Pod) -> str:
         found = [each.name for each in _of_pod(pod).sysctls if each.name not in allowed]
@@ -279,7 +279,7 @@ def sysctls(allowed: Collection[str]) -> Callable[[Pod], str]:
 
 
 def host_process(pod: Pod) -> str:
-    """Processes of a Windows node."""
+    """Windows host processes."""
 
     def is_bad(context: PodSecurityContext | SecurityContext) -> bool:
         return context.windows_options is not None and context.windows_options.host_process is True
@@ -292,7 +292,7 @@ def host_process(pod: Pod) -> str:
 
 
 def privilege_escalation(pod: Pod) -> str:
-    """Containers that do not rule out more rights."""
+    """Containers that do not forbid privilege escalation."""
     bad = _names(pod, lambda each: _context(each).allow_privilege_escalation is not False)
     if not bad:
         return ""
@@ -301,7 +301,7 @@ def privilege_escalation(pod: Pod) -> str:
 
 
 def few_capabilities(pod: Pod) -> str:
-    """Containers that keep capabilities, or add any but NET_BIND_SERVICE."""
+    """Containers that do not drop all capabilities, or add any except NET_BIND_SERVICE."""
 
     def keeps(container: Container) -> bool:
         capabilities = _context(container).capabilities
@@ -313,7 +313,7 @@ def few_capabilities(pod: Pod) -> str:
     return f"unrestricted capabilities ({details})" if details else ""
 
 
-#: Fields of a volume -> the type, as it is named; in the order in which the first counts.
+#: Field of a volume -> the name of the type; the first one that is set counts.
 _RESTRICTED = {
     "host_path": "hostPath",
     "gce_persistent_disk": "gcePersistentDisk",
@@ -344,7 +344,7 @@ def _restricted_type(volume: Volume) -> str:
 
 
 def volume_types(pod: Pod) -> str:
-    """Volumes that are not made for the pod, or claimed."""
+    """Volumes of restricted types."""
     found = [(volume.name, _restricted_type(volume)) for volume in pod.spec.volumes]
     bad = [name for name, type_ in found if type_]
     if not bad:
@@ -367,14 +367,14 @@ def non_root(pod: Pod) -> str:
 
 
 def root_user(pod: Pod) -> str:
-    """Containers that say that they run as root."""
+    """Pods or containers with `runAsUser: 0`."""
     explicit = _names(pod, lambda each: _context(each).run_as_user == 0)
     setters = _setters(pod=_of_pod(pod).run_as_user == 0, containers=explicit)
     return f"runAsUser=0 ({setters} must not set runAsUser=0)" if setters else ""
 
 
 def seccomp_is_set(pod: Pod) -> str:
-    """Pods and containers without such a profile."""
+    """Pods and containers without a seccomp profile."""
     forbidden = seccomp(pod)
     if forbidden or _of_pod(pod).seccomp_profile is not None:
         return forbidden
@@ -385,14 +385,14 @@ def seccomp_is_set(pod: Pod) -> str:
     return f"seccompProfile (pod or {_listed('container', implicit)} {must})"
 
 
-# --- who is let off ----------------------------------------------------------------------------------
+# --- exemptions --------------------------------------------------------------------------------------
 
 
 def unless_windows(check: Callable[[Pod], str]) -> Callable[[Pod], str]:
-    """Not of pods for Windows, for which validation allows no such field."""
+    """Skip the check for Windows pods, for which validation does not allow such a field."""
     return lambda pod: "" if pod.spec.os is not None and pod.spec.os.name == "windows" else check(pod)
 
 
 def unless_user_namespace(check: Callable[[Pod], str]) -> Callable[[Pod], str]:
-    """Not of pods in a user namespace of their own (`hostUsers: false`)."""
+    """Skip the check for pods in a user namespace (`hostUsers: false`)."""
     return lambda pod: "" if pod.spec.host_users is False else check(pod)

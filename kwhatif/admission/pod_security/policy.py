@@ -1,7 +1,7 @@
-"""Pod Security: the levels that a namespace's labels ask for, and whether a pod meets them.
+"""Pod Security: the levels that a namespace's labels set, and whether a pod meets them.
 
-Follows `k8s.io/pod-security-admission` (`api/helpers.go`, `policy/registry.go`, `admission/admission.go`). What an
-API server's AdmissionConfiguration says, other defaults and exemptions, is not known.
+Follows `k8s.io/pod-security-admission` (`api/helpers.go`, `policy/registry.go`, `admission/admission.go`). The API
+server's AdmissionConfiguration (other defaults and exemptions) is not known.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Check = Callable[[Pod], str]
 _PREFIX = "pod-security.kubernetes.io/"
 _STRICTNESS: Mapping[str, int] = {"privileged": 0, "baseline": 1, "restricted": 2}
 _VERSION = re.compile(r"v1\.(0|[1-9][0-9]{0,17})", re.ASCII)
-#: Every node of an OpenShift cluster has it.
+#: A label that every node of an OpenShift cluster has.
 _OPENSHIFT = "node.openshift.io/os_id"
 
 
 class Standard(NamedTuple):
-    """A level, and the minor version whose checks count; None: the API server's own."""
+    """A level, and the minor version whose checks apply; None: the API server's own version."""
 
     level: Level = "privileged"
     minor: int | None = None
@@ -40,14 +40,14 @@ class Standard(NamedTuple):
 
 
 class Standards(NamedTuple):
-    """What a namespace enforces, and what it warns of."""
+    """The standards that a namespace enforces, and that it warns about."""
 
     enforce: Standard
     warn: Standard
 
 
 def standards_of(labels: Mapping[str, str]) -> Standards:
-    """What the labels ask for (`PolicyToEvaluate`): a level that is not one is the strictest where it is enforced."""
+    """The standards that the labels set (`PolicyToEvaluate`); enforcing an invalid level means the strictest one."""
     asked, warned = labels.get(f"{_PREFIX}enforce"), labels.get(f"{_PREFIX}warn")
     enforce = Standard(_level(asked, "restricted"), _minor(labels.get(f"{_PREFIX}enforce-version")))
     warn = Standard(_level(warned, "privileged"), _minor(labels.get(f"{_PREFIX}warn-version")))
@@ -72,14 +72,14 @@ def _minor(text: str | None) -> int | None:
 
 
 class _Versioned(NamedTuple):
-    """A check as it is from a minor version on; `overrides`: the baseline's check that it stands for."""
+    """A check since a minor version; `overrides`: the baseline check that it replaces."""
 
     since: int
     check: Check
     overrides: str = ""
 
 
-#: By ID, in the order in which they are said.
+#: By ID, in the order of their messages.
 _BASELINE: Mapping[str, Sequence[_Versioned]] = {
     "appArmorProfile": [_Versioned(0, checks.app_armor)],
     "capabilities_baseline": [_Versioned(0, checks.default_capabilities)],
@@ -122,7 +122,7 @@ _NEWEST = max(each.since for table in (_BASELINE, _RESTRICTED) for versions in t
 
 @lru_cache(maxsize=256)
 def _checks(level: Level, minor: int) -> tuple[Check, ...]:
-    """The checks of a level in a version; those of the baseline come first."""
+    """The checks of a level in a version; the baseline checks come first."""
     baseline = dict(_in_version(_BASELINE, minor))
     if level == "baseline":
         return tuple(each.check for each in baseline.values())
@@ -138,7 +138,7 @@ def _in_version(table: Mapping[str, Sequence[_Versioned]], minor: int) -> list[t
 
 
 def violations(pod: Pod, standard: Standard, minor: int) -> str:
-    """What of the pod the standard forbids, in the API server's words; "": nothing. `minor`: that of the API server."""
+    """The API server's message about violations of the standard; "" if there are none. `minor`: of the API server."""
     if standard.level == "privileged":
         return ""
     newest = min(minor, _NEWEST)
@@ -147,7 +147,7 @@ def violations(pod: Pod, standard: Standard, minor: int) -> str:
 
 
 def check_pod_security(pod: Pod, cluster: Cluster) -> Denied | None:
-    """The refusal of a new pod by the standard that its namespace enforces; None where that is not known, too."""
+    """The rejection of a new pod by the standard that its namespace enforces; None if allowed, or not known."""
     standard = enforced(pod.metadata.namespace, cluster)
     if standard.level == "privileged" or fills_in_contexts(cluster):
         return None
@@ -156,7 +156,7 @@ def check_pod_security(pod: Pod, cluster: Cluster) -> Denied | None:
 
 
 def fills_in_contexts(cluster: Cluster) -> bool:
-    """Whether the API server gives pods a security context that their templates need not have: OpenShift's does.
+    """Whether the API server adds security contexts to pods, as that of OpenShift does.
 
     Its plugin SecurityContextConstraint comes before Pod Security, and is not modelled.
     """
@@ -168,5 +168,5 @@ def _is_openshift(cluster: Cluster) -> bool:
 
 
 def enforced(namespace: str, cluster: Cluster) -> Standard:
-    """What a namespace enforces."""
+    """The standard that a namespace enforces."""
     return standards_of(cluster.namespace_labels(namespace)).enforce

@@ -1,4 +1,4 @@
-"""Which pods and claims a quota is for (`podMatchesScopeFunc`, `pvcMatchesScopeFunc`)."""
+"""Which pods and claims are in the scopes of a quota (`podMatchesScopeFunc`, `pvcMatchesScopeFunc`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kwhatif.kube.model.policy import ResourceQuotaSpec, ScopedSelectorRequireme
 from kwhatif.kube.model.quantity import amounts
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 
-#: All others count for nothing here; a caveat says so.
+#: Quotas with other scopes count nothing here, with a caveat.
 KNOWN_SCOPES = frozenset(
     {
         "BestEffort",
@@ -62,7 +62,7 @@ def _claim_matches(requirement: ScopedSelectorRequirement, claim: PersistentVolu
 
 
 def _selects(requirement: ScopedSelectorRequirement, name: str) -> bool:
-    """A name as the value of a label; without a name there is no such label."""
+    """Match a name as the value of a label; without a name the label is absent."""
     match requirement.operator:
         case "Exists":
             return bool(name)
@@ -76,12 +76,12 @@ def _selects(requirement: ScopedSelectorRequirement, name: str) -> bool:
 
 
 def _is_terminating(pod: Pod) -> bool:
-    """The pod has a deadline: it is not the kind that runs forever."""
+    """Whether the pod has a deadline (`activeDeadlineSeconds`)."""
     return pod.spec.active_deadline_seconds is not None and pod.spec.active_deadline_seconds >= 0
 
 
 def _is_best_effort(pod: Pod) -> bool:
-    """Neither cpu nor memory is requested or limited (`ComputePodQOS`)."""
+    """Whether neither cpu nor memory is requested or limited (`ComputePodQOS`)."""
     spec = pod.spec
     if spec.resources is not None:
         return not _says_something(spec.resources)

@@ -1,4 +1,4 @@
-"""`QuotaUsage`: how much of every quota is used while pods and claims are created one after another.
+"""`QuotaUsage`: the usage of quotas while pods and claims are created.
 
 Follows `CheckRequest` in `apiserver/pkg/admission/plugin/resourcequota/controller.go`.
 """
@@ -34,28 +34,28 @@ Counted = Pod | PersistentVolumeClaim
 
 
 class QuotaUsage:
-    """The quotas of a cluster, and what is used of them: a running account, which `charge` and `release` change."""
+    """The quotas of a cluster and their current usage, which `charge` and `release` change."""
 
     def __init__(self, cluster: Cluster) -> None:
-        """Begin with what the quotas' status says; for one that has none, with what is in the cluster."""
+        """Start with the usage in the status of each quota, or count the objects if it has none."""
         self._quotas: dict[str, list[_Quota]] = {}
         quotas = cluster.all(ResourceQuota).values()
         uncounted = _by_namespace(cluster, {quota.metadata.namespace for quota in quotas if not _is_counted(quota)})
         for quota in quotas:
             namespace = quota.metadata.namespace
             self._quotas.setdefault(namespace, []).append(_Quota(quota, uncounted.get(namespace, ())))
-        #: The last object and its charges: replicas differ in metadata only, and so share them.
+        #: The last object and its charges: replicas differ only in metadata, and so share them.
         self._last: tuple[Counted, _Charges] | None = None
 
     def fork(self) -> QuotaUsage:
-        """An independent account that begins with what is used here."""
+        """An independent copy."""
         other = copy(self)
         other._quotas = {namespace: [quota.fork() for quota in quotas] for namespace, quotas in self._quotas.items()}
         other._last = None
         return other
 
     def charge(self, obj: Counted) -> Denied | None:
-        """Take what the object needs from every quota that counts it; or refuse it, and take nothing."""
+        """Charge the object to every quota that counts it; or reject it, and charge nothing."""
         quotas = self._quotas.get(obj.metadata.namespace)
         if not quotas:
             return None
@@ -70,19 +70,19 @@ class QuotaUsage:
         return None
 
     def release(self, obj: Counted) -> None:
-        """Give back what a removed object has used."""
+        """Release the usage of a removed object."""
         for quota, usage in self._usages(obj):
             quota.subtract(usage)
 
     def count_again(self, namespace: str, cluster: Cluster) -> None:
-        """A quota of the namespace has come, changed or gone: all there count what there is."""
+        """Count all objects of the namespace again, because one of its quotas was added, changed or deleted."""
         objects = _by_namespace(cluster, {namespace})[namespace]
         quotas = (quota for quota in cluster.all(ResourceQuota).values() if quota.metadata.namespace == namespace)
         self._quotas[namespace] = [_Quota(replace(quota, status=None), objects) for quota in quotas]
         self._last = None
 
     def recounted(self, gone: Iterable[Counted], new: Iterable[Counted]) -> Iterator[ResourceQuota]:
-        """The quotas whose status is another once these are gone, and those are there: whatever the quotas allow."""
+        """The quotas whose status changes if `gone` are removed and `new` are added, even beyond the limits."""
         for obj in gone:
             self.release(obj)
         for obj in new:
@@ -94,7 +94,7 @@ class QuotaUsage:
                 yield replace(stored, status=replace(stored.status, used=used))
 
     def _usages(self, obj: Counted) -> Sequence[tuple[_Quota, Usage]]:
-        """What the object uses of each quota that counts it."""
+        """The usage of the object for each quota that counts it."""
         quotas = self._quotas.get(obj.metadata.namespace)
         return self._charges(obj, quotas).usages if quotas else ()
 
@@ -105,7 +105,7 @@ class QuotaUsage:
 
 
 def _is_counted(quota: ResourceQuota) -> bool:
-    """Whether the status is for what the quota says now; the quota controller is about to write it anew if not."""
+    """Whether the status is up to date with the spec; if not, the quota controller is about to update it."""
     if quota.status is None or not quota.status.hard:
         return False
     return not quota.spec.hard or amounts(quota.status.hard) == amounts(quota.spec.hard)
@@ -128,9 +128,9 @@ def _alike(obj: Counted, other: Counted) -> bool:
 
 
 class _Quota:
-    """One quota: what it allows, and what is used of that.
+    """One quota: its limits and its usage.
 
-    What is used is what the quota's status says; where that is not up to date, what the objects of its namespace use.
+    The usage is that of the quota's status or, if that is not up to date, of the objects of its namespace.
     """
 
     def __init__(self, quota: ResourceQuota, objects: Iterable[Counted]) -> None:
@@ -145,25 +145,25 @@ class _Quota:
             self._count(objects)
 
     def _count(self, objects: Iterable[Counted]) -> None:
-        """What the quota controller would find used (`CalculateUsage`)."""
+        """Compute the usage as the quota controller would (`CalculateUsage`)."""
         self.used = {name: Quantity(0) for name in self.hard if counted_of_pods(name) or counted_of_claims(name)}
         for obj in objects:
             if in_scope(self.spec, obj):
                 self.add(_masked(usage_of(obj), self.used))
 
     def fork(self) -> _Quota:
-        """An independent one."""
+        """An independent copy."""
         other = copy(self)
         other.used = self.used.copy()
         return other
 
     def counted(self, obj: Counted) -> list[str]:
-        """The resources of the quota that count objects of that kind, sorted."""
+        """The resources of the quota that count objects of this kind, sorted."""
         counts = counted_of_pods if isinstance(obj, Pod) else counted_of_claims
         return sorted(filter(counts, self.hard))
 
     def exceeded_by(self, usage: Usage) -> str:
-        """Why there is no room for that much more; "" where there is."""
+        """Why the additional usage exceeds the quota; "" if it does not."""
         exceeded = [name for name in usage if self.used.get(name, 0) + usage[name] > self.hard[name]]
         if not exceeded:
             return ""
@@ -181,7 +181,7 @@ class _Quota:
 
 
 class _Charges:
-    """What an object would use of each quota that counts it, or why it may not even be asked."""
+    """The usage of an object for each quota that counts it, or why it is rejected in any case."""
 
     def __init__(self, obj: Counted, quotas: Sequence[_Quota]) -> None:
         self.refusal = ""
@@ -200,7 +200,7 @@ class _Charges:
 
 
 def usage_of(obj: Counted) -> Usage:
-    """What a pod or a claim uses of all resources that quotas know."""
+    """The usage of a pod or a claim, for all resources that quotas can limit."""
     return pod_usage(obj) if isinstance(obj, Pod) else claim_usage(obj)
 
 
@@ -213,7 +213,7 @@ def _objection(quota: _Quota, counted: Sequence[str], obj: Counted) -> str:
 
 
 def _missing(required: Iterable[str], pod: Pod) -> str:
-    """The resources that must be given, and the containers that do not (`podEvaluator.Constraints`)."""
+    """The resources that must be set, and the containers that do not set them (`podEvaluator.Constraints`)."""
     spec = pod.spec
     if spec.resources is not None and any(
         map(is_pod_level_resource, {**spec.resources.requests, **spec.resources.limits})

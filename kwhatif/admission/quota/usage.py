@@ -1,4 +1,4 @@
-"""What a pod or a claim uses of the resources that quotas count.
+"""The usage of a pod or a claim of the resources that quotas limit.
 
 (`pkg/quota/v1/evaluator/core/pods.go`, `persistent_volume_claims.go`.)
 """
@@ -33,7 +33,7 @@ _REQUESTS, _LIMITS = "requests.", "limits."
 _COMPUTE = (CPU, MEMORY, EPHEMERAL_STORAGE)
 _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
 _OF_CLASS = ".storageclass.storage.k8s.io/"
-#: QUIRK: if a quota counts one of these, every container must give a number.
+#: QUIRK: if a quota limits one of these, every container must set it.
 MUST_BE_GIVEN = frozenset({CPU, MEMORY, *(prefix + name for prefix in (_REQUESTS, _LIMITS) for name in (CPU, MEMORY))})
 _OF_PODS = frozenset(
     {_POD_COUNT, PODS, *_COMPUTE, *(f"{kind}{name}" for kind in (_REQUESTS, _LIMITS) for name in _COMPUTE)}
@@ -42,25 +42,25 @@ _ONE = Quantity(NANO)
 
 
 def counted_of_pods(name: str) -> bool:
-    """Whether a quota with that resource counts pods (`MatchingResources`)."""
+    """Whether a quota of this resource counts pods (`MatchingResources`)."""
     if name in _OF_PODS or name.startswith((HUGEPAGES_PREFIX, _REQUESTS + HUGEPAGES_PREFIX)):
         return True
     return name.startswith(_REQUESTS) and (not is_native_resource(name) or name.startswith(_REQUESTS + _DEVICE_CLASS))
 
 
 def counted_of_claims(name: str) -> bool:
-    """Whether a quota with that resource counts claims."""
+    """Whether a quota of this resource counts claims."""
     return name in (_CLAIM_COUNT, CLAIMS, STORAGE) or name.endswith((_OF_CLASS + CLAIMS, _OF_CLASS + STORAGE))
 
 
 def pod_usage(pod: Pod) -> Usage:
-    """What the pod is charged; one that has finished counts as an object only."""
+    """The usage of a pod; a finished one counts only as an object."""
     usage = {_POD_COUNT: _ONE}
     return usage if is_terminal(pod) else usage | compute_usage(_requests(pod), _limits(pod))
 
 
 def compute_usage(requests: Usage, limits: Usage) -> Usage:
-    """Requests and limits, of a pod or a container, under the names that quotas have for them."""
+    """Requests and limits of a pod or a container, under the resource names of quotas."""
     usage = {PODS: _ONE}
     for name in _COMPUTE:
         if name in requests:
@@ -76,7 +76,7 @@ def compute_usage(requests: Usage, limits: Usage) -> Usage:
 
 
 def claim_usage(claim: PersistentVolumeClaim) -> Usage:
-    """What the claim is charged, in general and of its class."""
+    """The usage of a claim, in total and for its storage class."""
     usage = {CLAIMS: _ONE, _CLAIM_COUNT: _ONE}
     requested = amounts(claim.spec.resources.requests).get("storage")
     if requested is not None:
@@ -88,7 +88,7 @@ def claim_usage(claim: PersistentVolumeClaim) -> Usage:
 
 
 def _requests(pod: Pod) -> Usage:
-    """What a pod requests: by its containers or as a whole, with overhead; while it runs, what a resize has granted."""
+    """The requests of a pod with overhead: by its containers or as a whole; if it runs, those granted by a resize."""
     requests = requested(pod.spec)
     if pod.spec.resources is not None:
         requests |= _pod_level(pod.spec.resources.requests)
@@ -101,7 +101,7 @@ def _requests(pod: Pod) -> Usage:
 
 
 def _limits(pod: Pod) -> Usage:
-    """Overhead counts where there is a limit at all."""
+    """The limits of a pod; overhead counts for resources with a limit."""
     limits = limited(pod.spec)
     if pod.spec.resources is not None:
         limits |= _pod_level(pod.spec.resources.limits)

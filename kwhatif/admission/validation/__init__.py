@@ -1,5 +1,5 @@
-"""The API server's validation of new pods, as far as scheduling reads them (`pkg/apis/core/validation/validation.go`).
+"""The API server's validation of the fields that scheduling reads (`pkg/apis/core/validation/validation.go`).
 
 Fields that no scheduling rule reads (probes, environment, mounts, security contexts, most volume sources) are not
-judged. Errors come in the API server's order; where that iterates over a map, and so has none, they come by key.
+validated. Errors are in the API server's order, or by key if that iterates over a map.
 """

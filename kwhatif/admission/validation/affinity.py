@@ -1,4 +1,4 @@
-"""Node affinity, and affinity to other pods (`validateAffinity`)."""
+"""Node affinity and inter-pod affinity (`validateAffinity`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAX_WEIGHT = 100
 
 
 def validate_affinity(affinity: Affinity | None, labels: Labels, errors: FieldErrors) -> None:
-    """All affinity of a pod with these labels."""
+    """Validate all affinity of a pod with these labels."""
     if affinity is None:
         return
     errors = errors.within("affinity")
@@ -51,7 +51,7 @@ def _validate_node_affinity(affinity: NodeAffinity, errors: FieldErrors) -> None
     for index, preferred in enumerate(affinity.preferred or ()):
         here = f"{_PREFERRED}[{index}]"
         _validate_weight(preferred.weight, here, errors)
-        # Values of preferences are not checked: kube-scheduler stumbles over them later (see `PreferredTerms`).
+        # Values of preferences are not checked: kube-scheduler fails on them later (see `PreferredTerms`).
         _validate_node_term(preferred.preference, f"{here}.preference", errors, check_values=False)
 
 

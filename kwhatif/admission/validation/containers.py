@@ -17,7 +17,7 @@ _PORT_RANGE = f"must be between 1 and {_MAX_PORT}, inclusive"
 
 
 def validate_containers(spec: PodSpec, claims: Collection[str], errors: FieldErrors) -> None:
-    """Containers, then init containers; names are unique among both. `claims` are the pod's resource claims."""
+    """Validate containers, then init containers; names must be unique. `claims` are the pod's resource claims."""
     _validate_regular(spec.containers, claims, errors)
     names = {container.name for container in spec.containers}
     for index, container in enumerate(spec.init_containers):
@@ -28,7 +28,7 @@ def validate_containers(spec: PodSpec, claims: Collection[str], errors: FieldErr
             errors.duplicate(f"{here}.name", container.name)
         if container.name:
             names.add(container.name)
-        # QUIRK: (validateInitContainers) the path counts from 0, whichever init container it is.
+        # QUIRK: (validateInitContainers) the path has index 0 for every init container.
         _validate_host_ports((container,), "initContainers", errors)
 
 
@@ -66,7 +66,7 @@ def _validate_port(port: ContainerPort, path: str, errors: FieldErrors) -> None:
 
 
 def _validate_host_ports(containers: Iterable[Container], path: str, errors: FieldErrors) -> None:
-    """No two containers that run at the same time may want the same port of the node."""
+    """Containers that run at the same time must not use the same host port."""
     taken: set[str] = set()
     for place, container in enumerate(containers):
         for index, port in enumerate(container.ports):
@@ -86,9 +86,9 @@ def _validate_restart_policy(container: Container, path: str, errors: FieldError
 
 
 def validate_host_network(spec: PodSpec, errors: FieldErrors, *, is_pod: bool) -> None:
-    """In the node's network, a container port is a port of the node (`validatePodHostNetworkDeps`).
+    """With `hostNetwork`, host ports must equal container ports (`validatePodHostNetworkDeps`).
 
-    A template need not say so: its pods will.
+    A template need not set them: its pods get them by default.
     """
     if not spec.host_network:
         return

@@ -1,4 +1,4 @@
-"""Whether the API server would take a new pod (`ValidatePodCreate`)."""
+"""Validation of new pods (`ValidatePodCreate`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_INT32 = 2**31 - 1
 
 
 def validate_pod(pod: Pod) -> Denied | None:
-    """The API server's refusal of a pod that has passed all that changes pods; None when it is valid."""
+    """The API server's rejection of a pod, after all steps that change pods; None if it is valid."""
     errors = FieldErrors()
     validate_metadata(pod.metadata, dns_subdomain_errors, errors)
     _validate_spec(pod.spec, pod.metadata, errors.within("spec"))
@@ -32,15 +32,15 @@ def validate_pod(pod: Pod) -> Denied | None:
 
 
 def validate_template(template: PodTemplateSpec, path: str, errors: FieldErrors) -> None:
-    """A template that has its defaults (`ValidatePodTemplateSpec`)."""
+    """Validate a template with its defaults (`ValidatePodTemplateSpec`)."""
     errors = errors.within(path)
     errors.labels("labels", template.metadata.labels)
-    # Label keys are merged when pods are made.
+    # Label keys are merged when pods are created.
     _validate_spec(template.spec, ObjectMeta(), errors.within("spec"), is_pod=False)
 
 
 def _validate_spec(spec: PodSpec, meta: ObjectMeta, errors: FieldErrors, *, is_pod: bool = True) -> None:
-    """In the order of `ValidatePodSpec`."""
+    """Validate a spec, in the order of `ValidatePodSpec`."""
     _validate_volumes(spec.volumes, meta, errors)
     _validate_claims(spec.resource_claims, errors)
     claims = {claim.name for claim in spec.resource_claims if claim.name}
@@ -62,7 +62,7 @@ def _validate_spec(spec: PodSpec, meta: ObjectMeta, errors: FieldErrors, *, is_p
 
 
 def validate_metadata(meta: ObjectMeta, name_errors: Rule, errors: FieldErrors) -> None:
-    """Name, namespace and labels (`ValidateObjectMeta`)."""
+    """Validate name, namespace and labels (`ValidateObjectMeta`)."""
     errors.name("metadata.name", meta.name, name_errors, missing="name or generateName is required")
     errors.check("metadata.namespace", meta.namespace, dns_label_errors)
     errors.labels("metadata.labels", meta.labels)
@@ -126,7 +126,7 @@ def _validate_claim_source(claim: PodResourceClaim, path: str, errors: FieldErro
 
 
 def _as_go_prints(claim: PodResourceClaim) -> dict[str, str | None]:
-    """The API server's own type has no JSON names."""
+    """The claim with Go field names, as the API server prints it."""
     return {
         "Name": claim.name,
         "ResourceClaimName": claim.resource_claim_name,

@@ -20,7 +20,7 @@ from kwhatif.kube.model.container import ResourceClaimRef, ResourceList, Resourc
 from kwhatif.kube.model.pod import PodSpec
 from kwhatif.kube.model.quantity import NANO, Quantity, amounts, parse_quantity, value
 
-#: Counted in whole numbers (`integerResources`); extended resources are, too.
+#: Resources that must be integers (`integerResources`), besides extended resources.
 _INTEGERS = frozenset(
     {
         "configmaps",
@@ -34,7 +34,7 @@ _INTEGERS = frozenset(
         "services.nodeports",
     }
 )
-#: Names without a domain that exist at all (`standardResources`); hugepages do, too.
+#: Valid names without a domain (`standardResources`), besides hugepages.
 _STANDARD = _INTEGERS | {
     CPU,
     EPHEMERAL_STORAGE,
@@ -57,18 +57,18 @@ NameRule = Callable[[str, str, FieldErrors], None]
 def validate_container_resources(
     resources: ResourceRequirements, claims: Collection[str], path: str, errors: FieldErrors
 ) -> None:
-    """Requests, limits and claims of one container; `claims` are the pod's."""
+    """Validate requests, limits and claims of one container; `claims` are the pod's."""
     _validate(resources, _container_name, path, errors)
     _validate_claims(resources.claims, claims, f"{path}.claims", errors)
 
 
 def validate_overhead(overhead: ResourceList, errors: FieldErrors) -> None:
-    """Overhead is judged as limits are."""
+    """Validate overhead, as limits are."""
     _validate(ResourceRequirements(limits=overhead), _container_name, "overhead", errors)
 
 
 def validate_pod_resources(spec: PodSpec, claims: Collection[str], errors: FieldErrors) -> None:
-    """Resources of the pod as a whole, and how they go with those of the containers."""
+    """Validate pod-level resources, and compare them with those of the containers."""
     resources = spec.resources
     if resources is None:
         return
@@ -80,7 +80,7 @@ def validate_pod_resources(spec: PodSpec, claims: Collection[str], errors: Field
 
 
 def _compare_levels(spec: PodSpec, resources: ResourceRequirements, errors: FieldErrors) -> None:
-    """Containers may not want more than the pod (`validatePodResourceConsistency`)."""
+    """Containers must not request more than the pod (`validatePodResourceConsistency`)."""
     requests, limits = amounts(resources.requests), amounts(resources.limits)
     for name, together in sorted(requested(spec).items()):
         if name in requests and together > requests[name]:
@@ -151,7 +151,7 @@ def _is_multiple_of_page(name: str, amount: Quantity) -> bool:
 
 
 def is_native_resource(name: str) -> bool:
-    """Of Kubernetes itself (`IsNativeResource`): names without a domain are taken to be in `kubernetes.io/`."""
+    """Whether it is a native resource (`IsNativeResource`): names without a domain belong to `kubernetes.io/`."""
     return "/" not in name or "kubernetes.io/" in name
 
 
@@ -185,7 +185,7 @@ def _pod_name(name: str, path: str, errors: FieldErrors) -> None:
 def _validate_claims(
     refs: tuple[ResourceClaimRef, ...], claims: Collection[str], path: str, errors: FieldErrors
 ) -> None:
-    """Every claim must be one of the pod's, and named once: whole, or by different requests."""
+    """Every claim must be one of the pod's, and named once: as a whole, or by different requests."""
     seen: set[str] = set()
     for index, ref in enumerate(refs):
         if not ref.name:

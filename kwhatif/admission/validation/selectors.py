@@ -18,7 +18,7 @@ NOT_AN_OPERATOR = "not a valid selector operator"
 
 
 def validate_selector(selector: LabelSelector | None, path: str, errors: FieldErrors) -> None:
-    """Keys, operators and values of a label selector."""
+    """Validate keys, operators and values of a label selector."""
     if selector is None:
         return
     errors.labels(f"{path}.matchLabels", selector.match_labels)
@@ -29,7 +29,7 @@ def validate_selector(selector: LabelSelector | None, path: str, errors: FieldEr
 
 
 def as_json(selector: LabelSelector | None) -> dict[str, object] | None:
-    """The selector as the API server shows it when something is wrong with it."""
+    """The selector as the API server prints it in errors."""
     if selector is None:
         return None
     shown: dict[str, object] = {}
@@ -44,7 +44,7 @@ def as_json(selector: LabelSelector | None) -> dict[str, object] | None:
 
 
 def validate_operator(requirement: Requirement, path: str, errors: FieldErrors) -> None:
-    """The operator, and how many values it may have."""
+    """Validate the operator and its number of values."""
     match requirement.operator:
         case "In" | "NotIn":
             if not requirement.values:
@@ -58,7 +58,7 @@ def validate_operator(requirement: Requirement, path: str, errors: FieldErrors) 
 
 
 def validate_requirement_key(requirement: Requirement, path: str, errors: FieldErrors, *, check_values: bool) -> None:
-    """The key must look like a label's, and the values too where they are looked at."""
+    """The key must be a valid label key, and the values valid label values if they are checked."""
     errors.check(f"{path}.key", requirement.key, label_key_errors)
     for index, value in enumerate(requirement.values if check_values else ()):
         errors.check(f"{path}.values[{index}]", value, label_value_errors)
@@ -67,9 +67,9 @@ def validate_requirement_key(requirement: Requirement, path: str, errors: FieldE
 def with_label_keys(
     selector: LabelSelector | None, match: tuple[str, ...], mismatch: tuple[str, ...], labels: Mapping[str, str]
 ) -> LabelSelector | None:
-    """The selector of a pod whose label keys are not merged yet, as validation sees it: with their requirements.
+    """The selector with the requirements of label keys, as validation sees it, for a pod before they are merged.
 
-    Unlike `merge_label_keys` this repeats what is there already: that is how a key that was given twice is found.
+    Unlike `merge_label_keys` this repeats existing requirements, so that keys that are given twice are found.
     """
     if selector is None or not (match or mismatch):
         return selector
@@ -79,7 +79,7 @@ def with_label_keys(
 def validate_label_keys(
     selector: LabelSelector | None, match: tuple[str, ...], mismatch: tuple[str, ...], path: str, errors: FieldErrors
 ) -> None:
-    """`matchLabelKeys` and `mismatchLabelKeys`; `selector` has their requirements already."""
+    """Validate `matchLabelKeys` and `mismatchLabelKeys`; `selector` already has their requirements."""
     _validate_keys(selector, match, f"{path}.matchLabelKeys", errors)
     _validate_keys(selector, mismatch, f"{path}.mismatchLabelKeys", errors)
     if selector is not None:

@@ -16,7 +16,7 @@ _POLICIES = ("Honor", "Ignore")
 def validate_spread(
     constraints: Sequence[TopologySpreadConstraint], labels: Mapping[str, str], errors: FieldErrors
 ) -> None:
-    """All constraints of a pod with these labels."""
+    """Validate all constraints of a pod with these labels."""
     for index, constraint in enumerate(constraints):
         here = f"topologySpreadConstraints[{index}]"
         _validate_constraint(constraint, here, errors)

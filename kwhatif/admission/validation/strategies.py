@@ -10,7 +10,7 @@ from kwhatif.kube.model.workload import RollingUpdate, UpdateStrategy
 Bound = int | str
 
 _PERCENT = re.compile(r"([0-9]+)%")
-#: Of what surely fits into 64 bits.
+#: The most digits that always fit into 64 bits.
 _MOST_DIGITS = 18
 _NO_PERCENT = (
     "a valid percent string must be a numeric string followed by an ending '%'"
@@ -20,7 +20,7 @@ _ROLLING, _QUARTER = "RollingUpdate", "25%"
 
 
 def validate_deployment_strategy(strategy: UpdateStrategy, errors: FieldErrors) -> None:
-    """Either Recreate, or a rolling update that can move."""
+    """Validate Recreate, or a rolling update that can make progress."""
     if strategy.type == "Recreate":
         if strategy.rolling_update is not None:
             detail = "may not be specified when strategy `type` is 'Recreate'"
@@ -38,7 +38,7 @@ def validate_deployment_strategy(strategy: UpdateStrategy, errors: FieldErrors) 
 
 
 def validate_daemon_set_strategy(strategy: UpdateStrategy, errors: FieldErrors) -> None:
-    """On delete, or a rolling update with exactly one of its bounds."""
+    """Validate OnDelete, or a rolling update with exactly one of its bounds."""
     if strategy.type not in ("", _ROLLING):
         return
     bounds = strategy.rolling_update or RollingUpdate()
@@ -68,7 +68,7 @@ def _at_most_all(field: str, bound: Bound, errors: FieldErrors) -> None:
 
 
 def _number(bound: Bound) -> int:
-    """The number, or the number of percent; 0 for what is neither, or too large (`getIntOrPercentValue`)."""
+    """The number, or the number of percent; 0 if it is neither, or too large (`getIntOrPercentValue`)."""
     if isinstance(bound, int):
         return bound
     percent = _PERCENT.fullmatch(bound)

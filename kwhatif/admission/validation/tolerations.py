@@ -11,12 +11,12 @@ from kwhatif.kube.model.affinity import Toleration
 
 _EFFECTS = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
 _OPERATORS = ("Equal", "Exists")
-#: QUIRK: what is "supported" when `Lt` or `Gt` is refused, because the gate TaintTolerationComparisonOperators is off.
+#: QUIRK: the "supported" values in the error for `Lt` or `Gt`, if TaintTolerationComparisonOperators is off.
 _ALL_OPERATORS = (*_OPERATORS, "Lt", "Gt")
 
 
 def validate_tolerations(tolerations: Sequence[Toleration], errors: FieldErrors) -> None:
-    """All tolerations of a pod."""
+    """Validate all tolerations of a pod."""
     for index, toleration in enumerate(tolerations):
         here = f"tolerations[{index}]"
         if toleration.key:

@@ -1,7 +1,7 @@
-"""Whether the API server would take a workload: its numbers, its selector, its template, its strategy.
+"""Validation of workloads: numbers, selector, template, strategy.
 
-(`pkg/apis/apps/validation/validation.go`, `pkg/apis/batch/validation/validation.go`.) Left out is what the model does
-not have, such as schedules, deadlines and policies of Jobs.
+(`pkg/apis/apps/validation/validation.go`, `pkg/apis/batch/validation/validation.go`.) Fields that the model does not
+have are left out, such as schedules, deadlines and policies of Jobs.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _ALWAYS = "Always"
 _POLICIES = ("OrderedReady", "Parallel")
 _INDEXED = "Indexed"
 _MODES = ("NonIndexed", _INDEXED)
-#: So much of a Job's name is left when the time of its start has been put behind a CronJob's.
+#: The longest name of a CronJob: its Jobs append their start time to it.
 _MAX_CRON_JOB_NAME = 52
 
 
 def validate_workload(workload: Workload) -> Denied | None:
-    """The API server's refusal of a new workload."""
+    """The API server's rejection of a new workload; None if it is valid."""
     errors = FieldErrors()
     name_errors = dns_label_errors if isinstance(workload, StatefulSet) else dns_subdomain_errors
     validate_metadata(_metadata(workload), name_errors, errors)
@@ -40,7 +40,7 @@ def validate_workload(workload: Workload) -> Denied | None:
 
 
 def _metadata(workload: Workload) -> ObjectMeta:
-    """Some kinds get the labels of their template if they have none (`SetDefaults_Job`, and so on)."""
+    """The metadata; some kinds without labels get those of their template (`SetDefaults_Job`, and so on)."""
     meta = workload.metadata
     if meta.labels or not isinstance(workload, Job | ReplicationController) or workload.spec.template is None:
         return meta
@@ -48,7 +48,7 @@ def _metadata(workload: Workload) -> ObjectMeta:
 
 
 def validate_workload_spec(workload: Workload, errors: FieldErrors) -> None:
-    """What holds for new workloads and for changed ones."""
+    """Checks for new and changed workloads."""
     match workload:
         case Deployment():
             _validate_replicas(workload, errors)
@@ -75,7 +75,7 @@ def validate_workload_spec(workload: Workload, errors: FieldErrors) -> None:
 
 def _validate_replicas(workload: Deployment | ReplicaSet, errors: FieldErrors) -> None:
     _validate_count("spec.replicas", workload.spec.replicas, errors)
-    # QUIRK: (ValidateReplicaSetSpec) an empty selector of a ReplicaSet, too, is "invalid for deployment".
+    # QUIRK: (ValidateReplicaSetSpec) an empty selector of a ReplicaSet is "invalid for deployment", too.
     _validate_selector(workload.spec.selector, "deployment", errors)
     _validate_template(workload.spec.template, workload.spec.selector, "ReplicaSet", errors)
 
@@ -192,7 +192,7 @@ def _validate_template(
 
 
 def _validate_match(selector: LabelSelector | None, template: PodTemplateSpec, errors: FieldErrors) -> bool:
-    """Pods of the template must be selected; false if the selector cannot be used at all."""
+    """Check that the selector matches the template's labels; returns False if the selector is not valid."""
     try:
         compiled = compile_selector(selector)
     except SelectorError:
@@ -210,7 +210,7 @@ def _validate_labels(selector: Selector, template: PodTemplateSpec, errors: Fiel
 
 
 def _validate_forever(template: PodTemplateSpec, kind: str, errors: FieldErrors) -> None:
-    """Only pods that are to run forever can be kept running."""
+    """Check that the template's pods run forever."""
     policy = template.spec.restart_policy or _ALWAYS
     errors.supported("spec.template.spec.restartPolicy", policy, (_ALWAYS,))
     if template.spec.active_deadline_seconds is not None:

@@ -1,4 +1,4 @@
-"""What cannot be changed about a workload (`ValidateDeploymentUpdate` and its likes)."""
+"""Fields of workloads that cannot be changed (`ValidateDeploymentUpdate` and similar)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OTHER_FIELDS = (
 
 
 def validate_workload_update(new: Workload, known: Workload) -> Denied | None:
-    """The API server's refusal of a change. That a Job's template cannot change, `update_job` says."""
+    """The API server's rejection of a change; None if it is valid. `update_job` checks a Job's template."""
     errors = FieldErrors()
     if isinstance(new, DaemonSet) and isinstance(known, DaemonSet):
         _validate_selector(new.spec.selector, known.spec.selector, errors)
@@ -46,7 +46,7 @@ def _validate_selector(new: LabelSelector | None, known: LabelSelector | None, e
 
 
 def _identity(workload: StatefulSet) -> tuple[object, ...]:
-    """What pods and claims are known by."""
+    """The fields that identify pods and claims."""
     spec = workload.spec
     policy = spec.pod_management_policy or "OrderedReady"
     return spec.selector, spec.service_name, policy, tuple(map(_claim, spec.volume_claim_templates))

@@ -27,7 +27,7 @@ from kwhatif.kube.model.pod import Pod
 
 
 def run(args: HighNodeUtilizationArgs, handle: Handle) -> str:
-    """Empty the nodes that are used little, so that the pods fit on fewer nodes."""
+    """Evict pods from underutilized nodes, so that they fit on fewer nodes."""
     thresholds = args.thresholds
     resources = resources_of(thresholds)
     usage = RequestedUsage(handle.world, resources)
@@ -39,12 +39,12 @@ def run(args: HighNodeUtilizationArgs, handle: Handle) -> str:
     for node in handle.nodes:
         name = node.metadata.name
         used = usage.of_node(node)
-        assert not isinstance(used, str), "what is requested is always known"
+        assert not isinstance(used, str), "requests are always known"
         shares[name] = percents(used, node)
         is_low = is_below(shares[name], thresholds)
         if not is_low and node.spec.unschedulable:
             continue
-        # QUIRK: whatever is not used little counts as overutilized.
+        # QUIRK: all nodes that are not underutilized count as overutilized.
         classes[name] = "underutilized" if is_low else "overutilized"
         why = use_of(classes[name], shares[name], thresholds)
         source = SourceNode(node, used, capped(node, full, resources), handle.world.active(name), why)

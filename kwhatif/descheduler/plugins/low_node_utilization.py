@@ -35,9 +35,9 @@ from kwhatif.kube.model.quantity import NANO, parse_quantity
 
 
 class MeasuredUsage:
-    """The use of a node is what metrics-server has measured.
+    """Usage as measured by metrics-server.
 
-    A descheduler that runs for long smooths what it collects every five seconds; this one has collected once.
+    A long-running descheduler smooths the values that it collects every five seconds; here there is only one value.
     """
 
     def __init__(self, world: DeschedulerWorld, resources: Sequence[str]) -> None:
@@ -58,7 +58,7 @@ class MeasuredUsage:
         return usage
 
     def of_pod(self, pod: Pod) -> Mapping[str, int] | None:
-        """See `UsageClient`: not known unless every container was measured."""
+        """See `UsageClient`: known only if every container was measured."""
         measured = self._world.state.cluster.get(PodMetrics, key_of(pod))
         if measured is None:
             return None
@@ -74,7 +74,7 @@ class MeasuredUsage:
 
 
 def run(args: LowNodeUtilizationArgs, handle: Handle) -> str:
-    """Evict from nodes that are used much, while there are nodes that are used little."""
+    """Evict pods from overutilized nodes, while there are underutilized ones."""
     usage = _usage_client(args, handle)
     if isinstance(usage, str):
         return f"error initializing usage client: {usage}"
@@ -105,7 +105,7 @@ def run(args: LowNodeUtilizationArgs, handle: Handle) -> str:
 
 
 def _usage_client(args: LowNodeUtilizationArgs, handle: Handle) -> UsageClient | str:
-    """Who knows the use, or upstream's words for that nobody does."""
+    """The source of usage, or upstream's error."""
     metrics = args.metrics_utilization
     resources = resources_of(args.thresholds)
     if metrics is None:
@@ -123,7 +123,7 @@ def _usage_client(args: LowNodeUtilizationArgs, handle: Handle) -> UsageClient |
 def _sources(
     args: LowNodeUtilizationArgs, handle: Handle, used: Mapping[str, Amounts]
 ) -> tuple[list[SourceNode], list[SourceNode]]:
-    """The nodes that are used little, and those that are used much."""
+    """The underutilized and the overutilized nodes."""
     resources = resources_of(args.thresholds)
     shares: dict[str, dict[str, float]] = {}
     for node in handle.nodes:
@@ -150,7 +150,7 @@ def _sources(
 
 
 def _thresholds(args: LowNodeUtilizationArgs, shares: Mapping[str, Percents]) -> tuple[Percents, Percents]:
-    """Up to where a node is used little, and from where on much; as deviations they are those from the average."""
+    """The thresholds for underutilized and overutilized nodes; deviations are relative to the average."""
     if not args.use_deviation_thresholds:
         return args.thresholds, args.target_thresholds
     sums: dict[str, float] = {}

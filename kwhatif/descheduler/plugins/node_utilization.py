@@ -1,6 +1,6 @@
-"""What Low- and HighNodeUtilization have in common (`framework/plugins/nodeutilization`).
+"""Common parts of Low- and HighNodeUtilization (`framework/plugins/nodeutilization`).
 
-Amounts are nano-units. Nodes of equal use stand in the order of their names; upstream's come out of a map.
+Amounts are nano-units. Nodes of equal usage are ordered by name; upstream's order is that of a map.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from kwhatif.descheduler.arguments import Namespaces
-from kwhatif.descheduler.attempt import ClassifiedNode, NodeUse, ResourceUse, UtilizationClass
+from kwhatif.descheduler.attempt import NodeClassRow, NodeUse, ResourceUse, UtilizationClass
 from kwhatif.descheduler.handle import Handle, PodFilter, Result, chosen
 from kwhatif.descheduler.ranking import sort_by_priority
 from kwhatif.descheduler.tolerance import untolerated
@@ -23,7 +23,7 @@ from kwhatif.kube.model.quantity import MICRO_PER_MILLI, NANO, milli_value, pars
 
 Amounts = dict[str, int]
 Percents = Mapping[str, float]
-#: Whether to evict another pod: the node's use, what it may be, what is left on the nodes that pods go to.
+#: Whether to evict another pod, by the node's usage, its cap, and the available amounts on the destination nodes.
 GoOn = Callable[[Amounts, Mapping[str, int], Amounts], bool]
 
 _BASIC = (CPU, MEMORY, PODS)
@@ -31,22 +31,22 @@ _TO_FRACTION = 0.01
 
 
 class UsageClient(Protocol):
-    """Who knows how much is used, in nano-units."""
+    """A source of usage, in nano-units."""
 
     def of_node(self, node: Node) -> Amounts | str:
-        """How much of each resource that matters is used on the node; or why that is not known."""
+        """The node's usage of each relevant resource, or an error."""
 
     def of_pod(self, pod: Pod) -> Mapping[str, int] | None:
-        """How much less is used on its node once the pod is gone; None: not known."""
+        """The pod's usage, which its node loses with the pod; None: not known."""
 
 
 class SourceNode(msgspec.Struct):
-    """A node that pods go from."""
+    """A node to evict pods from."""
 
     node: Node
-    #: Goes down with every eviction.
+    #: Decreases with every eviction.
     usage: Amounts
-    #: What it may use of each resource.
+    #: The maximum usage of each resource.
     cap: Mapping[str, int]
     pods: Sequence[Pod]
     why: NodeUse
@@ -58,10 +58,10 @@ class Eviction(msgspec.Struct, frozen=True):
     go_on: GoOn
     resources: Sequence[str]
     may_go: PodFilter
-    #: What pods of these namespaces are is not looked at before the eviction.
+    #: `evictableNamespaces`: checked only when a pod would be evicted.
     namespaces: Namespaces | None
     usage: UsageClient
-    #: How many pods of a node; None: as many as it takes.
+    #: The most evictions per node; None: no limit.
     limit: int | None = None
 
 
@@ -71,7 +71,7 @@ def resources_of(thresholds: Mapping[str, float]) -> tuple[str, ...]:
 
 
 class RequestedUsage:
-    """The use of a node is what its active pods request."""
+    """Usage by the requests of active pods."""
 
     def __init__(self, world: DeschedulerWorld, resources: Sequence[str]) -> None:
         self._world = world
@@ -90,13 +90,13 @@ class RequestedUsage:
 
 
 def capacity(node: Node) -> Mapping[str, int]:
-    """What a node has to offer: allocatable, unless it says nothing of that."""
+    """The capacity of a node: allocatable, or capacity if that is not set."""
     amounts = node.status.allocatable or node.status.capacity
     return {name: parse_quantity(text) for name, text in amounts.items()}
 
 
 def percents(usage: Mapping[str, int], node: Node) -> dict[str, float]:
-    """How much of what the node has is used; a resource that it does not know is left out."""
+    """Usage in percent of the node's capacity, without resources that the node lacks."""
     of = capacity(node)
     return {name: _percent(name, nanos, of[name]) for name, nanos in usage.items() if name in of}
 
@@ -111,7 +111,7 @@ def _units(resource: str, nanos: int) -> int:
 
 
 def capped(node: Node, thresholds: Percents, resources: Sequence[str]) -> dict[str, int]:
-    """What a node may use of each resource: so many percent of what it has (`capNodeCapacitiesToThreshold`)."""
+    """The maximum usage of each resource: the threshold in percent of capacity (`capNodeCapacitiesToThreshold`)."""
     of = capacity(node)
     caps: dict[str, int] = {}
     for name in resources:
@@ -124,12 +124,12 @@ def capped(node: Node, thresholds: Percents, resources: Sequence[str]) -> dict[s
 
 
 def is_below(percent: Percents, thresholds: Percents) -> bool:
-    """Whether no resource is used more than its threshold."""
+    """Whether no resource is above its threshold."""
     return all(percent.get(name, 0.0) <= threshold for name, threshold in thresholds.items())
 
 
 def use_of(class_: UtilizationClass, percent: Percents, thresholds: Percents) -> NodeUse:
-    """Why pods of a node of that class are evicted: what is used of each resource with a threshold."""
+    """The reason for evictions from a node of that class: its usage of each resource with a threshold."""
     uses = tuple(
         ResourceUse(resource=name, percent=percent.get(name, 0.0), threshold=threshold)
         for name, threshold in sorted(thresholds.items())
@@ -138,22 +138,20 @@ def use_of(class_: UtilizationClass, percent: Percents, thresholds: Percents) ->
 
 
 def usage_sum(usage: Mapping[str, int]) -> int:
-    """What nodes are sorted by: QUIRK: thousandths of CPUs, bytes and pods, all added."""
+    """The sort key of nodes. QUIRK: the sum of milli-CPU, bytes and pods."""
     return sum(_units(name, nanos) for name, nanos in usage.items())
 
 
 def classified(handle: Handle, classes: Mapping[str, UtilizationClass], shares: Mapping[str, Percents]) -> None:
-    """Note what each node was taken for."""
+    """Record the class of each node."""
     for node in handle.nodes:
         name = node.metadata.name
         if name in classes:
-            handle.classes.append(
-                ClassifiedNode(handle.profile, handle.plugin, name, classes[name], dict(shares[name]))
-            )
+            handle.classes.append(NodeClassRow(handle.profile, handle.plugin, name, classes[name], dict(shares[name])))
 
 
 def is_nothing_to_do(low: int, most: int, handle: Handle) -> bool:
-    """Whether the number of underutilized nodes ends the run; `most` is the argument `numberOfNodes`. Notes why."""
+    """Whether the number of underutilized nodes ends the run, with a log message; `most` is `numberOfNodes`."""
     if not low:
         handle.note("No node is underutilized, nothing to do here, you might tune your thresholds further")
     elif low <= most:
@@ -172,7 +170,7 @@ def is_nothing_to_do(low: int, most: int, handle: Handle) -> bool:
 def evict_from(
     sources: Sequence[SourceNode], destinations: Sequence[SourceNode], eviction: Eviction, handle: Handle
 ) -> None:
-    """Evict pods node by node, as long as there is room for them (`evictPodsFromSourceNodes`)."""
+    """Evict pods, one node at a time, as long as there is room for them (`evictPodsFromSourceNodes`)."""
     available = {name: sum(node.cap[name] - node.usage[name] for node in destinations) for name in eviction.resources}
     run = _Run(eviction, [node.node for node in destinations], available, handle)
     for source in sources:
@@ -194,7 +192,7 @@ class _Run:
         self._chosen = chosen(eviction.namespaces)
 
     def evict(self, source: SourceNode, pods: Sequence[Pod]) -> bool:
-        """Evict from one node; whether the total limit is not reached."""
+        """Evict from one node; returns False if the total limit is reached."""
         eviction = self._eviction
         if not eviction.go_on(source.usage, source.cap, self._available):
             return True
@@ -221,9 +219,9 @@ class _Run:
         return True
 
     def _may_land(self, pod: Pod) -> bool:
-        """Whether the pod tolerates some destination, and nothing spares it.
+        """Whether the pod tolerates some destination, and is not protected.
 
-        QUIRK: (PodToleratesTaints) a node with more taints than the pod has tolerations is ruled out unseen.
+        QUIRK: (PodToleratesTaints) a node with more taints than the pod has tolerations is excluded without a check.
         """
         tolerates = any(
             len(pod.spec.tolerations) >= len(node.spec.taints) and untolerated(pod, node.spec.taints) is None

@@ -18,7 +18,7 @@ _Test = Callable[[Pod], bool]
 
 
 def run(args: PodLifeTimeArgs, handle: Handle) -> str:
-    """Evict pods that are too old, or have been in some state for too long: the oldest of all nodes first."""
+    """Evict pods that are too old, or too long in a certain state: the oldest of all nodes first."""
     choose = chosen(args.namespaces, args.label_selector)
     world = handle.world
     tests = tuple(_tests(args, world))
@@ -33,7 +33,7 @@ def run(args: PodLifeTimeArgs, handle: Handle) -> str:
     for pod in found:
         age = max(0, world.age(pod.metadata.creation_timestamp)) // SECOND
         why = LifeTime(age=age, max_age=args.max_pod_life_time_seconds, conditions=conditions)
-        # The limit of its node ends nothing: later pods of the node are tried all the same.
+        # The limit per node does not end the loop: later pods of the node are still tried.
         if handle.evict(pod, why) is Result.TOTAL_LIMIT:
             break
     return ""
@@ -45,7 +45,7 @@ def _created(pod: Pod) -> int:
 
 
 def _tests(args: PodLifeTimeArgs, world: DeschedulerWorld) -> Iterator[_Test]:
-    """All must hold."""
+    """The criteria, all of which must be met."""
     if args.max_pod_life_time_seconds is not None:
         yield _is_older(args.max_pod_life_time_seconds, world)
     if args.states:
@@ -65,7 +65,7 @@ def _tests(args: PodLifeTimeArgs, world: DeschedulerWorld) -> Iterator[_Test]:
 
 
 def _is_older(limit: int, world: DeschedulerWorld) -> _Test:
-    """By whole seconds; a pod from the future is not."""
+    """Whether the pod is older, in whole seconds; a pod from the future is not."""
 
     def test(pod: Pod) -> bool:
         age = world.age(pod.metadata.creation_timestamp)
@@ -104,7 +104,7 @@ def _matches(condition: PodCondition, wanted: PodConditionFilter, world: Desched
 
 
 def _asked_for(args: PodLifeTimeArgs) -> tuple[str, ...]:
-    """What is asked for besides the age, in short."""
+    """The criteria besides the age, in short."""
     rows = [
         *args.states,
         *(" ".join(filter(None, (each.type or "any condition", each.status, each.reason))) for each in args.conditions),

@@ -1,6 +1,6 @@
 """RemoveDuplicates (`framework/plugins/removeduplicates`).
 
-Owners are taken in the order in which they are first seen, and their nodes by name; upstream walks over maps.
+Owners are processed in the order in which they are first seen, and their nodes by name; upstream iterates over maps.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _Duplicates = dict[str, list[Pod]]
 
 
 def run(args: RemoveDuplicatesArgs, handle: Handle) -> str:
-    """Evict pods where a node has more of one owner than there are on average on the nodes that take them."""
+    """Evict pods of an owner from nodes with more of them than the average of the nodes that accept them."""
     choose = chosen(args.namespaces)
     counts: Counter[_Owner] = Counter()
     duplicates: dict[_Owner, _Duplicates] = {}
@@ -68,7 +68,7 @@ def _owners(pod: Pod) -> Iterator[_Owner]:
 
 
 def _on_one_node(pods: Sequence[Pod], excluded: Collection[str]) -> Iterator[tuple[Pod, bool]]:
-    """The pods of one node that count, and whether another of the same owners and images came before."""
+    """The relevant pods of one node, and whether each is a duplicate of an earlier one (same owners and images)."""
     seen: set[tuple[str, ...]] = set()
     for pod in pods:
         owners = pod.metadata.owner_references
@@ -81,7 +81,7 @@ def _on_one_node(pods: Sequence[Pod], excluded: Collection[str]) -> Iterator[tup
 
 
 def _spread(owner: _Owner, by_node: _Duplicates, count: int, nodes: _Feasible, handle: Handle) -> bool:
-    """Evict what is above the average; whether the total limit is not reached."""
+    """Evict the pods above the average; returns False if the total limit is reached."""
     feasible = len(nodes.of(by_node))
     if feasible < 2:
         handle.note(
@@ -99,20 +99,20 @@ def _spread(owner: _Owner, by_node: _Duplicates, count: int, nodes: _Feasible, h
 
 
 class _Feasible:
-    """The nodes on which duplicates may land; pods that say the same of nodes are asked about once."""
+    """The nodes for duplicates; pods with equal requirements for nodes share the result."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._named = [(node, named(node)) for node in nodes]
         self._known: dict[bytes, frozenset[str]] = {}
 
     def of(self, by_node: _Duplicates) -> frozenset[str]:
-        """The nodes that take any of the pods; a pod that only one node takes adds none."""
+        """The nodes that accept any of the pods; a pod that only one node accepts adds none."""
         asked = {msgspec.json.encode(said_of_nodes(pod)): pod for pods in by_node.values() for pod in pods}
         matching = (self._matching(said, pod) for said, pod in asked.items())
         return frozenset[str]().union(*(nodes for nodes in matching if len(nodes) > 1))
 
     def _matching(self, said: bytes, pod: Pod) -> frozenset[str]:
-        """QUIRK: (getTargetNodes) a node affinity that does not parse rules out no node."""
+        """QUIRK: (getTargetNodes) a node affinity that does not parse excludes no node."""
         found = self._known.get(said)
         if found is None:
             required = RequiredNodeAffinity(pod.spec)

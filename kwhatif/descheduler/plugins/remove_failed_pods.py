@@ -15,7 +15,7 @@ _UINT = 2**64
 
 
 def run(args: RemoveFailedPodsArgs, handle: Handle) -> str:
-    """Evict, that is delete, pods that have failed."""
+    """Evict (that is, delete) failed pods."""
     choose = chosen(args.namespaces, args.label_selector)
     least = args.min_pod_lifetime_seconds or 0
     for node in handle.nodes:
@@ -34,7 +34,7 @@ def run(args: RemoveFailedPodsArgs, handle: Handle) -> str:
 
 
 def _age(pod: Pod, handle: Handle) -> int:
-    """Whole seconds. QUIRK: as an unsigned number, the negative age of a pod from the future is a very high one."""
+    """Age in whole seconds. QUIRK: as an unsigned number, the negative age of a pod from the future is very large."""
     age = handle.world.age(pod.metadata.creation_timestamp)
     return age // SECOND if age >= 0 else -(-age // SECOND)
 

@@ -11,7 +11,7 @@ from kwhatif.kube.model.pod import Pod
 
 
 def run(args: RemovePodsHavingTooManyRestartsArgs, handle: Handle) -> str:
-    """Evict pods whose containers have restarted so often, those with the most restarts first."""
+    """Evict pods whose containers have restarted too often, those with the most restarts first."""
     choose = chosen(args.namespaces, args.label_selector)
     states = frozenset(args.states)
     init = args.including_init_containers

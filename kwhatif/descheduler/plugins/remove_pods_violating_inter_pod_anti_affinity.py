@@ -19,7 +19,7 @@ _Pods = dict[str, list[Pod]]
 
 
 def run(args: RemovePodsViolatingInterPodAntiAffinityArgs, handle: Handle) -> str:
-    """Evict pods that do not want to be where they are, because of other pods: those of low priority first."""
+    """Evict pods that violate their anti-affinity to other pods, those of low priority first."""
     choose = chosen(args.namespaces, args.label_selector)
     pods = [pod for pod in handle.world.active_on(handle.nodes) if choose(pod)]
     others: _Pods = {}
@@ -35,7 +35,7 @@ def run(args: RemovePodsViolatingInterPodAntiAffinityArgs, handle: Handle) -> st
 
 
 def _evict_from(pods: list[Pod], others: _Pods, nodes: Mapping[str, Node], handle: Handle) -> bool:
-    """Evict from one node; whether the total limit is not reached. Who is evicted disturbs nobody any more."""
+    """Evict from one node; returns False if the total limit is reached. Evicted pods no longer count."""
     sort_by_priority(pods)
     for pod in pods:
         why = _broken(pod, others, nodes)
@@ -52,7 +52,7 @@ def _evict_from(pods: list[Pod], others: _Pods, nodes: Mapping[str, Node], handl
 
 
 def _broken(pod: Pod, others: _Pods, nodes: Mapping[str, Node]) -> BrokenAntiAffinity | None:
-    """`CheckPodsWithAntiAffinityExist`: after a term with an invalid selector none is looked at."""
+    """`CheckPodsWithAntiAffinityExist`: terms after one with an invalid selector are ignored."""
     here = nodes[pod.spec.node_name]
     for each in required_terms(pod):
         try:
@@ -69,7 +69,7 @@ def _broken(pod: Pod, others: _Pods, nodes: Mapping[str, Node]) -> BrokenAntiAff
 
 
 def _share_domain(one: Node, other: Node, key: str) -> bool:
-    """A node shares every domain with itself, also one that it has no label for."""
+    """Whether the nodes are in one domain; a node always is with itself, even without the label."""
     if one.metadata.name == other.metadata.name:
         return True
     labels = one.metadata.labels

@@ -17,7 +17,7 @@ _Violation = Callable[[Pod, Node, Sequence[Node]], Why | None]
 
 
 def run(args: RemovePodsViolatingNodeAffinityArgs, handle: Handle) -> str:
-    """Evict pods whose node does not match their affinity, if some node would."""
+    """Evict pods whose node does not match their affinity, if another node does."""
     choose = chosen(args.namespaces, args.label_selector)
     for type_ in args.node_affinity_type:
         violation = _TYPES.get(type_)
@@ -44,7 +44,7 @@ def _affinity(pod: Pod) -> NodeAffinity:
 
 
 def _required(pod: Pod, node: Node, nodes: Sequence[Node]) -> Why | None:
-    """A node selector alone is not an affinity."""
+    """The reason by required affinity; a node selector alone does not count."""
     del nodes
     if _affinity(pod).required is None or RequiredNodeAffinity(pod.spec).matches(named(node)):
         return None
@@ -66,7 +66,7 @@ def _preferred(pod: Pod, node: Node, nodes: Sequence[Node]) -> Why | None:
 
 
 def _term(expressions: Sequence[object], fields: Sequence[object]) -> Term | None:
-    """One that does not parse counts nothing."""
+    """The term; None if it does not parse, so that it does not count."""
     try:
         return Term(expressions, fields)  # type: ignore[arg-type] # both are requirements
     except TermError:

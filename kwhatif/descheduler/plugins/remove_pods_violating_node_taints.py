@@ -14,7 +14,7 @@ from kwhatif.scheduler.framework.evidence import taint_text
 
 
 def run(args: RemovePodsViolatingNodeTaintsArgs, handle: Handle) -> str:
-    """Evict pods from nodes with a NoSchedule taint that they do not tolerate; NoExecute is the cluster's business."""
+    """Evict pods from nodes with a NoSchedule taint that they do not tolerate; the cluster handles NoExecute."""
     choose = chosen(args.namespaces, args.label_selector)
     effects = (NO_SCHEDULE, PREFER_NO_SCHEDULE) if args.include_prefer_no_schedule else (NO_SCHEDULE,)
 

@@ -1,6 +1,6 @@
 """RemovePodsViolatingTopologySpreadConstraint (`framework/plugins/removepodsviolatingtopologyspreadconstraint`).
 
-Domains of equal size stand in the order of their first node; upstream's come out of a map.
+Domains of equal size are in the order of their first node; upstream's order is that of a map.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _HONOR = "Honor"
 
 
 class _Domain(msgspec.Struct):
-    """The nodes with one value of the topology key, and the pods that count there."""
+    """The nodes with one value of the topology key, and the pods that count on them."""
 
     value: str
     pods: list[Pod]
 
 
 class _Constraint(msgspec.Struct, frozen=True):
-    """A constraint as one of the pods that have it makes it (`newTopologySpreadConstraint`)."""
+    """A constraint, compiled for one of the pods that have it (`newTopologySpreadConstraint`)."""
 
     pod: Pod
     max_skew: int
@@ -52,7 +52,7 @@ class _Constraint(msgspec.Struct, frozen=True):
 
 
 def run(args: RemovePodsViolatingTopologySpreadConstraintArgs, handle: Handle) -> str:
-    """Evict pods of domains that have too many, if they would fit where there are too few."""
+    """Evict pods of domains with too many pods, if they fit in domains with too few."""
     choose = chosen(args.namespaces, args.label_selector)
     namespaces: dict[str, list[Pod]] = {}
     for pod in handle.world.active_on(handle.nodes):
@@ -77,7 +77,7 @@ def run(args: RemovePodsViolatingTopologySpreadConstraintArgs, handle: Handle) -
 
 
 def _constraints(pods: Sequence[Pod], actions: Sequence[str]) -> Iterator[_Constraint]:
-    """The pods' constraints, equal ones once; a constraint whose selector is not valid is left out."""
+    """The pods' constraints without duplicates and without those whose selector is not valid."""
     seen: set[object] = set()
     for pod in pods:
         for constraint in pod.spec.topology_spread_constraints:
@@ -109,7 +109,7 @@ def _compiled(constraint: TopologySpreadConstraint, pod: Pod) -> _Constraint:
 
 
 def _identity(constraint: TopologySpreadConstraint, pod: Pod) -> object:
-    """Equal for constraints that say the same; looking at one twice changes nothing, it only takes its time."""
+    """A key that is equal for equal constraints; processing one twice would change nothing, only take longer."""
     values = [pod.metadata.labels.get(key) for key in constraint.match_label_keys]
     return msgspec.json.encode((constraint, values, *said_of_nodes(pod)))
 
@@ -128,7 +128,7 @@ class _Balance:
         self._sizes: Mapping[str, int] = {}
 
     def _count(self, pods: Sequence[Pod]) -> list[_Domain]:
-        """Domains of included nodes, also empty ones, and those of pods that count, wherever these are."""
+        """Domains of included nodes, even without pods, and domains of pods that count, on any node."""
         key, selector = self._constraint.topology_key, self._constraint.selector
         nodes = {node.metadata.name: node for node in self._handle.nodes}
         domains: dict[str, _Domain] = {}
@@ -145,7 +145,7 @@ class _Balance:
         return list(domains.values())
 
     def to_evict(self) -> Iterator[tuple[Pod, Skew]]:
-        """The pods that are in excess (`topologyIsBalanced`, `balanceDomains`)."""
+        """The surplus pods (`topologyIsBalanced`, `balanceDomains`)."""
         counts = [len(domain.pods) for domain in self._domains]
         if not counts or max(counts) - min(counts) <= self._constraint.max_skew:
             return
@@ -158,7 +158,7 @@ class _Balance:
         low, high = 0, len(domains) - 1
         while low < high:
             if len(domains[high].pods) <= average:
-                high -= 1  # QUIRK: and goes on with the next one without asking this of it
+                high -= 1  # QUIRK: continues with the next domain without this check
             count = self._movable(domains[low], domains[high], average)
             if count <= 0:
                 low += 1
@@ -166,7 +166,7 @@ class _Balance:
             yield from self._move(domains[low], domains[high], count, domains[0])
 
     def _movable(self, low: _Domain, high: _Domain, average: float) -> int:
-        """How many pods the high domain gives the low one."""
+        """The number of pods to move from the high domain to the low one."""
         skew = len(high.pods) - len(low.pods)
         if skew <= self._constraint.max_skew:
             return 0
@@ -175,7 +175,7 @@ class _Balance:
         return min(above, below, math.ceil((skew - self._constraint.max_skew) / 2))
 
     def _move(self, low: _Domain, high: _Domain, count: int, lowest: _Domain) -> Iterator[tuple[Pod, Skew]]:
-        """The last pods of the high domain, those that fit where there are few preferred."""
+        """The last pods of the high domain, preferring pods that fit in domains with few pods."""
         high.pods.sort(key=self._fits_below)
         moved = high.pods[-count:]
         why = Skew(
@@ -205,9 +205,9 @@ class _Balance:
         return self._fits[name]
 
     def _goes_before(self, one: Pod, other: Pod) -> bool:
-        """Pods that stay come first, then those that are bound to nodes: the last ones are evicted (`sortDomains`).
+        """Protected pods come first, then pods that select nodes: the last ones are evicted (`sortDomains`).
 
-        QUIRK: among equals, those of the highest priority come last; upstream's comment says the opposite.
+        QUIRK: among equals, pods of the highest priority come last; upstream's comment says the opposite.
         """
         evictable, other_evictable = self._handle.evictor.filter(one), self._handle.evictor.filter(other)
         if not (evictable and other_evictable):
@@ -219,13 +219,13 @@ class _Balance:
 
 
 def _is_selective(pod: Pod) -> bool:
-    """Whether the pod says anything about nodes, if only that any will do."""
+    """Whether the pod has a node selector or node affinity, even an empty one."""
     affinity = pod.spec.affinity
     return pod.spec.node_selector is not None or (affinity is not None and affinity.node_affinity is not None)
 
 
 def _is_above(priority: int | None, other: int | None) -> bool:
-    """`comparePodsByPriority`; two that have none are above each other."""
+    """`comparePodsByPriority`; of two pods without priority each is above the other."""
     if priority is not None and other is not None:
         return priority > other
     return other is None

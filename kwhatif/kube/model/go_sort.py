@@ -1,7 +1,7 @@
-"""Go's `sort.Slice`, move for move (`src/sort/zsortfunc.go`, pdqsort).
+"""Go's `sort.Slice`, with exactly the same moves (`src/sort/zsortfunc.go`, pdqsort).
 
-The descheduler sorts pods by comparisons that also say "less" of equals, and then evicts the first ones: whom, depends
-on how the sorting goes about it. Up to 12 elements that is an insertion sort, which reverses equals.
+The descheduler sorts pods by comparisons that return "less" even for equals, and then evicts the first ones: which ones
+depends on the algorithm. Up to 12 elements it is an insertion sort, which reverses equals.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class _Hint(Enum):
 
 
 def go_sort(items: list[T], less: Callable[[T, T], bool]) -> None:
-    """Sort the list in place as `sort.Slice` does; `less` need not be an order."""
+    """Sort the list in place as `sort.Slice` does; `less` need not be a valid order."""
     _Sorting(items, less).sort(0, len(items), len(items).bit_length())
 
 
@@ -112,7 +112,7 @@ class _Sorting(Generic[T]):
         return j, False
 
     def _gap(self, a: int, i: int, j: int) -> tuple[int, int]:
-        """The first from the left that is not less than the pivot, the first from the right that is."""
+        """The first from the left that is not less than the pivot, and the first from the right that is."""
         while i <= j and self._less(i, a):
             i += 1
         while i <= j and not self._less(j, a):

@@ -20,6 +20,10 @@ class _ModelMeta(msgspec.StructMeta):
     """Metaclass of frozen structs with keyword-only fields."""
 
 
+class Row(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rename="camel", gc=False):
+    """Base of all parts of a document: what a rule finds out and a report shows as it is, is one of these, too."""
+
+
 class Model(
     msgspec.Struct,
     metaclass=_ModelMeta,

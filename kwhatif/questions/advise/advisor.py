@@ -8,7 +8,6 @@ from typing import NamedTuple
 from kwhatif.kube.matching.names import nearest
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES
 from kwhatif.kube.model.policy import PriorityClass
-from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.questions.advise.by_hand import going
 from kwhatif.questions.advise.change import Advice, AdvisedChange
 from kwhatif.questions.advise.manifest import may_preempt, ungated, with_priority_class, with_scheduler
@@ -24,6 +23,7 @@ from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.session.session import Session
 from kwhatif.report.advise import AdvisedRow, GoingRow
 from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.policy import JudgedWorkload
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.scheduler.framework.status import Verdict

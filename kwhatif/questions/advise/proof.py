@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from kwhatif.admission.new_pod import stored_pod
 from kwhatif.errors import InputError
 from kwhatif.kube.model.pod import Pod
-from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.questions.advise.change import Advice, AdvisedChange, Amount
 from kwhatif.questions.advise.revise import revised
 from kwhatif.questions.judging.judge import judge
@@ -19,6 +18,7 @@ from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.edited import Given, edit_session
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision
+from kwhatif.report.policy import JudgedWorkload
 from kwhatif.state.change import Upsert
 from kwhatif.workloads.comparison import is_waiting
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.questions.advise.advisor import FAILING, Advisor, Captured, first_failing
 from kwhatif.questions.advise.scene import Scene
 from kwhatif.questions.decisions.decide import objections_of
@@ -20,6 +19,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.advise import AdviseRow
 from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.policy import JudgedWorkload
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import (
     BindingNotDated,
-    ExtenderOddity,
     NodeNameSet,
     PreemptionSampling,
     Sampling,
@@ -40,15 +41,7 @@ def caveats_of(result: Attempt) -> Iterator[Caveat]:
     looked_for = nodes_looked_for(cycle.profile, len(cycle.state.nodes))
     if len(cycle.feasible) > looked_for:
         yield Sampling(looked_for=looked_for, nodes=len(cycle.state.nodes))
-    for remark in cycle.extenders.remarks:
-        yield ExtenderOddity(
-            extender=remark.extender,
-            verb=remark.verb,
-            oddity=remark.oddity.value,
-            nodes=remark.nodes,
-            error=remark.error,
-            pods=(pod.key,),
-        )
+    yield from (replace(remark, pods=(pod.key,)) for remark in cycle.extenders.remarks)
     devices = cycle.compiled.get(DynamicResources.name)
     for claim in devices.undated if isinstance(devices, ClaimFilter) else ():
         yield BindingNotDated(claim=claim, pods=(pod.key,))

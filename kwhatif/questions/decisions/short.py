@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from kwhatif.questions.decisions.decide import decision_of
 from kwhatif.questions.decisions.preemption_rows import preemption_row
-from kwhatif.questions.rows import decision_about_result
+from kwhatif.questions.rows import decision_about_result, feasible_row
 from kwhatif.report.decision import Decision
-from kwhatif.report.nodes import FeasibleRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource, UntoleratedTaint
@@ -35,7 +34,7 @@ def in_short(result: ScheduleResult) -> Decision:
             cleared_nominations=result.cleared_nominations,
         )
         preemption = preemption_row(found)
-    row = FeasibleRow(node=result.node or "", score=result.score, scores=dict(result.scores))
+    row = feasible_row(result.node or "", result.score, result.scores)
     return decision_about_result(
         result, feasible=(row,) if result.outcome == "Placed" else (), preemption=preemption, detail="short"
     )

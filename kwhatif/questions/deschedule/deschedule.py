@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from kwhatif.descheduler.arguments import LowNodeUtilizationArgs
-from kwhatif.descheduler.attempt import DeschedulingCycle, EvictionAttempt
+from kwhatif.descheduler.attempt import DeschedulingCycle, EvictionAttempt, WantedRow
 from kwhatif.descheduler.cycle import run_cycle
 from kwhatif.descheduler.policy import RunnablePolicy
 from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS
@@ -31,11 +31,8 @@ from kwhatif.report.deschedule import (
     DescheduleRow,
     EvictedRow,
     EvictionRefusedRow,
-    NodeClassRow,
     NodeUseRow,
     RoundRow,
-    SparedRow,
-    StrategyRow,
 )
 from kwhatif.state.state import State
 
@@ -64,9 +61,9 @@ def ask_deschedule(session: Session, question: DescheduleQuestion) -> Report:
         skipped=first.cycle.skipped or None,
         evicted=tuple(_evicted(first)),
         refused=tuple(_refused(first.cycle, session.state)),
-        spared=tuple(SparedRow(**asdict(each)) for each in first.cycle.spared),
-        plugins=tuple(StrategyRow(**asdict(each) | {"error": each.error or None}) for each in first.cycle.plugins),
-        node_classes=tuple(NodeClassRow(**asdict(each)) for each in first.cycle.classes),
+        spared=first.cycle.spared,
+        plugins=first.cycle.plugins,
+        node_classes=first.cycle.classes,
         nodes=tuple(_uses(session.state, first)),
         displaced=tuple(first.displaced),
         rounds=rounds,
@@ -110,16 +107,8 @@ def _identity(pod: Pod) -> str:
 def _evicted(found: Round) -> Iterator[EvictedRow]:
     made = (attempt for attempt in found.cycle.attempts if attempt.by is None)
     for attempt, pod, landed in zip(made, found.evicted, found.landed, strict=True):
-        yield EvictedRow(
-            order=attempt.order,
-            pod=attempt.pod,
-            node=attempt.node,
-            profile=attempt.profile,
-            plugin=attempt.plugin,
-            why=attempt.why,
-            workload=owner_and_workload(pod)[1],
-            replacement=landed,
-        )
+        wanted = {name: getattr(attempt, name) for name in WantedRow.__struct_fields__}
+        yield EvictedRow(**wanted, workload=owner_and_workload(pod)[1], replacement=landed)
 
 
 def _refused(cycle: DeschedulingCycle, state: State) -> Iterator[EvictionRefusedRow]:

@@ -1,8 +1,9 @@
-"""`Described`: results of the engine's scheduler as decisions."""
+"""`Described`: what a scheduler's results say as decisions; `UncountedEvictions`: what budgets do not know of yet."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -11,17 +12,56 @@ from kwhatif.kube.model.caveat.scheduling import Batching
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.decisions.caveats import caveats_of
 from kwhatif.questions.decisions.short import in_short
-from kwhatif.questions.judging.burst import Burst
 from kwhatif.questions.judging.planned import Explain
 from kwhatif.questions.placing.placer import Describe
 from kwhatif.questions.placing.taken_room import took_room
+from kwhatif.questions.rows import with_chosen
 from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.preemption import CandidateRow
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.preemption.candidate import Victim
+from kwhatif.scheduler.preemption.disruption import counted
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
+
+
+class UncountedEvictions:
+    """What has been taken from budgets since their controller has counted."""
+
+    def __init__(self) -> None:
+        self._spent: Counter[str] = Counter()
+
+    def add(self, victims: Iterable[Victim]) -> None:
+        """These are evicted."""
+        self._spent.update(budget for budgets in counted(victims) for budget in budgets)
+
+    def over(self, budget: str) -> None:
+        """The controller has counted what was taken from this budget (`namespace/name`)."""
+        self._spent.pop(budget, None)
+
+    def as_left(self, decision: Decision) -> Decision:
+        """The decision with what is really left of budgets; why its node was chosen stays as the scheduler sees it."""
+        return with_chosen(decision, self._as_left) if self._spent else decision
+
+    def _as_left(self, chosen: CandidateRow) -> CandidateRow:
+        spent = self._spent
+        if not any(row.budget in spent for row in chosen.budgets):
+            return chosen
+        rows = tuple(
+            replace(row, before=row.before - spent[row.budget], after=row.after - spent[row.budget])
+            for row in chosen.budgets
+        )
+        left = {row.budget: row.before for row in rows}
+        victims = []
+        for victim in chosen.victims:
+            budgets = [budget for budget in victim.budgets if budget in left]
+            broken = [budget for budget in budgets if left[budget] <= 0]
+            left.update((budget, left[budget] - 1) for budget in budgets)
+            victims.append(replace(victim, violates=tuple(dict.fromkeys((*victim.violates, *broken)))))
+        return replace(chosen, budgets=rows, victims=tuple(victims))
 
 
 class Described:
@@ -35,7 +75,7 @@ class Described:
         self.caveats: dict[Caveat, None] = {}
         #: Those of pods that were pending already, and are not asked for, in the order in which they were first tried.
         self._earlier: dict[str, ScheduleResult] = {}
-        self.burst = Burst()
+        self.uncounted = UncountedEvictions()
 
     def note(self, result: ScheduleResult) -> None:
         """What the result leaves out or assumes."""

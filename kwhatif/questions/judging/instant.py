@@ -11,6 +11,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from kwhatif.admission.changes import ChangeRow
 from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.catalog import MAKING_PODS
@@ -23,18 +24,15 @@ from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.workload import StatefulSet
 from kwhatif.questions.decisions.decide import ignored
 from kwhatif.questions.decisions.short import in_short
-from kwhatif.questions.judging.course import Course
 from kwhatif.questions.judging.described import Described
-from kwhatif.questions.judging.planned import HOLDS_UP, Asked, Explain, Planned
-from kwhatif.questions.judging.waiting import PendingPods
+from kwhatif.questions.judging.manifest_rollout import ManifestRollout
+from kwhatif.questions.judging.planned import HOLDS_UP, Asked, Explain, PendingPods, Planned
+from kwhatif.questions.manifests.claims import caveats_of_claims
 from kwhatif.questions.manifests.injected import injected
 from kwhatif.questions.manifests.prepared import prepare
 from kwhatif.questions.manifests.writes import apply_at_once
-from kwhatif.questions.rows import change_rows
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.gaps import caveats_of_claims
 from kwhatif.report.decision import Decision, Outcome
-from kwhatif.report.inputs import ChangeRow
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.scheduler.framework.profile import Profile
@@ -73,8 +71,8 @@ class AtOnce(Described):
         if result.victims:
             self.evicting += 1
             if not self._counts_budgets:
-                decision = self.burst.as_left(decision)
-                self.burst.add(result.victims)
+                decision = self.uncounted.as_left(decision)
+                self.uncounted.add(result.victims)
         if result.outcome == "Placed" and result.node is not None:
             self._look_at_taints(result.pod, result.node)
         if explained is None:
@@ -96,7 +94,7 @@ class AtOnce(Described):
             self.caveats[EvictedByTaint(seconds=int(seconds), pods=(pod.key,))] = None
 
 
-class AtOneMoment:
+class InstantRun:
     """One question."""
 
     def __init__(
@@ -119,8 +117,8 @@ class AtOneMoment:
             rollout: which moment of a rollout is asked for.
         """
         self._session, self._rollout = session, rollout
-        self._courses = [Course(each) for each in planned]
-        self._numbers = {name: number for number, course in enumerate(self._courses) for name in course.roots()}
+        self._manifests = [ManifestRollout(each) for each in planned]
+        self._numbers = {name: number for number, manifest in enumerate(self._manifests) for name in manifest.roots()}
         counts_budgets = rollout != "end"
         self._engine = InstantEngine(
             state,
@@ -159,9 +157,9 @@ class AtOneMoment:
             is_asked = info.key in pending.asked or pending.holding_up(info.key) is not None
             if is_asked or (info.key not in asleep and pending.is_ours(info)):
                 engine.enqueue(info, WAITING, is_asked=is_asked, is_known=info.key in pending.workloads)
-        for number, course in enumerate(self._courses):
+        for number, manifest in enumerate(self._manifests):
             self._applying = number
-            planned, before = course.planned, self._session.cluster
+            planned, before = manifest.planned, self._session.cluster
             if planned.is_refused:
                 continue
             for obj in apply_at_once(planned.object, planned.plan, before, self._world, self._rollout):
@@ -171,9 +169,9 @@ class AtOneMoment:
         if self._world.history.gone:
             engine.retry()
         engine.schedule()
-        for course in self._courses:
-            if not course.planned.is_refused:
-                self._finish(course)
+        for manifest in self._manifests:
+            if not manifest.planned.is_refused:
+                self._finish(manifest)
 
     @property
     def state(self) -> State:
@@ -206,7 +204,7 @@ class AtOneMoment:
         number = self._made.get(info.uid)
         if self._rollout != "surge" or number is None:
             return True
-        planned = self._courses[number].planned
+        planned = self._manifests[number].planned
         is_first = isinstance(planned.object, StatefulSet) and info.key not in self._session.state.pods
         return is_first or planned.update != "changed"
 
@@ -227,30 +225,30 @@ class AtOneMoment:
         number = self._number_of(after)
         if number is None:
             return
-        course, info = self._courses[number], PodInfo(after, self.state.cluster.resizes)
-        if course.has_all:
+        manifest, info = self._manifests[number], PodInfo(after, self.state.cluster.resizes)
+        if manifest.has_all:
             return
         self._made[info.uid] = number
-        course.made[info.uid] = info.key
-        course.planned.decisions[info.key] = None
+        manifest.made[info.uid] = info.key
+        manifest.planned.decisions[info.key] = None
         self._engine.enqueue(info, number, is_asked=True)
 
     def _admitted(self, pod: Pod, outcome: Admitted[Pod] | Denied) -> None:
         number = self._number_of(pod)
         if number is None:
             return
-        course = self._courses[number]
+        manifest = self._manifests[number]
         if isinstance(outcome, Denied):
-            course.was_refused(pod, outcome.message)
+            manifest.was_refused(pod, outcome.message)
         else:
-            course.was_admitted()
-            self._changes[key_of(outcome.object)] = change_rows(outcome.changes)
+            manifest.was_admitted()
+            self._changes[key_of(outcome.object)] = outcome.changes
 
     def _tried(self, result: ScheduleResult) -> None:
         pod = result.pod
         number = self._made.get(pod.uid)
         if number is not None:
-            planned = self._courses[number].planned
+            planned = self._manifests[number].planned
             decision = self._decided.decide(result, planned.explained)
             planned.decide(replace(decision, changes=self._changes.get(pod.key, ())))
             return
@@ -272,22 +270,22 @@ class AtOneMoment:
 
     # --- the end -------------------------------------------------------------------------------------
 
-    def _finish(self, course: Course) -> None:
-        planned, world = course.planned, self._world
+    def _finish(self, manifest: ManifestRollout) -> None:
+        planned, world = manifest.planned, self._world
         for key in [key for key, decision in planned.decisions.items() if decision is None]:
             del planned.decisions[key]  # its controller has deleted it
         if planned.update != "unchanged":
-            for decision in course.missing(world, self._engine.reactions):
+            for decision in manifest.missing(world, self._engine.reactions):
                 planned.decide(decision)
         if not isinstance(planned.applied.object, Pod | CronJob):
-            planned.removed = tuple(self._removed(course))
+            planned.removed = tuple(self._removed(manifest))
 
-    def _removed(self, course: Course) -> Iterator[Pod]:
+    def _removed(self, manifest: ManifestRollout) -> Iterator[Pod]:
         """The pods that were there and make way; those that had ended do not count."""
         pods = self._session.state.pods
         for gone in self._world.history.gone.values():
             number = self._numbers.get(gone.owner or "")
-            if gone.initial and number is not None and self._courses[number] is course and gone.pod in pods:
+            if gone.initial and number is not None and self._manifests[number] is manifest and gone.pod in pods:
                 yield pods[gone.pod].pod
 
 

@@ -25,17 +25,15 @@ from kwhatif.kube.model.caveat.workloads import TooManyPods
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.job import CronJob
 from kwhatif.kube.model.meta import controller_of
-from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.questions.decisions.decide import decision_of, refusal
 from kwhatif.questions.decisions.short import in_full
 from kwhatif.questions.decisions.workload_rows import room_for_pods, workload_row
 from kwhatif.questions.judging.alone import Alone
-from kwhatif.questions.judging.instant import AtOneMoment
+from kwhatif.questions.judging.instant import InstantRun
 from kwhatif.questions.judging.named_classes import with_named_classes
 from kwhatif.questions.judging.order import fits_later, rivals
-from kwhatif.questions.judging.planned import Explain, Planned
+from kwhatif.questions.judging.planned import Explain, PendingPods, Planned
 from kwhatif.questions.judging.question import Answer, Question
-from kwhatif.questions.judging.waiting import PendingPods
 from kwhatif.questions.manifests.applied import Applied, apply_claims, apply_surroundings
 from kwhatif.questions.manifests.candidates import PlannedPod, Planner
 from kwhatif.questions.manifests.daemons import new_nodes, run_daemons
@@ -46,6 +44,7 @@ from kwhatif.questions.placing.placer import Describe
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.inputs import ProblemRow, SourceRow
+from kwhatif.report.policy import JudgedWorkload
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.simulation.reactions import LivelockError
 from kwhatif.state.pod_info import PodInfo
@@ -207,11 +206,11 @@ class _Judging:
 
     def _simulated(self, planned: Sequence[Planned], state: State, usage: QuotaUsage) -> _Found:
         """With time: rollouts go on to their end, and everybody reacts."""
-        from kwhatif.questions.judging.simulated import Simulated  # most answers do without
+        from kwhatif.questions.judging.settled import SettledRun  # most answers do without
 
         pending = self._pending(planned, state)
         asleep = self._sleeping(pending, planned)
-        simulated = Simulated(self._session, state, planned, self._explain, asleep, usage)
+        simulated = SettledRun(self._session, state, planned, self._explain, asleep, usage)
         earlier = simulated.play(pending.asked)
         self._caveats.update(dict.fromkeys(simulated.caveats))
         self.end = simulated.state
@@ -231,7 +230,7 @@ class _Judging:
     def _at_one_moment(self, planned: Sequence[Planned], state: State, usage: QuotaUsage) -> tuple[_Found, int]:
         """Each pod on its node before the next one's turn; and how many pods evict others."""
         pending = self._pending(planned, state)
-        moment = AtOneMoment(self._session, state, usage, planned, self._explain, self._question.rollout)
+        moment = InstantRun(self._session, state, usage, planned, self._explain, self._question.rollout)
         asleep = () if self._question.pending_in is not None else self._sleeping(pending, planned)
         moment.play(pending, asleep)
         self._caveats.update(dict.fromkeys(moment.caveats))

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.questions.judging.planned import Explain
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.rows import queued_row
@@ -18,6 +17,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import ProblemRow
+from kwhatif.report.policy import JudgedWorkload
 from kwhatif.workloads.comparison import Rollout
 
 

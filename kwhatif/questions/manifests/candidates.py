@@ -8,7 +8,7 @@ from typing import cast
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.admission.changes import FieldChange
+from kwhatif.admission.changes import ChangeRow
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.injection import injection_of
 from kwhatif.admission.new_pod import admit_replicas, stored_pod
@@ -27,8 +27,6 @@ from kwhatif.kube.model.workload import Deployment, PodSource, ReplicaSet, Repli
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.claims import NewClaims
 from kwhatif.questions.manifests.injected import injected
-from kwhatif.questions.rows import change_rows
-from kwhatif.report.inputs import ChangeRow
 from kwhatif.workloads.applied_object import Merged, merged, noted
 from kwhatif.workloads.autoscaling import autoscaled
 from kwhatif.workloads.comparison import Rollout, WorkloadUpdate, plan_merged, plan_update, restart, unstarted
@@ -206,8 +204,6 @@ class Planner:
         return group
 
     def _admit_group(self, group: ReplicaGroup) -> Iterator[PlannedPod]:
-        rows: tuple[ChangeRow, ...] = ()
-        last: Sequence[FieldChange] | None = None
         known = injection_of(group.pod, self.cluster)
         if known is not None:
             self._injections[known.workload] = known
@@ -216,9 +212,7 @@ class Planner:
             if isinstance(result, Denied):
                 yield PlannedPod(pod, refusal=result.message)
                 continue
-            if result.changes is not last:
-                last, rows = result.changes, change_rows(result.changes)
-            yield PlannedPod(self._created(result.object), rows)
+            yield PlannedPod(self._created(result.object), result.changes)
 
     def _created(self, pod: Pod) -> Pod:
         """The pod once it exists, with the claims that are made for it."""

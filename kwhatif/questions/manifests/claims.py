@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kwhatif.admission.new_claim import admit_claim, complete_claim
 from kwhatif.admission.outcome import Denied
 from kwhatif.admission.quota.state import QuotaUsage
-from kwhatif.controllers.volume_binder import binding_of
+from kwhatif.controllers.volume_binder import binding_of, caveat_of
 from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.scheduling import ClaimUnbound
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.storage import PersistentVolumeClaim
+from kwhatif.simulation.world import World
 
 
 class NewClaims:
@@ -37,3 +41,14 @@ class NewClaims:
             self.caveats[caveat] = None
         self._cluster.add(claim)
         return None
+
+
+def caveats_of_claims(world: World) -> Iterator[Caveat]:
+    """What was assumed of claims that were made, or bound; or why they are bound to nothing."""
+    touched = dict.fromkeys(event.object for event in world.history.events)
+    for name in touched:
+        kind, _, key = name.partition(" ")
+        caveat = caveat_of(key, world) if kind == PersistentVolumeClaim.__name__ else None
+        is_there = world.state.cluster.get(PersistentVolumeClaim, key) is not None
+        if caveat is not None and (is_there or not isinstance(caveat, ClaimUnbound)):
+            yield caveat

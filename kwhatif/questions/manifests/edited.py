@@ -34,7 +34,6 @@ from kwhatif.questions.manifests.claims import NewClaims
 from kwhatif.questions.manifests.daemons import run_daemons
 from kwhatif.questions.manifests.made import MadeByControllers
 from kwhatif.questions.manifests.resized import EditedResizes
-from kwhatif.questions.rows import change_rows
 from kwhatif.questions.session.session import Session
 from kwhatif.report.inputs import EditRow, SourceRow, TouchedRow
 from kwhatif.scheduler.framework.profile import Profile
@@ -305,7 +304,7 @@ def _touched(before: State, after: State, edit: Edit) -> Iterator[TouchedRow]:
 def _row(name: str, old: Any, new: Any, verb: str) -> TouchedRow:
     if old is None or new is None:
         return TouchedRow(object=name, change="created" if old is None else "deleted")
-    rows = change_rows(changes_between(verb, old, new))
+    rows = tuple(changes_between(verb, old, new))
     if isinstance(new, Pod):  # what its kubelet then writes is said in words
         rows = tuple(row for row in rows if not row.field.startswith("status."))
     return TouchedRow(object=name, change="changed", fields=rows)

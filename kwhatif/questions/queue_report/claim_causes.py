@@ -8,13 +8,13 @@ from kwhatif.kube.matching.volumes import WAIT_FOR_FIRST_CONSUMER, claim_class, 
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.resource import ResourceClaim
 from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
-from kwhatif.scheduler.plugins.dynamic_resources import DynamicResources
-from kwhatif.scheduler.queue.wakeup import (
+from kwhatif.report.queue import (
     Cause,
     ClaimBound,
     ObjectAdded,
     PodDeleted,
 )
+from kwhatif.scheduler.plugins.dynamic_resources import DynamicResources
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 

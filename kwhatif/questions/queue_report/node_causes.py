@@ -7,6 +7,15 @@ from collections.abc import Iterator, Sequence
 from kwhatif.kube.matching.requests import PODS
 from kwhatif.kube.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, tolerated
 from kwhatif.questions.queue_report.objected import FEW, OnNode, WakingChange, by, names, of
+from kwhatif.report.queue import (
+    FeaturesDeclared,
+    NodeGrows,
+    NodeLabelled,
+    RoomFreed,
+    TaintRemoved,
+    Uncordoned,
+    VictimsEnd,
+)
 from kwhatif.scheduler.framework.evidence import (
     CordonedNode,
     InsufficientResource,
@@ -15,15 +24,6 @@ from kwhatif.scheduler.framework.evidence import (
     UnmatchedSelector,
     UntoleratedTaint,
     taint_text,
-)
-from kwhatif.scheduler.queue.wakeup import (
-    FeaturesDeclared,
-    NodeGrows,
-    NodeLabelled,
-    RoomFreed,
-    TaintRemoved,
-    Uncordoned,
-    VictimsEnd,
 )
 from kwhatif.state.pod_info import PodInfo
 

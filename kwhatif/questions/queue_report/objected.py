@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
+from kwhatif.report.queue import Cause
 from kwhatif.scheduler.framework.evidence import Evidence
-from kwhatif.scheduler.queue.wakeup import Cause
 from kwhatif.state.node_info import NodeInfo
 
 #: So many nodes, pods, and kinds of shortage are named.

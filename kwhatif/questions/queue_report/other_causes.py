@@ -8,6 +8,15 @@ from typing import TypeVar
 from kwhatif.kube.matching.labels import selector_text
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.queue_report.objected import FEW, OnNode, WakingChange, by, of
+from kwhatif.report.queue import (
+    Cause,
+    DevicesFreed,
+    MatchingPodComes,
+    MatchingPodsDeleted,
+    PodDeleted,
+    VolumeDetached,
+    VolumeUsable,
+)
 from kwhatif.scheduler.framework.evidence import (
     ClaimElsewhere,
     DeviceShortage,
@@ -19,15 +28,6 @@ from kwhatif.scheduler.framework.evidence import (
     SpreadSkew,
     VolumeConflict,
     VolumeLimit,
-)
-from kwhatif.scheduler.queue.wakeup import (
-    Cause,
-    DevicesFreed,
-    MatchingPodComes,
-    MatchingPodsDeleted,
-    PodDeleted,
-    VolumeDetached,
-    VolumeUsable,
 )
 from kwhatif.state.pod_info import PodInfo
 

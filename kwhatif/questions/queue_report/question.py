@@ -17,10 +17,9 @@ from kwhatif.questions.queue_report.backoff import Backoff, backoff_end_of
 from kwhatif.questions.queue_report.trying import QueueQuestion, Tried, Trying
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
-from kwhatif.report.queue import QueuedPodRow, QueueRow, QueueState, WakeUpRow
+from kwhatif.report.queue import Flush, QueuedPodRow, QueueRow, QueueState, WakeUpRow
 from kwhatif.scheduler.framework.diagnosis import NO_NODES
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
-from kwhatif.scheduler.queue.wakeup import Flush
 
 #: What the condition PodScheduled says -> where the scheduler then keeps the pod.
 _STATES: dict[str, QueueState] = {"Unschedulable": "Unschedulable", "SchedulerError": "BackingOff"}

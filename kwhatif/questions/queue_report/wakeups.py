@@ -13,6 +13,7 @@ from kwhatif.questions.queue_report.causes import changes
 from kwhatif.questions.queue_report.claim_causes import claim_causes, missing_resource_claims
 from kwhatif.questions.queue_report.ideal_node import ideal_node, requested
 from kwhatif.questions.queue_report.objected import WakingChange
+from kwhatif.report import queue as rows
 from kwhatif.report.queue import WakeUpRow
 from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.scheduler.framework.events import ActionType, ClusterEvent, EventResource, cluster_events
@@ -23,32 +24,31 @@ from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.scheduler.plugins.dynamic_resources import DynamicResources
 from kwhatif.scheduler.plugins.scheduling_gates import SchedulingGates
 from kwhatif.scheduler.preemption.candidate import Preemption
-from kwhatif.scheduler.queue import wakeup
 from kwhatif.state.pod_info import PodInfo
 
 #: How likely causes of each kind are, as a rule: what is under way already; what the pod's owner does; what pods do all
 #: day; what people do to nodes; what hardly happens.
 _LIKELIHOOD: tuple[type, ...] = (
-    wakeup.VictimsEnd,
-    wakeup.BackoffEnds,
-    wakeup.GateRemoved,
-    wakeup.ObjectAdded,
-    wakeup.ClaimBound,
-    wakeup.RoomFreed,
-    wakeup.MatchingPodComes,
-    wakeup.PodDeleted,
-    wakeup.MatchingPodsDeleted,
-    wakeup.Uncordoned,
-    wakeup.NodeAdded,
-    wakeup.TaintRemoved,
-    wakeup.DevicesFreed,
-    wakeup.VolumeDetached,
-    wakeup.VolumeUsable,
-    wakeup.NodeLabelled,
-    wakeup.NodeGrows,
-    wakeup.FeaturesDeclared,
-    wakeup.AnyEvent,
-    wakeup.Flush,
+    rows.VictimsEnd,
+    rows.BackoffEnds,
+    rows.GateRemoved,
+    rows.ObjectAdded,
+    rows.ClaimBound,
+    rows.RoomFreed,
+    rows.MatchingPodComes,
+    rows.PodDeleted,
+    rows.MatchingPodsDeleted,
+    rows.Uncordoned,
+    rows.NodeAdded,
+    rows.TaintRemoved,
+    rows.DevicesFreed,
+    rows.VolumeDetached,
+    rows.VolumeUsable,
+    rows.NodeLabelled,
+    rows.NodeGrows,
+    rows.FeaturesDeclared,
+    rows.AnyEvent,
+    rows.Flush,
 )
 #: Plugins whose objections a new node does away with.
 _CURED_BY_NODES = {
@@ -75,9 +75,9 @@ def wake_ups(result: Attempt) -> tuple[WakeUpRow, ...]:
     if result.gated is not None:
         return tuple(_ungating(result.cycle.pod, result.gated, result.cycle.state.cluster, result.cycle.profile))
     if not result.cycle.unschedulable_plugins:
-        return (WakeUpRow(cause=wakeup.BackoffEnds(), enough=False),)
+        return (WakeUpRow(cause=rows.BackoffEnds(), enough=False),)
     found: list[WakeUpRow] = []
-    for wake_up in (*_Finder(result).find(), WakeUpRow(cause=wakeup.Flush(), enough=False)):
+    for wake_up in (*_Finder(result).find(), WakeUpRow(cause=rows.Flush(), enough=False)):
         if wake_up not in found:
             found.append(wake_up)
     return tuple(sorted(found, key=_rank))
@@ -85,15 +85,14 @@ def wake_ups(result: Attempt) -> tuple[WakeUpRow, ...]:
 
 def _rank(wake_up: WakeUpRow) -> tuple[bool, bool, bool, int]:
     kind = type(wake_up.cause)
-    return kind is wakeup.Flush, not wake_up.wakes, not wake_up.enough, _LIKELIHOOD.index(kind)
+    return kind is rows.Flush, not wake_up.wakes, not wake_up.enough, _LIKELIHOOD.index(kind)
 
 
 def _ungating(pod: PodInfo, gated: Verdict, cluster: Cluster, profile: Profile) -> Iterator[WakeUpRow]:
     if gated.plugin == SchedulingGates.name:
         gates = pod.pod.spec.scheduling_gates
         yield from (
-            WakeUpRow(cause=wakeup.GateRemoved(gate.name), plugin=gated.plugin, enough=len(gates) == 1)
-            for gate in gates
+            WakeUpRow(cause=rows.GateRemoved(gate.name), plugin=gated.plugin, enough=len(gates) == 1) for gate in gates
         )
     elif gated.plugin == DynamicResources.name:
         yield from (WakeUpRow(cause=cause, plugin=gated.plugin) for cause in missing_resource_claims(pod, cluster))
@@ -103,7 +102,7 @@ def _ungating(pod: PodInfo, gated: Verdict, cluster: Cluster, profile: Profile) 
 
 def _any_event(plugin: str, registered: Sequence[Registration]) -> WakeUpRow:
     events = dict.fromkeys(each.event.label for each in registered if each.plugin == plugin)
-    return WakeUpRow(cause=wakeup.AnyEvent(plugin, tuple(events)), plugin=plugin, enough=False)
+    return WakeUpRow(cause=rows.AnyEvent(plugin, tuple(events)), plugin=plugin, enough=False)
 
 
 class _Finder:
@@ -131,7 +130,7 @@ class _Finder:
         if isinstance(found, Preemption) and found.node is not None and found.candidates:
             pods = found.candidates[0].pods
             wakes = any(self._is_woken(pod.pod, None) for pod in pods)
-            cause = wakeup.VictimsEnd(found.node, tuple(pod.key for pod in pods))
+            cause = rows.VictimsEnd(found.node, tuple(pod.key for pod in pods))
             yield WakeUpRow(cause=cause, plugin="DefaultPreemption", wakes=wakes)
 
     def _of_evidence(self) -> Iterator[WakeUpRow]:
@@ -141,10 +140,10 @@ class _Finder:
     def _wakes(self, change: WakingChange) -> bool:
         """Whether a hint says so of such an event; where no object stands for it, the plugin waits for it."""
         match change.cause:
-            case wakeup.MatchingPodsDeleted(topology_key=key, domain=domain):
+            case rows.MatchingPodsDeleted(topology_key=key, domain=domain):
                 nodes = (node for node in self._result.cycle.state.nodes if node.labels.get(key) == domain)
                 return any(self._is_woken(pod.pod, None) for node in nodes for pod in node.pods)
-            case wakeup.MatchingPodComes(least=False):
+            case rows.MatchingPodComes(least=False):
                 # QUIRK: (isSchedulableAfterPodChange) a pod has to match all of the terms.
                 return len(self._pod.affinity_terms.required) == 1
             case _:
@@ -176,7 +175,7 @@ class _Finder:
         )
         asked = requested(self._pod.pod)
         wanted = RequiredNodeAffinity(self._pod.pod.spec).mismatch(named(Node()))
-        cause = wakeup.NodeAdded(asked, wanted.terms, self._named_node())
+        cause = rows.NodeAdded(asked, wanted.terms, self._named_node())
         listening = (each.plugin for each in self._registered if each.event.matches(_NODE_ADD))
         enough = self._rejectors <= _CURED_BY_NODES and not needs_pods
         yield WakeUpRow(cause=cause, plugin=next(listening, ""), enough=enough)

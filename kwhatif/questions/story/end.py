@@ -10,7 +10,7 @@ from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.kube.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kwhatif.report.story import CycleRow, LoopCause
 from kwhatif.simulation.engine import Engine
-from kwhatif.simulation.history import StoryEvent
+from kwhatif.simulation.history import EventRow
 from kwhatif.simulation.loops import EndlessLoop
 from kwhatif.workloads.numbers import ordinal_of
 from kwhatif.workloads.stateful_set import first_to_roll
@@ -93,7 +93,7 @@ def _participants(engine: Engine, cycle: EndlessLoop) -> Iterator[str]:
     yield from map(engine.tally.root, _preemptors(engine, cycle))
 
 
-def _churn(engine: Engine, cycle: EndlessLoop) -> Iterator[StoryEvent]:
+def _churn(engine: Engine, cycle: EndlessLoop) -> Iterator[EventRow]:
     """What has made pods in the loop, or taken them away."""
     for event in engine.world.history.events[cycle.first : cycle.last]:
         if event.object.startswith("Pod ") and event.verb in _CHURN:

@@ -8,11 +8,9 @@ from kwhatif.admission.disruption import SyncFailed, counted_status
 from kwhatif.controllers.budget_pods import pods_selected_by
 from kwhatif.controllers.cron import is_due
 from kwhatif.controllers.revisions import has_missed
-from kwhatif.controllers.volume_binder import caveat_of
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.scheduling import ClaimUnbound
 from kwhatif.kube.model.caveat.workloads import AutoscalerNotModelled, LeftOutOfStory, OldRevisionsUnknown, Unmodelled
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.job import CronJob, Job
@@ -21,6 +19,7 @@ from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.kube.model.workload import POD_CONTROLLERS, DaemonSet, Namespace, StatefulSet
+from kwhatif.questions.manifests.claims import caveats_of_claims
 from kwhatif.questions.manifests.injected import injected
 from kwhatif.questions.session.node_autoscalers import nodes_not_added
 from kwhatif.questions.story.assumed_ready import behind_gates, not_ready, not_started
@@ -97,17 +96,6 @@ def _missed(world: World) -> Iterator[Caveat]:
     missed = [f"{type(each).__name__} {key_of(each)}" for each in workloads if has_missed(each, world)]
     if missed:
         yield OldRevisionsUnknown(workloads=tuple(missed))
-
-
-def caveats_of_claims(world: World) -> Iterator[Caveat]:
-    """What was assumed of claims that were made, or bound; or why they are bound to nothing."""
-    touched = dict.fromkeys(event.object for event in world.history.events)
-    for name in touched:
-        kind, _, key = name.partition(" ")
-        caveat = caveat_of(key, world) if kind == PersistentVolumeClaim.__name__ else None
-        is_there = world.state.cluster.get(PersistentVolumeClaim, key) is not None
-        if caveat is not None and (is_there or not isinstance(caveat, ClaimUnbound)):
-            yield caveat
 
 
 def _autoscalers(engine: Engine) -> Iterator[Caveat]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.drain_filters import joined
@@ -16,7 +16,6 @@ from kwhatif.questions.story.end import loop_row
 from kwhatif.questions.story.ending import Ending
 from kwhatif.report.story import (
     CommandRow,
-    EventRow,
     GoneRow,
     Story,
     StoryBudgetRow,
@@ -25,7 +24,7 @@ from kwhatif.report.story import (
 )
 from kwhatif.scheduler.framework.evidence import taint_text
 from kwhatif.simulation.engine import Engine
-from kwhatif.simulation.history import Gone, StoryEvent
+from kwhatif.simulation.history import Gone
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.resizes import REFUSING_VERBS
 from kwhatif.simulation.resizing import PENDING
@@ -65,7 +64,10 @@ def story_of(ending: Ending, commands: tuple[CommandRow, ...] = (), asked: Asked
         seconds=round(max((event.at for event in engine.world.history.events), default=0.0), 3),
         assumptions=(),
         parameters=_parameters(engine.parameters),
-        events=tuple(_event(event, owners.get(event.object)) for event in engine.world.history.events),
+        events=tuple(
+            replace(event, at=round(event.at, 3), workload=owners.get(event.object))
+            for event in engine.world.history.events
+        ),
         workloads=tuple(_workloads(ending)),
         pending=ending.pending,
         refused=ending.refused,
@@ -130,10 +132,6 @@ def _owners(engine: Engine) -> dict[str, str]:
         if kind == "Pod" and key in pods:
             owners[name] = engine.tally.root(pods[key])
     return owners
-
-
-def _event(event: StoryEvent, workload: str | None) -> EventRow:
-    return EventRow(**asdict(event) | {"at": round(event.at, 3), "workload": workload})
 
 
 def _gone(gone: Gone, *, anyway: bool) -> GoneRow:

@@ -1,23 +1,23 @@
-"""Attempts that start from what earlier ones have found: `BatchCache`.
+"""Attempts that reuse the results of earlier ones: `BatchCache`.
 
-Pods with equal signatures get equal answers on equal states. So the cache keeps, per signature, what the first attempt
-found, and brings it up to date when the next pod of the signature is asked about. What it keeps holds as follows.
+Pods with equal signatures get equal results on equal states. So the cache keeps the result of the first attempt per
+signature, and updates it for the next pod with the signature. The parts are valid as follows.
 
-    signature        of the pod and what rules read of labels and claims on this very state: asked for anew each time
-    Batch            one per signature, up to one generation of the state. `State.since` says what happened after that:
-      pods moved       filters and scorers that look beyond a node count them (`Incremental.apply_pod_change`), and say
-                       which nodes may be in another class; nodes touched and these are judged again, no others
-      a skip ended     a plugin that had nothing to check has now (`SkipUntil`): the batch is over
-      budgets changed  candidates on nodes with more of their pods than they allow are searched again
-      anything else    that a rule reads, such as nodes: the batch is over, and the next attempt a whole one
-    FeasibleNodes    by group: nodes of one group have equal scores but for those that hang on the node alone
+    signature        of the pod and of what rules read of labels and claims in this state: computed for each attempt
+    Batch            one per signature, valid for one generation of the state. `State.since` returns later changes:
+      pods moved       filters and scorers beyond a node count them (`Incremental.apply_pod_change`), and return
+                       which nodes may be in another class; only these and the touched nodes are evaluated again
+      a skip ended     a plugin that had nothing to check now has (`SkipUntil`): the batch is dropped
+      budgets changed  candidates on nodes with more of their pods than they allow are computed again
+      anything else    that a rule reads, such as nodes: the batch is dropped, and the next attempt is a full one
+    FeasibleNodes    by group: nodes of one group have equal scores, except those that depend only on the node
     EvictionCandidates
-                     by class of nodes that CLUSTER filters cannot tell apart; per class the verdicts for each of the
+                     by class of nodes that CLUSTER filters treat the same; per class the verdicts for each of the
                      last few states of these filters (`Incremental.class_state`)
-    fork             shares all of it; whoever asks a shared batch first copies it, and leaves the other as it is
+    fork             shares everything; a shared batch is copied before it changes
 
-Nobody informs the cache of changes: it asks the state. With `KWHATIF_REFERENCE=1` nothing is kept, and every attempt is
-a whole one; the answers are the same. Only `OpportunisticBatch` is not about speed, but what kube-scheduler does.
+The cache is not notified of changes: it asks the state. With `KWHATIF_REFERENCE=1` nothing is cached, and every
+attempt is a full one; the results are the same. `OpportunisticBatch` is not a cache, but what kube-scheduler does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Batch`: what was found out for one pod, kept up with the state for all that have its signature."""
+"""`Batch`: the results for one pod, updated with the state for all pods with its signature."""
 
 from __future__ import annotations
 
@@ -30,37 +30,37 @@ from kwhatif.state.state import State
 
 
 class Batch:
-    """Either all pods fail as the first one did, or there are `_feasible`, `_candidates`, or both.
+    """Either all pods fail like the first one, or there are `_feasible`, `_candidates`, or both.
 
-    Of a failure, `_candidates` keep why there are none.
+    After a failure, `_candidates` contain the reasons.
 
-    A pod that evicts more than it needs makes room for the next one, which then needs to evict nobody.
+    A pod that evicts more than it needs makes room for the next one, which then need not evict pods.
     """
 
     def __init__(self, whole: Attempt, result: ScheduleResult, owner: object) -> None:
         self._cycle = whole.cycle
         #: The cache that may change it.
         self.owner = owner
-        #: Where the filters were compiled: some look namespaces up there.
+        #: The state for which the filters were compiled: some read namespaces of it.
         self._origin = whole.cycle.state
-        #: All that happened up to this generation of the state is known.
+        #: The generation of the state up to which all changes are processed.
         self.generation = self._origin.generation
         self._failure = replace(result, whole=None) if result.node is None else None
         self._scores = whole.scores
         self._feasible: FeasibleNodes | None = None
         found = whole.post_filter.outcome if whole.post_filter else None
-        #: What preemption came to, until there are `_candidates`.
+        #: The result of preemption, until there are `_candidates`.
         self._found = found if isinstance(found, Preemption) and (found.node or _tried_all(whole)) else None
         self._budgets = Budgets(self._origin.cluster) if self._found else None
         self._candidates: EvictionCandidates | None = None
         self._kinds = followed_kinds(self._cycle)
-        #: Whether it cannot keep up any more.
+        #: Whether it can no longer be updated.
         self.is_over = False
 
     def attempt(self, pod: PodInfo, signature: Signature, *, scored: bool = True) -> ScheduleResult | None:
-        """What becomes of a pod, which has the signature; None: a whole attempt has to be made.
+        """The result for a pod with the signature; None: a full attempt is needed.
 
-        Unless the pod is nominated, the batch is then over. `scored`: see `attempt_nominated`.
+        In that case the batch is dropped, unless the pod is nominated. `scored`: see `attempt_nominated`.
         """
         cycle = self._cycle
         is_nominated = bool(pod.pod.status.nominated_node_name)
@@ -80,7 +80,7 @@ class Batch:
             best = self._feasible.best() if self._feasible else None
             if best is None:
                 return self._candidates.place(pod) if self._candidates else None
-        except CycleError:  # the whole attempt will say
+        except CycleError:  # the full attempt will report it
             self.is_over = True
             return None
         return ScheduleResult(
@@ -114,7 +114,7 @@ class Batch:
         return other
 
     def _build(self) -> None:
-        """Rank what the first attempt found, unless the state has changed since: then that is done while keeping up."""
+        """Rank the results of the first attempt, unless the state has changed: then that is done by the update."""
         if self.generation != self._cycle.state.generation:
             return
         self._rank_candidates()
@@ -125,10 +125,10 @@ class Batch:
         if self._found is not None and self._budgets is not None:
             self._candidates, self._found = candidates_after(self._cycle, self._found, self._budgets), None
 
-    # --- keeping up ----------------------------------------------------------------------------------
+    # --- updating ------------------------------------------------------------------------------------
 
     def _keep_up(self) -> bool:
-        """Be as if everything had been compiled on the state as it is; False where that cannot be."""
+        """Update everything to the current state; returns False if that is not possible."""
         state = self._cycle.state
         touched = state.since(self.generation)
         self.generation = state.generation
@@ -151,7 +151,7 @@ class Batch:
         return True
 
     def _follow(self, touched: Touched) -> set[str] | None:
-        """Have filters and scorers keep up; the nodes about which anything may be different now, or None."""
+        """Update filters and scorers; returns the nodes for which results may have changed, or None if not possible."""
         state = self._cycle.state
         names = {name for name in touched.nodes if state.node(name) is not None}
         followers = list(self._followers())
@@ -190,16 +190,16 @@ class Batch:
             self._feasible = FeasibleNodes(self._cycle, self._scores, names)
 
     def _score(self, feasible: Iterable[str]) -> None:
-        """Where pods evict more than they need, others find room."""
+        """Score the nodes: if pods evict more than they need, others find room."""
         self._cycle.feasible = [node_of(self._cycle.state, name) for name in feasible]
-        self._cycle.verdicts = {}  # of the first attempt, long ago
+        self._cycle.verdicts = {}  # outdated, from the first attempt
         self._scores = score_nodes(self._cycle)
         if not _keep_up_by_class(self._scores):
-            raise CycleError("the scores cannot be kept up")
+            raise CycleError("the scores cannot be updated")
 
 
 def can_be_kept_up(whole: Attempt, signature: Signature) -> bool:
-    """Whether other pods of the signature may start from this one's attempt."""
+    """Whether other pods with the signature can reuse this attempt."""
     cycle = whole.cycle
     if whole.gated is not None or whole.failed or cycle.extenders.interested:
         return False
@@ -211,7 +211,7 @@ def can_be_kept_up(whole: Attempt, signature: Signature) -> bool:
 
 
 def _tried_all(whole: Attempt) -> bool:
-    """Whether the pod may evict others, but nowhere does that make room."""
+    """Whether the pod may evict others, but that does not make room on any node."""
     found = whole.post_filter
     if found is None or found.status.code is not Code.UNSCHEDULABLE or whole.cycle.pre_filter_message:
         return False
@@ -220,7 +220,7 @@ def _tried_all(whole: Attempt) -> bool:
 
 
 def _keep_up_by_class(scores: Scores) -> bool:
-    """Whether all scorers can be asked about one node of each class."""
+    """Whether all scorers can be evaluated on one node of each class."""
     return scores.scorers is not None and all(
         isinstance(scorer, NormalizesByRange) or not scorer.normalizes for scorer in scores.scorers.values()
     )

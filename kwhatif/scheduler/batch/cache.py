@@ -1,4 +1,4 @@
-"""`BatchCache`: attempts on one state, each starting from what earlier ones of the same signature have found."""
+"""`BatchCache`: attempts on one state, which reuse results of earlier ones with the same signature."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from kwhatif.scheduler.framework.scoring import Scores
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-#: Verdicts of so many nodes in all are kept: with more, signatures that were asked for longest ago are forgotten.
+#: The most verdicts of nodes to cache in total: beyond that, the least recently used signatures are dropped.
 _KEPT_NODES = 500_000
-#: At least so many signatures are kept, however large the cluster is: that of the workload whose pods are placed one
-#: after another, and that of one whose pods come in between. And at most so many, however small it is.
+#: The least and the most signatures to cache, for clusters of any size. At least that of the workload whose pods are
+#: being placed, and that of one whose pods come in between.
 _KEPT, _MOST = 2, 1000
 
 
@@ -35,19 +35,19 @@ def _as_found(result: ScheduleResult) -> ScheduleResult:
 
 
 class Cycles:
-    """Counts the scheduling cycles of one scheduler, whichever profile they are for (`CurrentCycle`)."""
+    """Counts the scheduling cycles of one scheduler, for all profiles (`CurrentCycle`)."""
 
     def __init__(self) -> None:
         self.number = 0
 
     def begin(self) -> int:
-        """The next cycle's number."""
+        """The number of the next cycle."""
         self.number += 1
         return self.number
 
 
 class _Errors:
-    """Attempts that ended with an error. While only pods without a node change, another one ends with the same."""
+    """Attempts that ended with an error. While only pending pods change, the next attempt ends with the same error."""
 
     def __init__(self) -> None:
         self._generation = 0
@@ -55,7 +55,7 @@ class _Errors:
         self._known: dict[str, ScheduleResult] = {}
 
     def of(self, pod: PodInfo, state: State) -> ScheduleResult | None:
-        """What the pod's next attempt comes to, if that is known."""
+        """The result of the pod's next attempt, if known."""
         if self._generation != state.generation:
             touched = state.since(self._generation)
             self._generation = state.generation
@@ -67,17 +67,17 @@ class _Errors:
         return known
 
     def keep(self, result: ScheduleResult) -> None:
-        """Of an attempt about which `of` was asked just before."""
+        """Store the result of an attempt, right after `of` returned None for it."""
         self._known[result.pod.uid] = replace(result, whole=None)
 
 
 def _unconditional(pod: Pod) -> Pod:
-    """The pod without what the scheduler itself says about it."""
+    """The pod without the conditions that the scheduler sets."""
     return replace(pod, status=replace(pod.status, conditions=()))
 
 
 class BatchCache:
-    """What attempts on one state have found, by signature; the package says what of it holds for how long."""
+    """Results of attempts on one state, by signature; the package docstring says how long they are valid."""
 
     def __init__(
         self,
@@ -91,30 +91,30 @@ class BatchCache:
         """Set up.
 
         Args:
-            profile: of the pods that will be asked about.
-            state: where they will be; whoever has it may change it between attempts.
-            cycles: shared by all profiles of one scheduler; by default it has only this one.
-            scored: whether anybody asks how good a node is that is the only one for a pod: the scheduler does not.
-            choose: takes one of several equally good nodes; without it, that is the first by name.
+            profile: the profile of the pods.
+            state: the state, which callers may change between attempts.
+            cycles: shared by all profiles of one scheduler; by default there is only this profile.
+            scored: whether to score the node if it is the only feasible one: the scheduler does not.
+            choose: chooses one of several equally good nodes; by default the first by name.
         """
         self._profile = profile
         self._state = state
         self._cycles = cycles or Cycles()
         self._mark = object()
         self._signer = Signer(profile)
-        #: Extenders are not called more often than they have to be; of other people's plugins too little is known.
+        #: Extenders are not called more often than necessary, and custom plugins may have side effects.
         self._asks_base = not profile.extenders and not any(isinstance(each, GuardedPlugin) for each in profile.plugins)
         self._opportunistic = OpportunisticBatch(profile, state)
         self._scored, self._choose = scored, choose
         self._columns = Columns()
         self._errors = _Errors()
-        #: By signature, the one that was asked for last at the end.
+        #: By signature; the most recently used one is at the end.
         self._batches: dict[Hashable, Batch] = {}
-        #: Of how many nodes verdicts are kept, forks each for themselves. Fewer save memory; with too few, what a round
-        #: of many workloads needs again has always just been forgotten.
+        #: The most verdicts of nodes to cache, separately for each fork. Fewer save memory; too few make the cache
+        #: useless for a round of many workloads.
         self.kept_nodes = _KEPT_NODES
-        #: The cache that this one was forked from, and the generation of its state then: while that stays, what a first
-        #: attempt comes to is found out there, for all forks.
+        #: The cache that this one was forked from, and the generation of its state at that time: while that does not
+        #: change, first attempts are made there, for all forks.
         self._base: tuple[BatchCache, int] | None = None
 
     def fork(
@@ -124,7 +124,7 @@ class BatchCache:
         *,
         choose: Callable[[ScheduleResult], ScheduleResult] | None = None,
     ) -> BatchCache:
-        """An independent cache for a fork of the state: what is known is shared until it has to change."""
+        """An independent cache for a fork of the state: results are shared until they change."""
         other = copy(self)
         other._choose = choose or self._choose
         other._state, other._cycles, other._mark = state, cycles or copy(self._cycles), object()
@@ -136,7 +136,7 @@ class BatchCache:
         return other
 
     def attempt(self, pod: PodInfo) -> ScheduleResult:
-        """What the scheduler would do with the pod, were it next in the queue; the state stays as it is."""
+        """What the scheduler would do with the pod if it were next in the queue; the state does not change."""
         state, opportunistic = self._state, self._opportunistic
         gated = held_back(self._profile, pod, state)
         if gated is not None:
@@ -149,16 +149,16 @@ class BatchCache:
         return result
 
     def _try_first(self, pod: PodInfo, hinted: Sequence[ScoredNode]) -> ScheduleResult:
-        """Take the first of the nodes, which ranked alike for the pod before, if the pod fits there."""
+        """Take the first of the nodes, which were equally good for the previous pod, if the pod fits there."""
         name, total, by_plugin = hinted[0]
         ties = tuple(sorted(node.name for node in hinted))
-        anew = self._from_batch(pod)
-        if anew.node == name and anew.outcome == "Placed":
-            return replace(anew, hinted=anew.ties != ties, find_ties=partial(tuple, ties))
+        fresh = self._from_batch(pod)
+        if fresh.node == name and fresh.outcome == "Placed":
+            return replace(fresh, hinted=fresh.ties != ties, find_ties=partial(tuple, ties))
         whole = attempt(self._profile, pod, self._state, name)
         node = self._state.node(name)
         if node is None or whole.cycle.feasible != [node] or pod.pod.status.nominated_node_name:
-            return anew
+            return fresh
         whole.scores = Scores((node,), {plugin: [score] for plugin, score in by_plugin.items()}, [total])
         return replace(result_of(whole), hinted=True, find_ties=partial(tuple, ties))
 
@@ -190,7 +190,7 @@ class BatchCache:
         return result
 
     def _from_base(self, pod: PodInfo, signature: Signature) -> Batch | None:
-        """What the cache that this one was forked from knows of the signature, or finds out now."""
+        """The batch of the signature from the cache that this one was forked from, computed there if necessary."""
         if self._base is None or signature.compiled or pod.claim_names or not self._asks_base:
             return None
         base, generation = self._base
@@ -202,7 +202,7 @@ class BatchCache:
         return base._known(pod, there)
 
     def _known(self, pod: PodInfo, signature: Signature) -> Batch | None:
-        """The batch of the signature, up to date; None where there can be none."""
+        """The updated batch of the signature; None if there can be none."""
         batch = self._batches.pop(signature.key, None) or self._from_base(pod, signature)
         if batch is not None and batch.generation != self._state.generation:
             batch = batch.fork(self._state, self._mark)

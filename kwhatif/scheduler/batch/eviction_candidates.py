@@ -1,4 +1,4 @@
-"""`EvictionCandidates`: the nodes where a pod could make room for itself, ranked, and kept up with the state."""
+"""`EvictionCandidates`: the ranked nodes where a pod could preempt others, updated with the state."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ from kwhatif.state.pod_info import PodInfo
 
 
 class EvictionCandidates:
-    """What preemption comes to on every node, for pods of one signature.
+    """The result of preemption on every node, for pods of one signature.
 
-    Filters that look beyond a node divide the nodes into classes. While their state stays the same as seen from a
-    class, only nodes where pods come or go have to be looked at again.
+    Filters that read more than a node divide the nodes into classes. While their state for a class does not change,
+    only nodes where pods are added or removed must be evaluated again.
     """
 
     def __init__(self, cycle: Cycle, policy: Policy, found: Preemption, budgets: Budgets) -> None:
         """Set up.
 
         Args:
-            cycle: of the first pod; its verdicts are up to date, and its filters are kept so.
+            cycle: the cycle of the first pod; its verdicts are up to date, and its filters are kept up to date.
             policy: the rules of preemption.
-            found: what preemption came to for the first pod.
-            budgets: what they allowed then.
+            found: the result of preemption for the first pod.
+            budgets: the budgets at that time.
         """
         self._policy = policy
         self._use(cycle, budgets)
-        #: Plugins that rejected the pod before any node was looked at.
+        #: Plugins that rejected the pod before any node was evaluated.
         self._before = cycle.unschedulable_plugins - {verdict.plugin for verdict in cycle.verdicts.values()}
         candidates = {candidate.node: candidate for candidate in found.candidates}
         self._classes = NodeClasses(cycle, candidates, found.rejected)
@@ -63,7 +63,7 @@ class EvictionCandidates:
         return other
 
     def place(self, pod: PodInfo) -> ScheduleResult | None:
-        """Evict where that costs least, or fail where nobody can be evicted; None: a whole attempt has to say."""
+        """Evict where that costs least, or fail if no pods can be evicted; None: a full attempt is needed."""
         cycle = self._cycle
         if self._policy.why_not_eligible(cycle):
             return None
@@ -93,7 +93,7 @@ class EvictionCandidates:
         return self._on(result, best)
 
     def _on(self, result: ScheduleResult, candidate: Candidate) -> ScheduleResult:
-        """The pod evicts there."""
+        """The result with evictions on this node."""
         cleared = cleared_nominations(self._cycle, candidate)
         words = self._policy.said_of(candidate.node, len(candidate.pods))
         return replace(
@@ -107,13 +107,13 @@ class EvictionCandidates:
         )
 
     def _elsewhere(self, result: ScheduleResult, name: str) -> ScheduleResult | None:
-        """The pod evicts on another node; None where it finds nobody there after all."""
+        """The result with evictions on another node; None if there are no victims."""
         self._look_at(name)
         candidate = self._classes.of(name).verdicts.candidates.get(name)
         return None if candidate is None else self._on(result, candidate)
 
     def refuse(self, cycle: Cycle) -> ScheduleResult | None:
-        """What becomes of the cycle's pod, which is nominated and may not evict anybody; None: it may."""
+        """The result for the cycle's pod, which is nominated and may not evict others; None: it may."""
         refusal = self._policy.why_not_eligible(cycle)
         current = [each.verdicts for each in self._classes]
         said = post_filter_message(cycle, refusal) if refusal else None
@@ -125,12 +125,12 @@ class EvictionCandidates:
         return ScheduleResult(cycle.pod, "Unschedulable", message=message, rejectors=rejectors, nominated=nominated)
 
     def _fit_error(self, current: Sequence[ClassVerdicts]) -> tuple[str, tuple[str, ...]]:
-        """Why no node is feasible, and the plugins that say so."""
+        """The message why no node is feasible, and the plugins that reject nodes."""
         rejectors = tuple(sorted({*self._before, *(plugin for each in current for plugin in each.plugins)}))
         return fit_error_of(self._cycle, current, len(self._classes)), rejectors
 
     def _best(self) -> Candidate | None:
-        """The best candidate, searched anew: ranks are right, but numbers in evidence may be of an earlier state."""
+        """The best candidate, computed again: its rank is valid, but numbers in its evidence may be outdated."""
         while tops := [top for each in self._classes if (top := each.verdicts.order.best()) is not None]:
             rank, name = min(tops)
             self._look_at(name)
@@ -139,10 +139,10 @@ class EvictionCandidates:
                 return best
         return None
 
-    # --- keeping up ----------------------------------------------------------------------------------
+    # --- updating ------------------------------------------------------------------------------------
 
     def refresh(self, names: Iterable[str], budgets: Collection[str]) -> list[str]:
-        """Pods came to these nodes or left them, and these budgets are others now; returns which nodes are feasible.
+        """Update after pods of these nodes, and these budgets, have changed; returns the nodes that are feasible.
 
         Raises:
             CycleError: a plugin failed.
@@ -166,13 +166,13 @@ class EvictionCandidates:
         return sorted(name for each in self._classes for name in each.verdicts.feasible)
 
     def knows(self, budgets: Collection[str]) -> bool:
-        """Whether these budgets are about the same pods as before, whatever they allow."""
+        """Whether these budgets select the same pods as before, regardless of what they allow."""
         return not budgets or Budgets(self._cycle.state.cluster).scope == self._budgets.scope
 
     def _invalidate_guarded(self, budget: str, allowed: int) -> None:
-        """Candidates come out otherwise now where a budget does not allow all the pods there to be evicted.
+        """Invalidate candidates on nodes with more pods of the budget than it allows to evict.
 
-        As long as it does, it breaks for nobody.
+        On other nodes no eviction breaks it.
         """
         state, policy, pod = self._cycle.state, self._policy, self._cycle.pod
         selector = self._budgets.selector(budget)
@@ -192,7 +192,7 @@ class EvictionCandidates:
                 each.invalidate(name)
 
     def _look_at(self, name: str) -> None:
-        """Judge the node anew, and search it for victims.
+        """Evaluate the node again, and search for victims on it.
 
         Raises:
             CycleError: a plugin failed.
@@ -210,12 +210,12 @@ class EvictionCandidates:
 
 
 def candidates_after(cycle: Cycle, found: Preemption, budgets: Budgets) -> EvictionCandidates | None:
-    """What is kept after the first pod has looked for a node to make room on; None where that cannot be kept up."""
+    """The candidates after preemption for the first pod; None if they cannot be updated."""
     for plugin in map(unguarded, cycle.profile.post_filter):
         kind = post_filter_kind(plugin)
         if isinstance(plugin, EvictsByPolicy):
             evaluates = kind is PostFilterKind.EVALUATES
             return EvictionCandidates(cycle, plugin.policy, found, budgets) if evaluates else None
         if kind is not PostFilterKind.REPORTS:
-            return None  # it may have something to say about the next pod
+            return None  # it may matter for the next pod
     return None

@@ -1,8 +1,8 @@
-"""`FeasibleNodes`: the best of thousands, found anew after each placement without looking at all of them.
+"""`FeasibleNodes`: the best of thousands of nodes, found after each placement without evaluating all of them.
 
-Scores that are not normalised, and hang on the node and its pods alone, are plain: they are asked once, and again when
-a pod comes. All others make up a group: nodes of one group have the same raw scores, so that normalising one node of
-each is enough, and within a group the plain scores decide.
+Scores that are not normalised, and depend only on the node and its pods, are plain: they are computed once, and again
+when a pod is added. All others form a group: nodes of one group have the same raw scores, so it is enough to normalise
+one node of each group, and within a group the plain scores decide.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Column(NamedTuple):
 
 
 class _Group:
-    """Nodes that only their plain scores tell apart."""
+    """Nodes that differ only in their plain scores."""
 
     __slots__ = ("counted", "order", "sample")
 
@@ -48,7 +48,7 @@ class _Group:
         self.sample = sample
         #: By the sum of plain scores, negated: the best first.
         self.order = order
-        #: How many of the nodes the scorers take to be feasible.
+        #: The number of nodes that the scorers count as feasible.
         self.counted = 0
 
     def copy(self) -> _Group:
@@ -59,14 +59,14 @@ class _Group:
 
 
 def node_of(state: State, name: str) -> NodeInfo:
-    """The node, which is there; on a fork this costs less than `by_name`."""
+    """The node, which must exist; on a fork this is faster than `by_name`."""
     node = state.node(name)
-    assert node is not None, "a batch ends when nodes come or go"
+    assert node is not None, "a batch ends when nodes are added or removed"
     return node
 
 
 class Best(NamedTuple):
-    """The node to take: of equally good ones the first by name."""
+    """The node to choose: of equally good ones the first by name."""
 
     node: str
     score: int
@@ -76,29 +76,29 @@ class Best(NamedTuple):
 
 
 class FeasibleNodes:
-    """The nodes that pass all filters that look at nothing beyond a node, with their scores."""
+    """The nodes that pass all filters that read only the node, with their scores."""
 
     def __init__(self, cycle: Cycle, scores: Scores, moved: Collection[str]) -> None:
         """Set up.
 
         Args:
-            cycle: the filters, which have kept up with the state.
-            scores: of all nodes that were feasible; the scorers have kept up, too.
-            moved: nodes where pods have come or gone since.
+            cycle: has the filters, which are up to date.
+            scores: the scores of all nodes that were feasible; the scorers are up to date, too.
+            moved: nodes where pods were added or removed since.
 
         Raises:
             CycleError: a plugin failed.
         """
         self._use(cycle, scores)
-        #: What every node has, whatever the plugins say.
+        #: The part of the total that does not depend on plugins.
         self._floor = scores.total[0] - sum(column[0] for column in scores.by_plugin.values())
-        #: By name of the node, the key of its group.
+        #: Name of a node -> the key of its group.
         self._key_of: Overlay[str, Hashable] = Overlay()
         self._groups: dict[Hashable, _Group] = {}
         self._fill(scores)
         self.refresh(moved)
         if self._has_shared:
-            # Where a filter that looks at nothing else has objected, the others do not matter.
+            # If a filter that reads only the node rejects it, the others do not matter.
             local = {name for name, _ in self._filters(local=True)}
             kept_out = {name for name, verdict in cycle.verdicts.items() if verdict.plugin in local}.difference(moved)
             placed = kept_out.union(self._key_of)
@@ -113,7 +113,7 @@ class FeasibleNodes:
         self._has_shared = bool(self._filters(local=False))
 
     def _filters(self, *, local: bool) -> list[NamedFilter]:
-        """The filters that look at nothing beyond the node (`local`), or those that do."""
+        """The filters that read only the node (`local`), or the others."""
         return [named for named in self._cycle.filters if (named[1].reads < Reads.CLUSTER) is local]
 
     def fork(self, cycle: Cycle, scores: Scores) -> FeasibleNodes:
@@ -127,7 +127,7 @@ class FeasibleNodes:
     def _fill(self, scores: Scores) -> None:
         nodes = scores.nodes
         names = nodes.names if isinstance(nodes, NodeRow) else [node.name for node in nodes]
-        numbers: dict[Hashable, int] = {}  # to look up a key takes as long as all the rest
+        numbers: dict[Hashable, int] = {}  # hashing a key takes as long as all the rest
         number_of = [numbers.setdefault(key, len(numbers)) for key in self._keys(nodes, scores.raw)]
         keys = list(numbers)
         plain = add_columns((scores.by_plugin[column.name] for column in self._plain), len(nodes))
@@ -141,7 +141,7 @@ class FeasibleNodes:
             group.counted = len(ranks)
 
     def refresh(self, names: Iterable[str]) -> None:
-        """Pods have come to these nodes or gone, or may else have moved them to other classes.
+        """Update after pods of these nodes have changed, or pods elsewhere may have moved them to other classes.
 
         Raises:
             CycleError: a plugin failed.
@@ -159,7 +159,7 @@ class FeasibleNodes:
                 self._groups[key].order.put(name, rank)
 
     def _judge(self, node: NodeInfo) -> tuple[Hashable, int] | None:
-        """The key of the node's group, and its rank there; None: it is not feasible."""
+        """The key of the node's group, and its rank in it; None: it is not feasible."""
         if self._cycle.node_set is not None and node.name not in self._cycle.node_set:
             return None
         if not self._passes(node, self._filters(local=True)):
@@ -175,7 +175,7 @@ class FeasibleNodes:
         return objection is None
 
     def _keys(self, nodes: Sequence[NodeInfo], raw: Mapping[str, list[int]]) -> Iterable[Hashable]:
-        """The groups of nodes that pass the filters; `raw` are their scores that hang on no other node."""
+        """The groups of nodes that pass the filters; `raw` are their scores that do not depend on other nodes."""
         classes: list[Iterable[Hashable]] = [
             ask_each(nodes, filter_, partial(node_class, filter_)) for _, filter_ in self._filters(local=False)
         ]
@@ -191,7 +191,7 @@ class FeasibleNodes:
     # --- the best ------------------------------------------------------------------------------------
 
     def best(self) -> Best | None:
-        """The node to take next; None when no node is feasible.
+        """The node to choose next; None if no node is feasible.
 
         Raises:
             CycleError: a plugin failed.
@@ -219,7 +219,7 @@ class FeasibleNodes:
         return Best(node.name, highest, scores, find_ties, tied)
 
     def _feasible(self) -> Iterator[tuple[_Group, int, NodeInfo]]:
-        """The groups whose nodes pass the filters that look beyond a node, each with its best rank and first node."""
+        """The groups whose nodes pass the filters that read more than a node, with their best rank and first node."""
         shared = self._filters(local=False)
         for key, group in list(self._groups.items()):
             best = group.order.best()

@@ -1,4 +1,4 @@
-"""Which changes of the state a batch can keep up with."""
+"""Which changes of the state a batch can follow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kwhatif.scheduler.framework.guard import GuardedPlugin
 from kwhatif.state.history import Touched
 from kwhatif.state.state import State
 
-#: Kinds that a batch keeps up with, and those that no rule of the scheduler reads, or the signature has.
+#: Kinds that a batch follows, and kinds that no scheduling rule reads or that are part of the signature.
 _FOLLOWED = frozenset((Pod, PodDisruptionBudget))
 _HARMLESS = _FOLLOWED | {Node, PersistentVolumeClaim, PriorityClass, LimitRange, ResourceQuota, Service, *WORKLOADS}
 #: Kinds that matter only to pods with volumes.
@@ -32,20 +32,20 @@ _OF_VOLUMES = frozenset((PersistentVolume, StorageClass, CSINode, CSIDriver, CSI
 
 
 def followed_kinds(cycle: Cycle) -> frozenset[type]:
-    """The kinds of which any object may change."""
+    """The kinds whose objects may change."""
     if any(isinstance(plugin, GuardedPlugin) for plugin in cycle.profile.plugins):
         return _FOLLOWED
     return _HARMLESS if cycle.pod.pod.spec.volumes else _HARMLESS | _OF_VOLUMES
 
 
 def is_followed(touched: Touched, kinds: frozenset[type], cycle: Cycle, origin: State) -> bool:
-    """Whether all that changed is known to matter in no other way than what the batch does about it.
+    """Whether the batch handles all effects of the changes.
 
     Args:
-        touched: what changed since the batch was up to date.
+        touched: what has changed since the batch was up to date.
         kinds: see `followed_kinds`.
-        cycle: of the batch, on the state as it is.
-        origin: where the filters were compiled: some look namespaces up there.
+        cycle: the cycle of the batch, on the current state.
+        origin: the state for which the filters were compiled: some read namespaces of it.
     """
     state = cycle.state
     if touched.reordered or any(kind not in kinds for kind, _ in touched.objects):
@@ -58,14 +58,14 @@ def is_followed(touched: Touched, kinds: frozenset[type], cycle: Cycle, origin: 
 
 
 def _is_mild(before: Node, after: Node) -> bool:
-    """Whether only what `Incremental.apply_node_change` is about is another."""
+    """Whether only what `Incremental.apply_node_change` handles has changed."""
     spec = replace(before.spec, taints=after.spec.taints, unschedulable=after.spec.unschedulable)
     status = replace(before.status, conditions=after.status.conditions)
     return replace(before, spec=spec, status=status) == after
 
 
 def _only_own_claims(touched: Touched, state: State) -> bool:
-    """Whether claims changed only as pods came that use them: else volumes of others may have changed."""
+    """Whether claims changed only because pods that use them were added: otherwise other volumes may differ."""
     came = (pod for pod, _, amount in touched.moves if amount > 0)
     used = Counter(f"{pod.namespace}/{name}" for pod in came for name in pod.claim_names)
     claims = (key for kind, key in touched.objects if kind is PersistentVolumeClaim)

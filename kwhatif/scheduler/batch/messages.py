@@ -1,4 +1,4 @@
-"""What is said of pods that fit on no node, from the verdicts of node classes: in the words of the whole attempt."""
+"""Messages for pods that fit on no node, from the verdicts of node classes, as in a full attempt."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kwhatif.scheduler.preemption.policy import EvictsByPolicy
 
 
 def fit_error_of(cycle: Cycle, current: Sequence[ClassVerdicts], known: int) -> str:
-    """Why no node is feasible; so many nodes have a verdict of their own."""
+    """Why no node is feasible; `known` nodes have a separate verdict."""
     reasons: Counter[str] = Counter()
     for verdicts in current:
         verdicts.count_reasons(reasons)
@@ -27,7 +27,7 @@ def fit_error_of(cycle: Cycle, current: Sequence[ClassVerdicts], known: int) -> 
 
 
 def post_filter_message(cycle: Cycle, why: str) -> str | None:
-    """What PostFilter plugins say where nobody can be evicted; None where another one may help."""
+    """The message of PostFilter plugins if no pods can be evicted; None if another plugin may help."""
     said: list[str] = []
     own = f"preemption: {why}"
     for plugin in cycle.profile.post_filter:
@@ -45,7 +45,7 @@ def post_filter_message(cycle: Cycle, why: str) -> str | None:
 
 
 def not_helpful(current: Sequence[ClassVerdicts], total: int) -> str:
-    """Why evicting pods helps on none of so many nodes, in the evaluator's words."""
+    """Why evicting pods does not help on any of the nodes, with the evaluator's message."""
     refusals: Counter[str] = Counter()
     tried = sum(verdicts.count_refusals(refusals) for verdicts in current)
     for reason in NOT_HELPFUL.reasons:

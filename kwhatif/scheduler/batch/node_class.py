@@ -1,4 +1,4 @@
-"""`NodeClass`: nodes that the filters which look beyond a node cannot tell apart, and what is known of them."""
+"""`NodeClass`: nodes that all filters that read more than a node treat the same, and cached results for them."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.scheduler.preemption.candidate import Candidate
 from kwhatif.scheduler.preemption.ranking import Rank
 
-#: What was found in so many states of the filters is kept, as they come back to them: a pod that comes or not, times a
-#: victim of it that goes or not. Each one more holds a verdict for every node of the class.
+#: The number of filter states to cache results for, because states recur: a pod is added or not, and a victim of it is
+#: removed or not. Each further one needs a verdict for every node of the class.
 _KEPT = 4
 
 Reasons = tuple[str, ...]
 
 
 class ClassVerdicts:
-    """What became of the nodes of one class, in one state of the filters."""
+    """The results for the nodes of one class, in one state of the filters."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        #: Nodes that have to be looked at.
+        #: Nodes that must be evaluated.
         self.outdated = set(names)
         self.feasible: set[str] = set()
         self.candidates: Overlay[str, Candidate] = Overlay()
         #: The candidates by rank.
         self.order: RankedNodes[Rank] = RankedNodes({})
-        #: What keeps the pod out.
+        #: Why the pod does not fit, by node.
         self.objections: Overlay[str, Verdict] = Overlay()
-        #: Of how many nodes a plugin says so.
+        #: The number of nodes by plugin and reasons.
         self._counts = Counter[tuple[str, Reasons]]()
-        #: Why evicting pods does not help, where that was tried.
+        #: Why evicting pods does not help, by node, if it was tried.
         self._refusals: Overlay[str, Reasons] = Overlay()
-        #: On how many nodes it does not help for these reasons.
+        #: The number of nodes where it does not help, by reasons.
         self._refused = Counter[Reasons]()
 
     def copy(self) -> ClassVerdicts:
@@ -53,7 +53,7 @@ class ClassVerdicts:
     def begin(
         self, verdicts: Mapping[str, Verdict], candidates: Mapping[str, Candidate], rejected: Mapping[str, Verdict]
     ) -> None:
-        """What keeps the pod out of all of the nodes, and whom it would evict on some: as if recorded one by one."""
+        """Record for all nodes why the pod does not fit, and the victims on some: as `record` for each of them."""
         self.outdated.clear()
         self.objections = Overlay(dict(verdicts))
         self._counts = Counter([(verdict.plugin, verdict.status.reasons) for verdict in verdicts.values()])
@@ -64,7 +64,7 @@ class ClassVerdicts:
         self._refused = Counter(self._refusals.values())
 
     def record(self, name: str, objection: Verdict | None, found: Candidate | Verdict | None) -> None:
-        """What keeps the pod out of the node, if anything does, and whom it would evict there, or why nobody."""
+        """Record why the pod does not fit on the node, if it does not, and its candidate, or why there is none."""
         self._clear(name)
         if objection is None:
             self.feasible.add(name)
@@ -80,13 +80,13 @@ class ClassVerdicts:
         self.order.put(name, found.rank if isinstance(found, Candidate) else None)
 
     def count_reasons(self, counts: Counter[str]) -> None:
-        """Add how many nodes give a reason."""
+        """Add the numbers of nodes by reason."""
         for (_, reasons), number in self._counts.items():
             for reason in reasons:
                 counts[reason] += number
 
     def count_refusals(self, counts: Counter[str]) -> int:
-        """Add on how many nodes evicting pods does not help, by reason; returns how many were tried in vain."""
+        """Add the numbers of nodes where evicting pods does not help, by reason; returns the number of such nodes."""
         for reasons, number in self._refused.items():
             for reason in reasons if number else ():
                 counts[reason] += number
@@ -94,11 +94,11 @@ class ClassVerdicts:
 
     @property
     def plugins(self) -> Iterator[str]:
-        """The plugins that object to any of the nodes."""
+        """The plugins that reject any of the nodes."""
         return (plugin for (plugin, _), number in self._counts.items() if number and plugin)
 
     def forget(self, name: str) -> None:
-        """The node is not in the class any more."""
+        """Remove the node."""
         self._clear(name)
         self.order.put(name, None)
 
@@ -119,14 +119,14 @@ def _said(verdict: Verdict) -> tuple[str, Reasons]:
 
 
 class NodeClass:
-    """Nodes of one class, with the verdicts of the state that the filters are in now, and of earlier ones."""
+    """Nodes of one class, with the verdicts for the current state of the filters, and for earlier ones."""
 
     def __init__(self, key: Hashable, names: Iterable[str] = ()) -> None:
         self.key = key
         self.names: AbstractSet[str] = set(names)
         self._by_state: dict[Hashable, ClassVerdicts] = {}
         self.verdicts = ClassVerdicts(())
-        #: Whether a copy has the same set.
+        #: Whether the set is shared with a copy.
         self._shares_names = False
 
     def copy(self) -> NodeClass:
@@ -139,18 +139,18 @@ class NodeClass:
         return other
 
     def begin(self, state: Hashable, verdicts: ClassVerdicts) -> None:
-        """All is known about the nodes, with the filters in this state."""
+        """Start with complete verdicts for this state of the filters."""
         self._by_state[state] = self.verdicts = verdicts
 
     def set_state(self, state: Hashable) -> None:
-        """The filters are in this state now, as seen from the class (`Incremental.class_state`)."""
+        """Set the current state of the filters for the class (`Incremental.class_state`)."""
         verdicts = self._by_state.pop(state, None) or ClassVerdicts(self.names)
         self._by_state[state] = self.verdicts = verdicts
         if len(self._by_state) > _KEPT:
             del self._by_state[next(iter(self._by_state))]
 
     def add(self, name: str) -> None:
-        """The node belongs to the class."""
+        """Add the node to the class."""
         self._own_names().add(name)
         self.invalidate(name)
 
@@ -160,21 +160,21 @@ class NodeClass:
         return cast("set[str]", self.names)
 
     def invalidate(self, name: str) -> None:
-        """What was found about the node does not hold any more."""
+        """Drop all results for the node."""
         for verdicts in self._by_state.values():
             verdicts.outdated.add(name)
 
     @property
     def has_candidates(self) -> bool:
-        """Whether somebody would be evicted anywhere, in any known state."""
+        """Whether there is a candidate on any node, in any known state."""
         return any(verdicts.candidates for verdicts in self._by_state.values())
 
     def has_candidate(self, name: str) -> bool:
-        """Whether somebody would be evicted there in any known state: only then it matters what a budget allows."""
+        """Whether the node is a candidate in any known state: only then budgets matter."""
         return any(name in verdicts.candidates for verdicts in self._by_state.values())
 
     def remove(self, name: str) -> None:
-        """The node belongs to another class."""
+        """Remove the node from the class."""
         self._own_names().discard(name)
         for verdicts in self._by_state.values():
             verdicts.forget(name)

@@ -1,4 +1,4 @@
-"""`NodeClasses`: which node is in which class, as filters that look beyond a node see it."""
+"""`NodeClasses`: the class of each node, by filters that read more than a node."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from kwhatif.state.node_info import NodeInfo
 
 
 class NodeClasses:
-    """The classes of the nodes that have a verdict, and what is known of each."""
+    """The classes of the nodes that have a verdict, and the results for each class."""
 
     def __init__(self, cycle: Cycle, candidates: Mapping[str, Candidate], rejected: Mapping[str, Verdict]) -> None:
-        """Begin with what the first pod found: its cycle's verdicts, and on which nodes evicting others helps it."""
+        """Start with the results for the first pod: its cycle's verdicts, and its preemption candidates."""
         self._cycle = cycle
         self._classes: dict[Hashable, NodeClass] = {}
-        #: By name of the node, the key of its class.
+        #: Name of a node -> the key of its class.
         self._key_of: Overlay[str, Hashable] = Overlay()
         self._begin(candidates, rejected)
 
@@ -41,15 +41,15 @@ class NodeClasses:
         return name in self._key_of
 
     def __len__(self) -> int:
-        """How many nodes there are in all of them."""
+        """The number of nodes in all classes."""
         return len(self._key_of)
 
     def of(self, name: str) -> NodeClass:
-        """The node's class."""
+        """The class of the node."""
         return self._classes[self._key_of[name]]
 
     def refresh(self) -> None:
-        """Pods have come or gone: what is known of a class holds for a state of the filters."""
+        """Update the state of the filters for each class, after pods were added or removed."""
         shared = self._shared
         for each in list(self._classes.values()):
             if each.names:
@@ -78,7 +78,7 @@ class NodeClasses:
             self._key_of.update(dict.fromkeys(said, key))
 
     def assign(self, node: NodeInfo) -> None:
-        """Put the node into its class; what is known of it in another one is forgotten."""
+        """Put the node into its class, and drop results for it in another class."""
         key = self._key(node, self._shared)
         before = self._key_of[node.name]
         if before == key:
@@ -96,13 +96,13 @@ class NodeClasses:
         return tuple([node_class(plugin, node) for plugin in shared]), node.name if self._is_crowded(node) else ""
 
     def _state(self, each: NodeClass, shared: Sequence[NodeFilter]) -> Hashable:
-        """The state of the filters that look beyond a node, as seen from the class; for a crowded node none lasts."""
+        """The state of the filters that read more than a node, for the class; always new for a crowded node."""
         if not shared:
             return ()
         node = node_of(self._cycle.state, next(iter(each.names)))
         return object() if self._is_crowded(node) else tuple([class_state(plugin, node) for plugin in shared])
 
     def _is_crowded(self, node: NodeInfo) -> bool:
-        """Whether filters that look beyond a node have to be asked with nominated pods on it, too."""
+        """Whether filters that read more than a node must also run with nominated pods on it."""
         cycle = self._cycle
         return bool(cycle.state.nominated and cycle.nominated_on(node))

@@ -1,4 +1,4 @@
-"""A nominated pod, answered from the batch of its signature: its node is tried first (`evaluateNominatedNode`)."""
+"""Attempts for nominated pods from their signature's batch: their node is tried first (`evaluateNominatedNode`)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kwhatif.scheduler.framework.scoring import score_nodes
 from kwhatif.scheduler.framework.status import Code
 from kwhatif.state.pod_info import PodInfo
 
-#: The UID of no pod; without one, a pod goes by its name.
+#: A UID that no pod has; without a UID, a pod is identified by its name.
 _NOBODY = "-"
 
 
 def without_nomination(pod: PodInfo) -> PodInfo:
-    """A pod of the same signature that is nobody in particular: the pod's own nomination counts for it, too."""
+    """A generic pod with the same signature, for which the pod's own nomination counts, too."""
     given = pod.pod
     status = replace(given.status, nominated_node_name="")
     return PodInfo(replace(given, metadata=replace(given.metadata, uid=_NOBODY), status=status))
@@ -28,19 +28,19 @@ def without_nomination(pod: PodInfo) -> PodInfo:
 def attempt_nominated(
     cycle: Cycle, pod: PodInfo, candidates: EvictionCandidates | None, *, scored: bool
 ) -> ScheduleResult | None:
-    """What becomes of the pod, where no other node is feasible; None: a whole attempt has to say.
+    """The result for the pod if no other node is feasible; None: a full attempt is needed.
 
     Args:
-        cycle: the batch's, which is up to date, for the pod `without_nomination`.
-        pod: the nominated one.
-        candidates: those of its signature.
-        scored: whether anybody asks how good its node is; the scheduler does not.
+        cycle: the updated cycle of the batch, for the pod `without_nomination`.
+        pod: the nominated pod.
+        candidates: the candidates of its signature.
+        scored: whether to score its node; the scheduler does not.
 
     Raises:
         CycleError: a plugin failed.
     """
     node = cycle.state.node(pod.pod.status.nominated_node_name)
-    # With its own nomination left out the pod may find other nodes worse only by its own affinity.
+    # Without its own nomination, other nodes may be worse for the pod only by its own affinity.
     if node is None or cycle.node_set is not None or cycle.pre_filter_message or pod.affinity_terms.required:
         return None
     own = copy(cycle)

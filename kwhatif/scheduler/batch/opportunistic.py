@@ -1,7 +1,7 @@
-"""`OpportunisticBatch`: the next of equal pods may take the second best node of the one before (KEP-5598).
+"""`OpportunisticBatch`: the next of equal pods may take the second best node of the previous one (KEP-5598).
 
 Follows `pkg/scheduler/framework/runtime/batch.go`; the feature gate OpportunisticBatching is on. With the default
-profile it has no effect: a pod that default spread constraints hold for has no signature.
+profile it has no effect: a pod with default spread constraints has no signature.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ class ScoredNode(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """What the last attempt found for pods of the signature."""
+    """The results of the last attempt for pods with the signature."""
 
     signature: PodSignature
-    #: The nodes that it did not take, the best first.
+    #: The other feasible nodes, the best first.
     find_nodes: Callable[[], Sequence[ScoredNode]]
-    #: How many of them were handed out.
+    #: The number of nodes that were given out.
     used: int = 0
 
 
 class OpportunisticBatch:
-    """What one attempt leaves to the next: only if that is the very next one, and about an equal pod.
+    """What one attempt leaves for the next one, only if that follows immediately and has an equal pod.
 
-    Upstream forgets it after half a second; here attempts follow one another at once.
+    Upstream drops it after half a second; here attempts follow without delay.
     """
 
     def __init__(self, profile: Profile, state: State) -> None:
@@ -56,7 +56,7 @@ class OpportunisticBatch:
         return sign_pod(self._profile, pod, state) if self._signs else None
 
     def hint(self, pod: PodInfo, signature: PodSignature | None, state: State, cycle: int) -> tuple[ScoredNode, ...]:
-        """The node to try first and those that are as good; nothing where none is known (`GetNodeHint`)."""
+        """The node to try first and equally good ones; empty if none is known (`GetNodeHint`)."""
         kept = self._kept
         if signature is None or kept is None or cycle != self._last_cycle + 1 or signature != kept.signature:
             return ()
@@ -67,7 +67,7 @@ class OpportunisticBatch:
         return tuple(node for node in nodes if node.total == nodes[0].total)
 
     def _is_full(self, pod: PodInfo, state: State) -> bool:
-        """Whether the pod does not fit on the node that the last one took: else that may be the best again."""
+        """Whether the pod does not fit on the node of the last pod: otherwise that may be the best one again."""
         node = state.node(self._chosen)
         cycle = Cycle(self._profile, pod, state)
         try:
@@ -81,7 +81,7 @@ class OpportunisticBatch:
     def store(
         self, signature: PodSignature | None, result: ScheduleResult, hint: str, state: State, cycle: int
     ) -> None:
-        """An attempt has found a node (`StoreScheduleResults`); the state is as it was for the attempt."""
+        """Store a successful attempt (`StoreScheduleResults`); the state must still be that of the attempt."""
         if result.outcome != "Placed" or result.node is None or not self._signs:
             return
         self._last_cycle, self._chosen = cycle, result.node
@@ -89,7 +89,7 @@ class OpportunisticBatch:
             self._kept = None if signature is None else _Kept(signature, self._ranking(result, state))
 
     def _ranking(self, result: ScheduleResult, state: State) -> Callable[[], Sequence[ScoredNode]]:
-        """The feasible nodes but the one that was taken; found out if it comes to that."""
+        """The feasible nodes except the chosen one; computed on demand."""
         then = None if result.whole else state.fork()
         found: list[Sequence[ScoredNode]] = []
 

@@ -1,4 +1,4 @@
-"""`RankedNodes`: nodes by rank, however often ranks change, and which of them tied at any earlier moment."""
+"""`RankedNodes`: nodes by rank, with efficient changes of ranks, and the ties at any earlier moment."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ AnyRank = TypeVar("AnyRank", int, tuple[int, ...])
 
 
 class RankedNodes(Generic[AnyRank]):
-    """Nodes by rank; the least is the best, and of equally good ones the first by name.
+    """Nodes by rank; the lowest rank is the best, and of equally good nodes the first by name.
 
-    Thousands of pods may each tie on thousands of nodes. So ties are listed when they are asked for: from what changed
-    since the start, and cheaply so if they are asked for in the order of events. A copy shares what nothing happened
-    to, so it costs little however many nodes there are.
+    Thousands of pods may each have ties of thousands of nodes. So ties are computed on demand from the changes since
+    the start, which is fast if they are requested in order. A copy shares everything that does not change, so it is
+    cheap for any number of nodes.
     """
 
     def __init__(self, ranks: dict[str, AnyRank]) -> None:
-        """`ranks`: by name of the node; the dictionary belongs to this from then on."""
-        #: All of them at the start, in the form of a heap that nobody changes any more: copies share it.
+        """`ranks`: rank by node name; this object takes over the dictionary."""
+        #: All initial ranks as a heap that is never changed again: copies share it.
         self._heap: list[tuple[AnyRank, str]] = [(rank, name) for name, rank in ranks.items()]
         heapify(self._heap)
-        #: What is left of it: the best of each part of the heap, and its place there.
+        #: What is left of the heap: the best of each part, and its index.
         self._front: list[tuple[AnyRank, str, int]] = [(rank, name, 0) for rank, name in self._heap[:1]]
-        #: Ranks that came later. Here, too, what is out of date is dropped when it comes up.
+        #: Later ranks, as a heap. Outdated entries are dropped when they are at the top, as above.
         self._later: list[tuple[AnyRank, str]] = []
-        #: How many nodes have each rank; none that no node has.
+        #: The number of nodes by rank, without zeros.
         self._numbers: Overlay[AnyRank, int] = Overlay(Counter(ranks.values()))
         self._begin(Overlay(ranks))
 
     def _begin(self, ranks: Overlay[str, AnyRank]) -> None:
-        """This is the earliest moment of which anybody asks."""
+        """Start recording: this is the earliest moment for ties."""
         self._ranks: Overlay[str, AnyRank] = ranks
         self._start: Overlay[str, AnyRank] = ranks.fork()
         self._changes: list[tuple[str, AnyRank | None]] = []
-        #: How many changes are played, and who has which rank then, sorted.
+        #: The number of applied changes, and the sorted nodes of each rank at that moment.
         self._played = 0
         self._then: dict[str, AnyRank] = {}
         self._equals: dict[AnyRank, list[str]] | None = None
@@ -56,11 +56,11 @@ class RankedNodes(Generic[AnyRank]):
         return other
 
     def __len__(self) -> int:
-        """How many nodes have a rank."""
+        """The number of nodes that have a rank."""
         return len(self._ranks)
 
     def put(self, name: str, rank: AnyRank | None) -> None:
-        """From now on the node has this rank; None: none."""
+        """Set the rank of the node; None removes it."""
         before = self._ranks.get(name)
         if rank == before:
             return
@@ -104,7 +104,7 @@ class RankedNodes(Generic[AnyRank]):
     # --- ties ----------------------------------------------------------------------------------------
 
     def ties(self, rank: AnyRank) -> Callable[[], list[str]]:
-        """Finds out, whenever it is called, which nodes have the rank now; sorted."""
+        """A function that computes, at any later time, which nodes have the rank now; sorted."""
         return partial(self._at, len(self._changes), rank)
 
     def _at(self, moment: int, rank: AnyRank) -> list[str]:
@@ -122,7 +122,7 @@ class RankedNodes(Generic[AnyRank]):
         return self._equals.get(rank, [])
 
     def _rewind(self) -> dict[AnyRank, list[str]]:
-        """Back to the start."""
+        """Go back to the start."""
         self._played = 0
         self._then = dict(self._start.items())
         equals: dict[AnyRank, list[str]] = {}
@@ -132,7 +132,7 @@ class RankedNodes(Generic[AnyRank]):
 
 
 def all_ties(ranked: Iterable[tuple[RankedNodes[AnyRank], AnyRank]]) -> Callable[[], tuple[str, ...]]:
-    """Finds out, whenever it is called, which nodes have these ranks now; sorted."""
+    """A function that computes, at any later time, which nodes have these ranks now; sorted."""
     return partial(_merged, [nodes.ties(rank) for nodes, rank in ranked])
 
 

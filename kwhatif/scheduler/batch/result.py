@@ -1,4 +1,4 @@
-"""`ScheduleResult`: what came of one attempt. What costs time is found out when it is asked for."""
+"""`ScheduleResult`: the result of one attempt. Expensive details are computed on demand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _nowhere_else(node: str) -> None:
     del node
 
 
-#: `Ignored`: no profile is responsible for the pod.
+#: `Ignored`: no profile has the pod's scheduler name.
 AttemptOutcome = Literal["Placed", "Preempts", "Unschedulable", "Gated", "Ignored"]
 
 
@@ -32,59 +32,59 @@ def _nothing_to_reserve(node: NodeInfo) -> tuple[KubernetesObject, ...]:
 
 
 class ScheduleResult(msgspec.Struct, frozen=True):
-    """What came of one attempt to schedule a pod, be it a whole one or answered from a `BatchCache`."""
+    """The result of one attempt to schedule a pod, by a full attempt or from a `BatchCache`."""
 
     pod: PodInfo
     outcome: AttemptOutcome
-    #: Where the pod goes, or is nominated to.
+    #: The node of the pod, or its nominated node.
     node: str | None = None
-    #: The scheduler's own words; "" for a pod that was placed.
+    #: The scheduler's message; "" for a placed pod.
     message: str = ""
-    #: Of a placed pod: the node's scores by plugin, normalised and weighted, and their sum with extenders.
+    #: For a placed pod: the node's scores by plugin, normalised and weighted, and their sum with extenders.
     score: int = 0
     scores: Mapping[str, int] = {}
-    #: Of a pod that was not placed: the plugins that rejected it, sorted.
+    #: For a pod that was not placed: the plugins that rejected it, sorted.
     rejectors: tuple[str, ...] = ()
-    #: What keeps a gated pod out of the queue.
+    #: Why a gated pod is not queued.
     gated: Verdict | None = None
-    #: Of a preempting pod: whom it evicts, and which lower nominations fall.
+    #: For a preempting pod: its victims, and lower nominations that are cleared.
     candidate: Candidate | None = None
     cleared_nominations: tuple[PodInfo, ...] = ()
-    #: Of a pod that was not placed: the node that it is nominated to from now on; "": none.
+    #: For a pod that was not placed: its new nominated node; "": none.
     nominated: str = ""
     find_ties: Callable[[], tuple[str, ...]] = tuple
-    #: Whether there is more than one of them.
+    #: Whether `ties` has more than one node.
     tied: bool = False
-    #: Of a preempting pod, before the state changes: the same for another one of `ties`.
+    #: For a preempting pod, before the state changes: the result for another one of `ties`.
     elsewhere: Callable[[str], ScheduleResult | None] = _nowhere_else
-    #: Once victims are gone, and before the next attempt: the objects as they are when the pod goes to the node.
+    #: The objects after Reserve on the node; call it after victims are removed, and before the next attempt.
     reserve: Callable[[NodeInfo], tuple[KubernetesObject, ...]] = _nothing_to_reserve
-    #: Whether the node is the next one of the ranking made for the pod before (OpportunisticBatching), and ranking the
-    #: nodes anew would come to something else.
+    #: Whether the node is the next one in the previous pod's ranking (OpportunisticBatching), and a new ranking would
+    #: give another node.
     hinted: bool = False
-    #: Whether the attempt ended with an error, not with a verdict.
+    #: Whether the attempt ended with an error.
     failed: bool = False
-    #: The whole attempt, where one was made.
+    #: The full attempt, if one was made.
     whole: Attempt | None = None
 
     @property
     def settled(self) -> ScheduleResult:
-        """The result without what holds only until the state changes."""
+        """The result without what is valid only until the state changes."""
         return replace(self, whole=None, reserve=_nothing_to_reserve, elsewhere=_nowhere_else)
 
     @property
     def ties(self) -> tuple[str, ...]:
-        """All nodes that were equally good, `node` included, sorted."""
+        """All nodes that were equally good, including `node`, sorted."""
         return self.find_ties()
 
     @property
     def victims(self) -> tuple[Victim, ...]:
-        """The pods that it evicts, the most important one first."""
+        """The pods that it evicts, the most important first."""
         return self.candidate.victims if self.candidate else ()
 
 
 def result_of(whole: Attempt) -> ScheduleResult:
-    """What one whole attempt comes to: the one place where the outcome is decided."""
+    """The result of a full attempt: the only place where the outcome is decided."""
     pod, scores, found = whole.cycle.pod, whole.scores, whole.post_filter
     reserve = whole.cycle.reserve
     if whole.gated is not None:
@@ -108,7 +108,7 @@ def result_of(whole: Attempt) -> ScheduleResult:
     if isinstance(outcome, Preemption) and outcome.node is not None:
         return _preempting(whole, outcome, outcome.node)
     if found is not None and found.nominated and found.status.code is Code.SUCCESS:
-        # A PostFilter of your own, which need not evict anybody.
+        # A custom PostFilter plugin, which need not evict pods.
         return ScheduleResult(
             pod,
             "Preempts",
@@ -132,7 +132,7 @@ def result_of(whole: Attempt) -> ScheduleResult:
 
 
 def _preempting(whole: Attempt, outcome: Preemption, node: str) -> ScheduleResult:
-    """The pod evicts on this node, one of those where that costs least."""
+    """The result of preemption on this node, one of the best candidates."""
     candidate = next(each for each in outcome.candidates if each.node == node)
     return ScheduleResult(
         whole.cycle.pod,
@@ -152,5 +152,5 @@ def _preempting(whole: Attempt, outcome: Preemption, node: str) -> ScheduleResul
 
 
 def gated_result(pod: PodInfo, gated: Verdict) -> ScheduleResult:
-    """The pod may not enter the queue."""
+    """The result for a pod that is not queued."""
     return ScheduleResult(pod, "Gated", rejectors=(gated.plugin,), gated=gated)

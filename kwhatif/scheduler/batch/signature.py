@@ -1,8 +1,8 @@
-"""Which pods get the same answers on one state: replicas, and the numbered pods of a StatefulSet or an indexed Job.
+"""Which pods get the same results on one state: replicas, and the numbered pods of a StatefulSet or an indexed Job.
 
-That is upstream's pod signature (KEP-5598, `framework.signers`) with two differences. Pods with affinity or spread
-constraints have one, too. And it looks at the state: of labels and claims it has what rules read of them there, so that
-pods which differ in nothing but their number are alike.
+This is upstream's pod signature (KEP-5598, `framework.signers`) with two differences. Pods with affinity or spread
+constraints have one, too. And it depends on the state: it contains only what rules read of labels and claims, so that
+pods which differ only in their number have the same signature.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _NOTHING: frozenset[str] = frozenset()
 _OWNERS: Mapping[str, type[ReplicaSet | StatefulSet | ReplicationController]] = {
     kind.__name__: kind for kind in (ReplicaSet, StatefulSet, ReplicationController)
 }
-#: JSON, as MessagePack ends at 64 bits, and a quantity may be an integer of any length.
+#: JSON, because MessagePack is limited to 64 bits, and a quantity may be an integer of any length.
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Signature(NamedTuple):
-    """Pods of one key get the same answers, as long as they are asked on the same state."""
+    """Pods with the same key get the same results on the same state."""
 
     key: Hashable
-    #: What plugins that read claims compiled the pod into, where it has volumes: it is the pod's own.
+    #: The filters of plugins that read claims, for a pod with volumes: they are specific to the pod.
     compiled: Mapping[str, NodeFilter]
 
 
@@ -50,19 +50,19 @@ class Signer:
 
     def __init__(self, profile: Profile) -> None:
         claim_readers = by_claims(profile.pre_filter)
-        #: Nobody knows what a plugin reads that is not kwhatif's own, or one that does without its PreFilter.
+        #: Whether plugins may read anything: custom plugins, or those whose PreFilter is disabled.
         self._reads_all = any(isinstance(plugin, GuardedPlugin) for plugin in profile.plugins) or (
             claim_readers.keys() != by_claims(profile.filter).keys()
         )
         self._claim_readers = () if self._reads_all else tuple(claim_readers.values())
-        #: The spec that was asked about last, and what is known of it: replicas come one after another.
+        #: The last spec, and its result: replicas usually follow each other.
         self._last: tuple[PodSpec, bytes, frozenset[str]] | None = None
 
     def sign(self, pod: PodInfo, state: State) -> Signature | None:
-        """The pod's signature on the state; None where every pod is its own.
+        """The pod's signature on the state; None if the pod cannot share results.
 
-        A claim on devices that is made for a pod belongs to it, and a pod that is or was on a node is about that node.
-        That a pod is nominated is left to who asks.
+        A ResourceClaim that is created for a pod belongs only to it, and a pod that is or was on a node depends on that
+        node. Nominations are not part of it: callers handle them.
         """
         spec, meta, status = pod.pod.spec, pod.pod.metadata, pod.pod.status
         if meta.deletion_timestamp is not None or spec.resource_claims:
@@ -85,14 +85,14 @@ class Signer:
         return Signature((text, pod.namespace, owner, number, read, labels, claims[0]), claims[1])
 
     def _sign_spec(self, pod: PodInfo) -> tuple[bytes, frozenset[str]]:
-        """All of the spec but claims and host name, and the labels that its own terms and constraints read."""
+        """The spec without claims and host name, and the labels that its own terms and constraints read."""
         spec, last = pod.pod.spec, self._last
         if last is None or last[0] is not spec:
             last = self._last = spec, _encode(_unclaimed(spec)), _label_keys(pod)
         return last[1:]
 
     def _sign_claims(self, pod: PodInfo, state: State) -> tuple[Hashable, Mapping[str, NodeFilter]] | None:
-        """What the plugins that read claims make of the pod's."""
+        """The signature of the pod's claims by the plugins that read them, and their filters."""
         signed: list[Hashable] = []
         compiled: dict[str, NodeFilter] = {}
         for plugin in self._claim_readers:
@@ -109,7 +109,7 @@ class Signer:
 
 
 def _unnamed(pod: Pod) -> Pod:
-    """All of the pod that replicas have in common."""
+    """The parts of the pod that replicas share."""
     meta = replace(pod.metadata, name="", generate_name="", uid="", creation_timestamp=None)
     return replace(pod, metadata=meta, status=PodStatus())
 
@@ -134,14 +134,14 @@ def _label_keys(pod: PodInfo) -> frozenset[str]:
 
 
 def _keys_of(selector: LabelSelector | None) -> frozenset[str]:
-    """The labels that the selector reads; of one that is not valid nobody asks anything."""
+    """The labels that the selector reads; none if it is not valid."""
     with suppress(SelectorError):
         return compile_selector(selector).keys
     return _NOTHING
 
 
 def _owner(pod: Pod, cluster: Cluster) -> tuple[Hashable, frozenset[str]]:
-    """What the pod's controller selects, and the labels that it reads."""
+    """The selector of the pod's controller, and the labels that it reads."""
     owner = controller_of(pod.metadata)
     kind = None if owner is None else _OWNERS.get(owner.kind)
     found = None if owner is None or kind is None else cluster.get(kind, f"{pod.metadata.namespace}/{owner.name}")
@@ -154,7 +154,7 @@ def _owner(pod: Pod, cluster: Cluster) -> tuple[Hashable, frozenset[str]]:
 
 
 def _keys_of_services(cluster: Cluster) -> Mapping[str, frozenset[str]]:
-    """By namespace, the labels by which services select pods."""
+    """Namespace -> the labels by which its services select pods."""
     keys: dict[str, frozenset[str]] = {}
     for service in cluster.all(Service).values():
         namespace = service.metadata.namespace

@@ -1,4 +1,4 @@
-"""From a configuration to profiles, with every problem on the way."""
+"""Builds profiles from a configuration, and collects all problems."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from kwhatif.scheduler.configuration.strict import problems
 from kwhatif.scheduler.framework.plugin import Plugin
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Point, Profile
 
-#: Plugins that once existed; kube-scheduler still knows their names and refuses them.
+#: Removed plugins, whose names kube-scheduler still knows and rejects.
 REMOVED_PLUGINS = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
-#: QUIRK: (validation.go) it names the version of the core API.
+#: QUIRK: (validation.go) the message names the version of the core API.
 _REMOVED = f'was invalid in version "v1" ({KIND} is version "{API_VERSION}")'
-#: Go's names of the interfaces, which its error messages use. `multiPoint` unfolds from PreFilter on.
+#: Go's names of the interfaces, for error messages. `multiPoint` expands from PreFilter on.
 _INTERFACES = {point: f"{point.value[0].upper()}{point.value[1:]}Plugin" for point in Point}
 _UNFOLDED = sorted(Point, key=lambda point: point in (Point.PRE_ENQUEUE, Point.QUEUE_SORT))
 _FIT = "NodeResourcesFit"
@@ -59,11 +59,11 @@ def build_profiles(
 ) -> tuple[dict[str, Profile], KubeSchedulerConfiguration]:
     """Profiles by scheduler name, and the configuration they come from.
 
-    `data` is the parsed file, `where` its name; `entries` are all plugins that exist, in default order; those that are
-    `enabled` run in every profile whose `multiPoint` does not speak of them; `gates` are the feature gates that are on.
+    `data` is the parsed file, `where` its name; `entries` are all existing plugins, in default order; those in
+    `enabled` run in every profile whose `multiPoint` does not mention them; `gates` are the enabled feature gates.
 
     Raises:
-        InputError: with everything that kube-scheduler would refuse, and where it stands.
+        InputError: with everything that kube-scheduler would reject, and its place.
     """
     config = decode(data, where, entries)
     by_name = {entry.name: entry.under(gates) for entry in entries}
@@ -98,7 +98,7 @@ class _Builder:
         self._entries = entries
         self._config = config
         self._gates = gates
-        #: As they stand in the configuration.
+        #: As written in the configuration.
         self._written = plugin_sets(profile.plugins)
         replaced = replacements(self._written, entries, enabled)
         sets = with_enabled(with_replaced(self._written, entries, replaced), entries, enabled)
@@ -106,7 +106,7 @@ class _Builder:
         self._multi_point = merge_defaults(defaults(entries, replaced), sets[None])
         self._points = {point: expand(point, sets[point], self._multi_point, entries) for point in Point}
         used = {ref.name for refs in self._points.values() for ref in refs}
-        #: The plugins that run anywhere, in default order.
+        #: The plugins that run at any point, in default order.
         self._used = [entry for entry in entries.values() if entry.name in used]
         #: The extenders' `ignoredByScheduler` resources; if any, they replace the plugin's own list.
         self._ignored = [
@@ -117,7 +117,7 @@ class _Builder:
         ]
 
     def issues(self) -> Iterator[Issue]:
-        """Everything that is wrong with the profile."""
+        """All problems of the profile."""
         yield from self._plugin_issues()
         yield from self._config_issues()
 
@@ -143,7 +143,7 @@ class _Builder:
             yield f"{path}.score", "score plugins: total score of Score plugins could overflow"
 
     def _twice_at(self, name: str) -> Point | None:
-        """The first point at which a plugin runs twice that `multiPoint` names twice."""
+        """The first point at which a plugin that `multiPoint` names twice would run twice."""
         for point in _UNFOLDED:
             if sum(ref.name == name for ref in self._points[point]) > 1:
                 return point
@@ -170,7 +170,7 @@ class _Builder:
             if plugin.name in REMOVED_PLUGINS:
                 yield invalid(path, plugin.name, _REMOVED)
             elif plugin.name == f"{_FIT}Args":
-                # QUIRK: (validation.go) the table of checks names the type where it means the plugin.
+                # QUIRK: (validation.go) the table of checks has the type instead of the plugin.
                 yield f"{path}.args", "Invalid value: has to match plugin args"
             elif plugin.name in self._entries:
                 yield from self._args_issues(f"{path}.args", self._entries[plugin.name], plugin)
@@ -179,7 +179,7 @@ class _Builder:
                 for path, message in problems({}, entry.args):
                     yield f"{self._path}.pluginConfig", f"plugin {entry.name} needs its argument {path}: {message}"
         if self._ignored and _FIT not in seen and all(entry.name != _FIT for entry in self._used):
-            # QUIRK: (scheduler.go, buildExtenders) a profile without the plugin has no place for the list.
+            # QUIRK: (scheduler.go, buildExtenders) a profile without the plugin cannot have the list.
             yield f"{self._path}.pluginConfig", f"can't find {_FIT}Args in plugin config"
 
     def _args_issues(self, path: str, entry: Entry, plugin: PluginConfig) -> Iterator[Issue]:
@@ -197,12 +197,12 @@ class _Builder:
         args = _without_type(plugin)
         found = list(problems(args, entry.args, path)) or list(_beyond_problems(args, entry, path))
         yield from found
-        # QUIRK: (validation.go) the arguments of this one are only looked at by the plugin itself.
+        # QUIRK: (validation.go) the arguments of this one are validated only by the plugin itself.
         if not found and (entry.name != _FIT or entry in self._used):
             yield from argument_issues(entry.checks or entry.name, path, args, self._gates)
 
     def _arguments(self, entry: Entry) -> dict[str, Any]:
-        """The plugin's arguments. What stands in another's place, and takes the same type of them, takes that one's."""
+        """The plugin's arguments; a replacement with the same type of arguments uses those of the replaced plugin."""
         configured = {plugin.name: _without_type(plugin) for plugin in self._profile.plugin_config}
         args = configured.get(entry.name)
         if args is None and entry.replaces and self._entries[entry.replaces].args is entry.args:
@@ -213,7 +213,7 @@ class _Builder:
     # --- the profile ---------------------------------------------------------------------------------
 
     def build(self) -> Profile:
-        """The profile; only when it has no issues."""
+        """The profile; call it only if there are no issues."""
         percentage = self._profile.percentage_of_nodes_to_score
         if percentage is None:
             percentage = self._config.percentage_of_nodes_to_score
@@ -236,7 +236,7 @@ class _Builder:
 
 
 def _beyond_problems(args: Mapping[str, Any], entry: Entry, path: str) -> Iterator[Issue]:
-    """What the type of a plugin of your own may say beyond what `problems` looks at."""
+    """Checks by the argument type of a custom plugin, beyond those of `problems`."""
     assert entry.args is not None
     try:
         msgspec.convert(args, entry.args)

@@ -1,4 +1,4 @@
-"""A configuration of the right types, from what stands in the file."""
+"""Decodes a configuration file, with strict types."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def decode(data: Mapping[str, Any], where: str, entries: Sequence[Entry]) -> Kub
     """The configuration.
 
     Raises:
-        InputError: fields that it does not have, or values of other types.
+        InputError: unknown fields, or values of wrong types.
     """
     if (data.get("apiVersion"), data.get("kind")) != (API_VERSION, KIND):
         found = f"{data.get('apiVersion') or ''} {data.get('kind') or ''}".strip() or "neither"
@@ -32,7 +32,7 @@ def decode(data: Mapping[str, Any], where: str, entries: Sequence[Entry]) -> Kub
 
 
 def _unknown_points(data: Mapping[str, Any], entries: Sequence[Entry]) -> Iterator[Issue]:
-    """Points for groups of pods that the release does not have yet."""
+    """Extension points for pod groups that the release does not have yet."""
     unknown = GROUP_POINTS.difference(*(entry.points for entry in entries))
     for index, profile in enumerate(data.get("profiles", ())):
         for name in sorted({point.value for point in unknown} & profile.get("plugins", {}).keys()):

@@ -1,4 +1,4 @@
-"""Which plugins a profile runs where (`apis/config/v1/default_plugins.go`, `framework/runtime/framework.go`)."""
+"""The plugins of each extension point (`apis/config/v1/default_plugins.go`, `framework/runtime/framework.go`)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ PluginSets = Mapping[Point | None, PluginSet]
 
 
 def plugin_sets(plugins: Plugins) -> dict[Point | None, PluginSet]:
-    """The sets that the configuration gives, by point."""
+    """The sets in the configuration, by point."""
     return {None: plugins.multi_point, **{point: getattr(plugins, point.name.lower()) for point in Point}}
 
 
 def with_enabled(
     sets: PluginSets, entries: Mapping[str, Entry], enabled: Sequence[str]
 ) -> dict[Point | None, PluginSet]:
-    """The sets as if `enabled` stood at the end of `multiPoint.enabled`, unless `multiPoint` speaks of them itself."""
+    """The sets with `enabled` added at the end of `multiPoint.enabled`, unless `multiPoint` mentions them itself."""
     multi_point = sets[None]
     said = {ref.name for ref in (*multi_point.enabled, *multi_point.disabled)}
     added = [PluginRef(name=name, weight=entries[name].weight) for name in enabled if name not in said]
@@ -32,7 +32,7 @@ def with_enabled(
 
 
 def replacements(sets: PluginSets, entries: Mapping[str, Entry], enabled: Sequence[str]) -> dict[str, str]:
-    """Built-in plugin -> the one that takes its place in this profile."""
+    """Built-in plugin -> its replacement in this profile."""
     used = {*enabled, *(ref.name for found in sets.values() for ref in found.enabled)}
     return {entry.replaces: name for name, entry in entries.items() if entry.replaces and name in used}
 
@@ -40,7 +40,7 @@ def replacements(sets: PluginSets, entries: Mapping[str, Entry], enabled: Sequen
 def with_replaced(
     sets: PluginSets, entries: Mapping[str, Entry], replaced: Mapping[str, str]
 ) -> dict[Point | None, PluginSet]:
-    """The sets with other plugins in the place of those replaced, at the points that they have."""
+    """The sets with plugins replaced, at the points that the replacements have."""
 
     def renamed(refs: Sequence[PluginRef], point: Point | None) -> tuple[PluginRef, ...]:
         return tuple(
@@ -56,16 +56,16 @@ def with_replaced(
 
 
 def defaults(entries: Mapping[str, Entry], replaced: Mapping[str, str]) -> list[PluginRef]:
-    """The plugins of `multiPoint` that are enabled unless a configuration says otherwise."""
+    """The default plugins of `multiPoint`."""
     standing = (entries[replaced.get(entry.name, entry.name)] for entry in entries.values() if entry.default)
     return [PluginRef(name=entry.name, weight=entry.weight) for entry in standing]
 
 
 def merge_defaults(standard: Sequence[PluginRef], custom: PluginSet) -> tuple[PluginRef, ...]:
-    """The default set with the custom one over it: dropped, replaced in place, or appended (`mergePluginSet`)."""
+    """The default set, with plugins dropped, replaced in place, or appended by the custom set (`mergePluginSet`)."""
     disabled = {ref.name for ref in custom.disabled}
     kept = [] if ALL in disabled else [ref for ref in standard if ref.name not in disabled]
-    # Of a plugin that is named twice the last one is in place; the others are appended, and refused later on.
+    # If a plugin is named twice, the last one is replaced in place; the others are appended, and rejected later.
     last = {ref.name: index for index, ref in enumerate(custom.enabled)}
     in_place = {last[ref.name] for ref in kept if ref.name in last}
     return (
@@ -103,10 +103,10 @@ def weights(score: Sequence[PluginRef], multi_point: Sequence[PluginRef]) -> dic
 
 
 def can_overflow(score: Sequence[PluginRef], multi_point: Sequence[PluginRef], entries: Mapping[str, Entry]) -> bool:
-    """Whether the scheduler fears that the sum of all weighted scores overflows (`getValidScoreWeights`).
+    """Whether the scheduler reports that the sum of all weighted scores may overflow (`getValidScoreWeights`).
 
-    QUIRK: (framework.go) weights have 32 bits, so that it cannot. But the check itself overflows once the sum so far is
-    negative, which refuses negative weights, unless the last one.
+    QUIRK: (framework.go) weights have 32 bits, so it cannot overflow. But the check itself overflows once the sum is
+    negative, which rejects negative weights, except for the last one.
     """
     total = 0
     seen: set[str] = set()
@@ -121,7 +121,7 @@ def can_overflow(score: Sequence[PluginRef], multi_point: Sequence[PluginRef], e
 
 
 def repeated(refs: Sequence[PluginRef]) -> Iterator[tuple[int, str]]:
-    """Plugins that one list names twice: (index, name)."""
+    """Plugins that a list names twice: (index, name)."""
     seen: set[str] = set()
     for index, ref in enumerate(refs):
         if ref.name in seen:

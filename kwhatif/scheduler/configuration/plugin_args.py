@@ -1,6 +1,6 @@
-"""What kube-scheduler refuses of plugins' arguments (`apis/config/validation/validation_pluginargs.go`).
+"""Validation of plugin arguments (`apis/config/validation/validation_pluginargs.go`).
 
-The arguments are looked at as they stand in the configuration; their types are right already, and there are no nulls.
+The arguments are those in the configuration; their types are already checked, and there are no nulls.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _BINDING_NAMES = "DRADeviceBindingConditions or DRAResourceClaimDeviceStatus"
 
 
 def argument_issues(checks: str, path: str, args: Args, gates: Gates = BASE_GATES) -> Iterator[Issue]:
-    """What is wrong with the arguments of a built-in plugin; `checks` is its name, or that of an older variant."""
+    """The problems of the arguments of a built-in plugin; `checks` is its name, or that of an older variant."""
     gated, check = _GATED_CHECKS.get(checks), _CHECKS.get(checks)
     if gated is not None:
         yield from gated(path, args, gates)
@@ -116,7 +116,7 @@ def _volume_binding(path: str, args: Args, gates: Gates) -> Iterator[Issue]:
 
 def _dynamic_resources(path: str, args: Args, gates: Gates) -> Iterator[Issue]:
     for name, least, detail, needed, disabled in (
-        # QUIRK: (validation_pluginargs.go) the message calls the gate DRASchedulerFilterTimeout by another name.
+        # QUIRK: (validation_pluginargs.go) the message has another name for the gate DRASchedulerFilterTimeout.
         ("filterTimeout", 0, "must be zero or positive", _FILTER_GATES, "DRASchedulingFilterTimeout"),
         ("bindingTimeout", _SECOND, "must be at least 1 second", BINDING_GATES, _BINDING_NAMES),
     ):
@@ -152,7 +152,7 @@ def _node_affinity(path: str, args: Args) -> Iterator[Issue]:
 
 
 def _term_issue(prefix: str, problem: str) -> Issue:
-    """A problem of a term begins with its own path."""
+    """The issue for a problem of a term, which starts with its own path."""
     path, _, message = problem.partition(": ")
     return prefix + path, message
 
@@ -166,7 +166,7 @@ _CHECKS: Mapping[str, Callable[[str, Args], Iterator[Issue]]] = {
     "NodeResourcesFitUntil135": node_resources_fit_until_135,
     "PodTopologySpread": _pod_topology_spread,
 }
-#: Those that ask about feature gates.
+#: The checks that depend on feature gates.
 _GATED_CHECKS: Mapping[str, Callable[[str, Args, Gates], Iterator[Issue]]] = {
     "DynamicResources": _dynamic_resources,
     "VolumeBinding": _volume_binding,

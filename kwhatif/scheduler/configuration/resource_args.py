@@ -1,4 +1,4 @@
-"""What kube-scheduler refuses of the arguments of plugins about resources (`validation_pluginargs.go`)."""
+"""Validation of the arguments of resource plugins (`validation_pluginargs.go`)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _NO_RATIO = "must be specified when type is RequestedToCapacityRatio"
 
 
 def within_100(path: str, number: int) -> Iterator[Issue]:
-    """A percentage, or a weight."""
+    """Check a percentage or a weight."""
     if not 0 <= number <= 100:
         yield invalid(path, number, "not in valid range [0, 100]")
 
 
 def shape_issues(path: str, shape: Sequence[Args]) -> Iterator[Issue]:
-    """Points of a function from utilization to score."""
+    """Check the points of a function from utilization to score."""
     if not shape:
         yield required(path, "at least one point must be specified")
     points = [(point.get("utilization", 0), point.get("score", 0)) for point in shape]
@@ -33,7 +33,7 @@ def shape_issues(path: str, shape: Sequence[Args]) -> Iterator[Issue]:
 
 
 def node_resources_fit(path: str, args: Args) -> Iterator[Issue]:
-    """The arguments of NodeResourcesFit."""
+    """Check the arguments of NodeResourcesFit."""
     yield from _ignored(path, args)
     if "scoringStrategy" in args:
         strategy, here = args["scoringStrategy"], f"{path}.scoringStrategy"
@@ -41,17 +41,17 @@ def node_resources_fit(path: str, args: Args) -> Iterator[Issue]:
 
 
 def node_resources_fit_until_135(path: str, args: Args) -> Iterator[Issue]:
-    """Up to 1.35: whatever the strategy, its shape is looked at, and may stand there."""
+    """Up to 1.35: the shape is allowed and checked with any strategy."""
     yield from _ignored(path, args)
     if "scoringStrategy" in args:
         strategy, here = args["scoringStrategy"], f"{path}.scoringStrategy"
         yield from _scoring_strategy(here, strategy)
         ratio = strategy.get("requestedToCapacityRatio")
         if ratio is not None:
-            # QUIRK: (validation_pluginargs.go) the path leaves `requestedToCapacityRatio` out.
+            # QUIRK: (validation_pluginargs.go) the path lacks `requestedToCapacityRatio`.
             yield from shape_issues(f"{here}.shape", ratio.get("shape", []))
         elif strategy.get("type") == "RequestedToCapacityRatio":
-            # Nothing checks this upstream: the scheduler crashes when it makes the plugin (`fit.go`).
+            # Upstream does not check this: the scheduler crashes when it creates the plugin (`fit.go`).
             yield required(f"{here}.requestedToCapacityRatio", _NO_RATIO)
 
 
@@ -90,7 +90,7 @@ def _ratio(path: str, strategy: Args) -> Iterator[Issue]:
 
 
 def balanced_allocation(path: str, args: Args) -> Iterator[Issue]:
-    """The arguments of NodeResourcesBalancedAllocation."""
+    """Check the arguments of NodeResourcesBalancedAllocation."""
     seen: set[str] = set()
     for index, resource in enumerate(args.get("resources", [])):
         here = f"{path}.resources[{index}]"

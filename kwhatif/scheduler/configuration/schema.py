@@ -1,4 +1,4 @@
-"""The configuration's own fields (`staging/src/k8s.io/kube-scheduler/config/v1/types.go`)."""
+"""The fields of the configuration (`staging/src/k8s.io/kube-scheduler/config/v1/types.go`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PluginRef(Model):
 
 
 class PluginSet(Model):
-    """Plugins of one extension point, or of all (`multiPoint`)."""
+    """Plugins of one extension point, or of all points (`multiPoint`)."""
 
     enabled: tuple[PluginRef, ...] = ()
     disabled: tuple[PluginRef, ...] = ()
@@ -48,14 +48,14 @@ class Plugins(Model):
 
 
 class PluginConfig(Model):
-    """Arguments of one plugin; their type follows from its name. Those of an unknown plugin may be anything."""
+    """Arguments of one plugin; their type depends on its name. Those of an unknown plugin can be anything."""
 
     name: str = ""
     args: Any = None
 
 
 class ProfileConfig(Model):
-    """One profile; a missing name is defaulted only when there is no other profile."""
+    """One profile; a missing name is defaulted only if there is no other profile."""
 
     scheduler_name: str | None = None
     percentage_of_nodes_to_score: Int32 | None = None
@@ -84,7 +84,7 @@ class ExtenderTLSConfig(Model):
 
 
 class ExtenderConfig(Model):
-    """One extender; `http_timeout` is a Go duration such as `5s` (0 and missing: 5 seconds)."""
+    """One extender; `http_timeout` is a Go duration such as `5s` (0 or missing: 5 seconds)."""
 
     url_prefix: str = ""
     filter_verb: str = ""
@@ -123,7 +123,7 @@ class ClientConnection(Model):
 
 
 class KubeSchedulerConfiguration(Model):
-    """`KubeSchedulerConfiguration`; what decides nothing here is validated all the same."""
+    """`KubeSchedulerConfiguration`; fields that have no effect here are still validated."""
 
     api_version: str = ""
     kind: str = ""

@@ -1,6 +1,6 @@
-"""Strict decoding: unknown fields and wrong types are errors that name the place, as kube-scheduler decodes.
+"""Strict decoding, as in kube-scheduler: unknown fields and wrong types are errors that name the place.
 
-`null` is as good as missing, as everywhere in Kubernetes.
+`null` counts as missing, as everywhere in Kubernetes.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ _JSON_NAMES: dict[type, str] = {
 
 
 def json_name(value: object) -> str:
-    """What a value is, in words."""
+    """The type of a value in words."""
     return _JSON_NAMES.get(type(value), type(value).__name__)
 
 
 def range_of(integer: inspect.IntType) -> tuple[int, int]:
-    """The smallest and the largest number of the type: those of int64 where it says nothing else."""
+    """The smallest and the largest number of the type; by default those of int64."""
     low, high = integer.ge, integer.le
     return MIN_INT64 if low is None else low, MAX_INT64 if high is None else high
 
 
 def without_nulls(data: Any) -> Any:
-    """The data as if nobody had written its nulls; one in a list is an empty object, which is what all lists hold."""
+    """The data without nulls; a null in a list becomes an empty object, because all lists contain objects."""
     if isinstance(data, dict):
         return {name: without_nulls(value) for name, value in data.items() if value is not None}
     if isinstance(data, list):
@@ -55,7 +55,7 @@ def without_nulls(data: Any) -> Any:
 
 
 def problems(data: object, type_: type, path: str = "") -> Iterator[Issue]:
-    """All fields in `data` that the type does not have, or has with another type: `profiles[0].plugin`."""
+    """All fields in `data` that are unknown or have a wrong type: `profiles[0].plugin`."""
     yield from _problems(data, inspect.type_info(type_), path)
 
 
@@ -85,7 +85,7 @@ def _problems(data: object, info: inspect.Type, path: str) -> Iterator[Issue]:  
 
 
 def _of_union(data: object, info: inspect.UnionType, path: str) -> Iterator[Issue]:
-    """Of several types one must do; what is wrong is reported for the first of them."""
+    """Check that one of several types matches; problems are reported for the first one."""
     found = [list(_problems(data, member, path)) for member in info.types if not isinstance(member, inspect.NoneType)]
     if all(found):
         yield from found[0]

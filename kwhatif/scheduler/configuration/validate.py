@@ -1,4 +1,4 @@
-"""What kube-scheduler refuses of a configuration beside plugins.
+"""Validation of a configuration, except plugins.
 
 (`pkg/scheduler/apis/config/validation/validation.go`.)
 """
@@ -19,7 +19,7 @@ from kwhatif.scheduler.configuration.schema import (
 
 
 def top_level(config: KubeSchedulerConfiguration) -> Iterator[Issue]:
-    """Everything outside profiles' plugins and their arguments."""
+    """Check everything except the profiles' plugins and their arguments."""
     if config.parallelism <= 0:
         yield invalid("parallelism", config.parallelism, "should be an integer value greater than zero")
     if config.client_connection.burst < 0:
@@ -39,7 +39,7 @@ def top_level(config: KubeSchedulerConfiguration) -> Iterator[Issue]:
 
 
 def _leader_election(path: str, election: LeaderElection) -> Iterator[Issue]:
-    """(`component-base/config/validation/validation.go`); a duration of 0 is defaulted before."""
+    """Check leader election (`component-base/config/validation/validation.go`); a duration of 0 is defaulted before."""
     durations = {
         "leaseDuration": (election.lease_duration, "15s"),
         "renewDeadline": (election.renew_deadline, "10s"),
@@ -70,7 +70,7 @@ def _profiles(profiles: Sequence[ProfileConfig]) -> Iterator[Issue]:
         path = f"profiles[{index}]"
         yield from _percentage(f"{path}.percentageOfNodesToScore", profile.percentage_of_nodes_to_score)
         name = profile.scheduler_name
-        # One profile alone gets the default name; an empty one is as good as none.
+        # A single profile gets the default name; an empty name counts as missing.
         if name is None and len(profiles) == 1:
             continue
         if not name:
@@ -120,7 +120,7 @@ def _extender(path: str, extender: ExtenderConfig) -> Iterator[Issue]:
     yield from duration(f"{path}.httpTimeout", extender.http_timeout)
     tls = extender.tls_config
     if tls is not None and tls.insecure and (tls.ca_file or tls.ca_data):
-        # Not validated, but the scheduler fails to make its client (`TLSConfigFor` in client-go).
+        # Not validated, but the scheduler fails to create its client (`TLSConfigFor` in client-go).
         detail = "specifying a root certificates file with the insecure flag is not allowed"
         yield f"{path}.tlsConfig", detail
 

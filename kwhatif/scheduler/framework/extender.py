@@ -38,17 +38,6 @@ class Oddity(Enum):
     NO_VICTIMS = "no victims"
 
 
-class Remark(msgspec.Struct, frozen=True):
-    """Something odd about an extender's answer; a caveat of the decision."""
-
-    oddity: Oddity
-    extender: str
-    #: `filter`, `prioritize` or `preempt`.
-    verb: str
-    nodes: tuple[str, ...] = ()
-    error: str = ""
-
-
 class ExtenderVictims(msgspec.Struct, frozen=True):
     """Victims on one node, as exchanged with an extender."""
 

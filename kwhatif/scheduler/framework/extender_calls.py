@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, MutableMapping, Sequence
 
+from kwhatif.kube.model.caveat.scheduling import ExtenderOddity
 from kwhatif.kube.model.int64 import wrap
 from kwhatif.scheduler.framework.extender import (
     EXTENDER_SCORE_FACTOR,
@@ -16,7 +17,6 @@ from kwhatif.scheduler.framework.extender import (
     ExtenderError,
     FilterOutcome,
     Oddity,
-    Remark,
 )
 from kwhatif.scheduler.framework.status import Verdict, unresolvable, unschedulable
 from kwhatif.state.node_info import NodeInfo
@@ -36,12 +36,12 @@ class ExtenderCalls:
             for extender in sorted(extenders, key=lambda extender: extender.ignorable)
             if extender.interested(pod)
         ]
-        self.remarks: list[Remark] = []
+        self.remarks: list[ExtenderOddity] = []
 
     def failed(self, extender: Extender, verb: str, failure: ExtenderError, *, ignored: bool) -> None:
         """Remember that the extender failed."""
         oddity = Oddity.IGNORED_FAILURE if ignored else Oddity.FAILURE
-        self.remarks.append(Remark(oddity, extender.name, verb, error=str(failure)))
+        self.remarks.append(ExtenderOddity(extender=extender.name, verb=verb, oddity=oddity.value, error=str(failure)))
 
     def filter(self, nodes: Sequence[NodeInfo], verdicts: MutableMapping[str, Verdict]) -> Sequence[NodeInfo]:
         """The nodes that every extender leaves, each asked about what the one before left; the others get verdicts.
@@ -103,4 +103,4 @@ class ExtenderCalls:
     def _remark(self, oddity: Oddity, extender: Extender, verb: str, nodes: Iterable[str]) -> None:
         names = tuple(sorted(set(nodes)))
         if names:
-            self.remarks.append(Remark(oddity, extender.name, verb, names))
+            self.remarks.append(ExtenderOddity(extender=extender.name, verb=verb, oddity=oddity.value, nodes=names))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from kwhatif.kube.model.caveat.scheduling import ExtenderOddity
 from kwhatif.scheduler.framework.cycle import Cycle
-from kwhatif.scheduler.framework.extender import Extender, ExtenderError, ExtenderVictims, Oddity, Remark
+from kwhatif.scheduler.framework.extender import Extender, ExtenderError, ExtenderVictims, Oddity
 from kwhatif.scheduler.framework.extender_calls import ExtenderCalls
 from kwhatif.scheduler.preemption.candidate import Candidate
 
@@ -44,5 +45,7 @@ def _with_victims(answer: Proposals, extender: Extender, calls: ExtenderCalls) -
         return answer
     if not extender.ignorable:
         raise ExtenderError(f'expected at least one victim pod on node "{empty[0]}"')
-    calls.remarks.append(Remark(Oddity.NO_VICTIMS, extender.name, "preempt", empty))
+    calls.remarks.append(
+        ExtenderOddity(extender=extender.name, verb="preempt", oddity=Oddity.NO_VICTIMS.value, nodes=empty)
+    )
     return {node: proposal for node, proposal in answer.items() if proposal.pods}

@@ -1,7 +1,7 @@
-"""What differs from one Kubernetes release to the next: plugins, points and weights, feature gates, variants of rules.
+"""Differences between Kubernetes releases: plugins, points and weights, feature gates, variants of rules.
 
-`catalog` and the plugins are those of one release (`kube.gates.BASE`); a module each says how another one differs from
-its neighbour. None is imported unless it is asked for.
+`catalog` and the plugins are those of one release (`kube.gates.BASE`). Each other release has a module with the
+differences from its neighbour, which is imported only if it is needed.
 """
 
 from kwhatif.scheduler.release.release import MINORS, NEWEST, Release, find_release, nearest_minor

@@ -1,4 +1,4 @@
-"""What changed from one release to the next, in a few words: rules, and gates that are on by default since then."""
+"""Changes between releases, in short: rules, and feature gates that became enabled by default."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kwhatif.kube.gates import default_gates
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.volume import EmptyDirVolume, SomeVolume, Volume
 
-#: Whether a change can be about a pod that fits somewhere.
+#: Whether a change can affect a pod that fits on some node.
 Concerns = Callable[[Pod], bool]
 
 
@@ -20,17 +20,17 @@ def _every(_pod: Pod) -> bool:
 
 
 def _none(_pod: Pod) -> bool:
-    """The change is about refusals and what follows from them: never about a pod that fits somewhere."""
+    """The change affects only rejections and their consequences, never a pod that fits on some node."""
     return False
 
 
 def _with_devices(pod: Pod) -> bool:
-    """A pod with claims, or with resources that a DeviceClass may stand for."""
+    """The change affects pods with claims, or with resources that may have a DeviceClass."""
     containers = (*pod.spec.containers, *pod.spec.init_containers)
     return bool(pod.spec.resource_claims) or any("/" in name for each in containers for name in each.resources.requests)
 
 
-#: Of volumes like these no rule asks more: what is on the node, and (as far as it is read) files of objects.
+#: Volumes without scheduling rules: local ones, and those with the content of other objects.
 _ON_NODE = (Volume(), Volume(empty_dir=EmptyDirVolume()), Volume(host_path=SomeVolume()))
 
 
@@ -39,7 +39,7 @@ def _with_volumes(pod: Pod) -> bool:
 
 
 def _with_resources(pod: Pod) -> bool:
-    """A pod with resources of its own."""
+    """The change affects pods with pod-level resources."""
     return pod.spec.resources is not None
 
 
@@ -48,19 +48,19 @@ def _with_affinity(pod: Pod) -> bool:
 
 
 class ReleaseChange(msgspec.Struct, frozen=True):
-    """One rule, or one gate, that differs between two releases."""
+    """One rule or feature gate that differs between two releases."""
 
-    #: The minor version that has it first.
+    #: The first minor version that has it.
     since: int
-    #: The plugin that it is about; "" for a gate.
+    #: The plugin of the rule; "" for a gate.
     plugin: str
-    #: What it is, or the name of the gate.
+    #: A description, or the name of the gate.
     what: str
     #: Upstream's file, below `pkg/scheduler/framework/plugins`.
     file: str = ""
-    #: Which pods it can be about, of those that fit somewhere.
+    #: Which of the pods that fit on some node it can affect.
     concerns: Concerns = _every
-    #: Whether it is about nothing but how pods count that are resized.
+    #: Whether it affects only the resources of pods during a resize.
     of_resizes: bool = False
 
 
@@ -89,7 +89,7 @@ _RULES = (
     ReleaseChange(34, "InterPodAffinity", "a namespaceSelector may take in all namespaces", _AFFINITY, _with_affinity),
     ReleaseChange(34, "VolumeRestrictions", "other words", "volumerestrictions/volume_restrictions.go", _none),
 )
-#: Gate -> which pods it is about; of those that begin with DRA it is those with devices, of others every one.
+#: Gate -> the pods that it affects; by default those with devices for gates that start with DRA, otherwise all.
 _GATES: dict[str, Concerns] = {
     "DynamicResourceAllocation": _with_devices,
     "MaxUnavailableStatefulSet": _none,
@@ -103,7 +103,7 @@ _OF_RESIZES = "InPlacePodLevelResourcesVerticalScaling"
 
 
 def changes(before: int, after: int) -> Iterator[ReleaseChange]:
-    """What differs between the minor versions, the newest first; `before` may be the newer one."""
+    """The changes between two minor versions, the newest first; `before` may be the newer version."""
     low, high = sorted((before, after))
     yield from (rule for rule in _RULES if low < rule.since <= high)
     for since in range(high, low, -1):

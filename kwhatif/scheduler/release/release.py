@@ -25,51 +25,51 @@ class Release(msgspec.Struct, frozen=True):
     minor: int
     #: All plugins, in the order of the default profile.
     entries: tuple[Entry, ...]
-    #: The feature gates that are on.
+    #: The enabled feature gates.
     gates: frozenset[str]
-    #: How a pod counts while it is resized (`ResizeRules.sums_first`).
+    #: How pods count during a resize (`ResizeRules.sums_first`).
     sums_first: bool = False
-    #: Whether nominations count of pods that are not queued (`scheduling_queue.go`).
+    #: Whether nominations of gated pods count (`scheduling_queue.go`).
     nominates_gated: bool = False
 
     @property
     def version(self) -> str:
-        """Such as `1.36`."""
+        """The version, such as `1.36`."""
         return f"1.{self.minor}"
 
     @property
     def resizes(self) -> ResizeRules:
-        """What of a pod's status counts while it is resized."""
+        """Which requests count while a pod is resized."""
         return resize_rules(self.gates, sums_first=self.sums_first)
 
     def follow(self, cluster: Cluster) -> None:
-        """Let a cluster be one of this release."""
+        """Set the version and feature gates of a cluster to this release."""
         cluster.minor, cluster.gates, cluster.resizes = self.minor, self.gates, self.resizes
         cluster.nominates_gated = self.nominates_gated
 
     def default_profile(self) -> Profile:
-        """The profile that its kube-scheduler runs without a configuration."""
+        """The profile of its kube-scheduler without a configuration."""
         return default_profile(self.entries, self.gates)
 
     def with_gates(self, settings: Mapping[str, bool]) -> Release:
-        """The release with feature gates set by hand."""
+        """The release with explicit settings of feature gates."""
         on = {name for name, value in settings.items() if value}
         return replace(self, gates=(self.gates - settings.keys()) | on)
 
     def neighbour(self, minor: int, *, replaced: Sequence[Entry] = (), removed: Sequence[str] = ()) -> Release:
-        """The release next to this one: plugins in the place of those of the same name, and some that it has not."""
+        """The release next to this one, with some plugins replaced (by name) and some removed."""
         found = {entry.name: entry for entry in replaced}
         kept = [found.get(entry.name, entry) for entry in self.entries if entry.name not in removed]
         return Release(minor, tuple(kept), default_gates(minor))
 
     def entry(self, name: str) -> Entry:
-        """The plugin of that name."""
+        """The plugin with that name."""
         return next(entry for entry in self.entries if entry.name == name)
 
 
 @cache
 def find_release(minor: int) -> Release:
-    """A release of those in `MINORS`."""
+    """The release with this minor version, which must be in `MINORS`."""
     if minor == BASE:
         return Release(BASE, ENTRIES, BASE_GATES)
     module = import_module(f"kwhatif.scheduler.release.v1_{minor}")
@@ -79,5 +79,5 @@ def find_release(minor: int) -> Release:
 
 
 def nearest_minor(minor: int) -> int:
-    """The modelled minor version that is nearest to this one."""
+    """The modelled minor version nearest to this one."""
     return min(max(minor, MINORS[-1]), NEWEST)

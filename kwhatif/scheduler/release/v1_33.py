@@ -1,4 +1,4 @@
-"""Kubernetes 1.33, as it differs from 1.34."""
+"""Kubernetes 1.33: differences from 1.34."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NEXT = find_release(34)
 
 
 class DynamicResourcesUntil133(DynamicResourcesUntil134):
-    """A node with more resources does not wake pods that wait for devices."""
+    """More resources of a node do not queue pods that wait for devices."""
 
     events: ClassVar[tuple[ActionType, ActionType]] = (NODE_UNTIL_133, CLAIM)
 
@@ -27,7 +27,7 @@ class DynamicResourcesUntil133(DynamicResourcesUntil134):
 RELEASE = _NEXT.neighbour(
     33,
     replaced=[
-        # Its arguments have no type yet (`apis/config/register.go`): whatever is written is not looked at.
+        # Its arguments have no type yet (`apis/config/register.go`): they are ignored.
         replace(_NEXT.entry("DynamicResources"), factory=DynamicResourcesUntil133, args=None),
         replace(_NEXT.entry("TaintToleration"), factory=TaintTolerationByName),
         replace(_NEXT.entry("NodeResourcesFit"), factory=NodeResourcesFitUntil133),

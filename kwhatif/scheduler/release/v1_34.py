@@ -1,4 +1,4 @@
-"""Kubernetes 1.34, as it differs from 1.35."""
+"""Kubernetes 1.34: differences from 1.35."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ _EXPERIMENTAL = AllocatorRules(
 
 
 def _allocator_rules(gates: Gates) -> AllocatorRules:
-    """`DRAResourceClaimDeviceStatus`, which is on by default, selects "experimental" (`AllocatorFeatures`)."""
+    """`DRAResourceClaimDeviceStatus`, enabled by default, selects "experimental" (`AllocatorFeatures`)."""
     if gates & {"DRAConsumableCapacity", "DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus"}:
         return _EXPERIMENTAL
     return _EXPERIMENTAL._replace(knows_distinct=False, refuses_capacity=False)
 
 
 class DynamicResourcesArgsUntil134(Model):
-    """The time for bindings cannot be set yet (`apis/config/types_pluginargs.go`)."""
+    """The arguments, without `bindingTimeout` (`apis/config/types_pluginargs.go`)."""
 
     filter_timeout: str | None = None
 
 
 class DynamicResourcesUntil134(DynamicResources):
-    """The plugin with the allocators of 1.34, and without a time for bindings."""
+    """The plugin with the allocators of 1.34, and without a binding timeout."""
 
     rules: ClassVar[ClaimRules] = ClaimRules(NOT_OWNER, timeout_is_error=False, allocator=_allocator_rules)
 
@@ -56,7 +56,7 @@ class DynamicResourcesUntil134(DynamicResources):
 RELEASE = _NEXT.neighbour(
     34,
     replaced=[
-        # Which alternative of a request a node gives does not count yet (`dynamicresources.go` has no Score).
+        # The alternative that a node gives does not affect scores yet (`dynamicresources.go` has no Score).
         replace(
             _CLAIMS,
             factory=DynamicResourcesUntil134,

@@ -1,4 +1,4 @@
-"""Kubernetes 1.35, as it differs from 1.36."""
+"""Kubernetes 1.35: differences from 1.36."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from kwhatif.scheduler.release.release import find_release
 _NEXT = find_release(36)
 
 
-#: What 1.35 and older releases say, after the name of a claim, where it was made for another pod.
+#: The message of releases up to 1.35 after the name of a claim that was created for another pod.
 NOT_OWNER = "was not created for pod {pod} (pod is not owner)"
-#: With any of these sets of gates "experimental" is chosen, else "incubating".
+#: Any of these sets of gates selects "experimental", otherwise it is "incubating".
 _EXPERIMENTAL = ({"DRAConsumableCapacity"}, BINDING_GATES)
 
 
@@ -39,7 +39,7 @@ def _allocator_rules(gates: Gates) -> AllocatorRules:
 
 
 class DynamicResourcesUntil135(DynamicResources):
-    """In the words of 1.35 (`staging/src/k8s.io/dynamic-resource-allocation/resourceclaim/resourceclaim.go`)."""
+    """The plugin up to 1.35, with its messages (`dynamic-resource-allocation/resourceclaim/resourceclaim.go`)."""
 
     rules: ClassVar[ClaimRules] = ClaimRules(NOT_OWNER, timeout_is_error=False, allocator=_allocator_rules)
 
@@ -49,7 +49,7 @@ _GANGS = _NEXT.entry("GangScheduling")
 
 
 def _before_groups(entry: Entry) -> tuple[Point, ...]:
-    """There are no placements of groups yet (`staging/src/k8s.io/kube-scheduler/config/v1/types.go`)."""
+    """The points without those for pod groups (`staging/src/k8s.io/kube-scheduler/config/v1/types.go`)."""
     return tuple(point for point in entry.points if point not in GROUP_POINTS)
 
 

@@ -1,4 +1,4 @@
-"""Kubernetes 1.37, as it differs from 1.36."""
+"""Kubernetes 1.37: differences from 1.36."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _allocator_rules(_gates: Gates) -> AllocatorRules:
 
 
 class DynamicResourcesSince137(DynamicResources):
-    """PostFilter says nothing of pods without claims (`dynamicresources.go`)."""
+    """The plugin since 1.37: PostFilter has no message for pods without claims (`dynamicresources.go`)."""
 
     rules: ClassVar[ClaimRules] = ClaimRules(no_claims="", no_help="", allocator=_allocator_rules)
     events: ClassVar[tuple[ActionType, ActionType]] = (NODE, CLAIM_SINCE_137)
@@ -61,7 +61,7 @@ _CHANGED = _BEFORE.neighbour(
 )
 
 
-#: About pods that wait for a larger size: known to a configuration, and does nothing unless its gate is on.
+#: For pods that wait for a deferred resize: valid in a configuration, but without effect unless its gate is on.
 _DEFERRED = Entry(
     "DeferredPodScheduling",
     (Point.PRE_FILTER, Point.FILTER, Point.PERMIT),
@@ -71,7 +71,7 @@ _DEFERRED = Entry(
 
 
 def _in_order() -> Release:
-    """NodeName comes before NodeUnschedulable, so that it narrows the nodes first (`default_plugins.go`)."""
+    """Put NodeName before NodeUnschedulable, so that it restricts the nodes first (`default_plugins.go`)."""
     others = [*(entry for entry in _CHANGED.entries if entry.name != "NodeName"), _DEFERRED]
     place = next(index for index, entry in enumerate(others) if entry.name == "NodeUnschedulable")
     entries = (*others[:place], _CHANGED.entry("NodeName"), *others[place:])

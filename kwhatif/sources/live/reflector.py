@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from kwhatif.errors import ClusterUnreadable
 from kwhatif.sources.decoding.asked import ASKED, Asked
-from kwhatif.sources.decoding.kinds import ESSENTIAL
 from kwhatif.sources.live.connection import PARALLEL, Connection, connect
 from kwhatif.sources.live.failures import ReadRefused
 from kwhatif.sources.live.lists import ListEnded, ListEvent, ListRestarted, read_list
@@ -19,7 +18,7 @@ from kwhatif.sources.live.options import LiveOptions
 from kwhatif.sources.live.request import Cancelled, Client
 from kwhatif.sources.live.watches import Watch, WatchBrokenError, WatchEvent, WatchExpiredError
 
-#: So often in a row the server may refuse what nothing goes without, before that is the end.
+#: So often in a row the server may refuse what it gave before, or a watch of what it lists, before that is the end.
 _MAX_REFUSALS = 5
 #: A watch that ends sooner, and without an event, is not begun again at once.
 _VERY_SHORT = 1.0
@@ -157,7 +156,7 @@ class Reflector:
     def _fail(self, failure: ClusterUnreadable) -> None:
         refused = isinstance(failure, ReadRefused)
         self._refusals = self._refusals + 1 if refused else 0
-        is_over = self._refusals >= _MAX_REFUSALS and self.asked.kind in ESSENTIAL
+        is_over = self._refusals >= _MAX_REFUSALS
         if not self._is_known or is_over:
             self._put(failure)
             raise Cancelled
@@ -206,6 +205,7 @@ class Reflector:
             self._put(WatchOpened(self.asked))
             for number, event in enumerate(watch.events(self._patience.silence), 1):  # noqa: B007
                 self._put(event)
+                watch.last_sign = time.monotonic()  # whoever takes the events in may be busy for long
         except WatchExpiredError:
             self._lost()
             return None

@@ -11,9 +11,9 @@ from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.originals import Originals
-from kwhatif.policy.judged import ANNOTATION
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.report.inputs import ProblemRow, SourceRow
+from kwhatif.report.policy import ANNOTATION
 from kwhatif.sources.decoding.kinds import KINDS
 from kwhatif.sources.decoding.strict import Validation
 from kwhatif.sources.manifests.autoscalers import refused_zeros, scaled_workloads

@@ -74,18 +74,6 @@ def sync(sets: Sequence[Sized], new: Sized, bounds: Bounds) -> bool:
     return _grow(sets, new, bounds) or _shrink([each for each in sets if each is not new], new, bounds)
 
 
-def settle(sets: Sequence[Sized], new: Sized, bounds: Bounds) -> None:
-    """Let the controller act until all that it can do is wait: no pod that it makes meanwhile gets ready.
-
-    A changed number of pods comes first (`syncDeployment`): it is dealt out among the ReplicaSets that have pods, the
-    old template's too. Then, step by step, the new ReplicaSet grows, and the old ones shrink. Arguments as of `sync`.
-    """
-    if is_scaling_event(sets, bounds.wanted):
-        scale(sets, new, bounds)
-    while sync(sets, new, bounds):
-        pass
-
-
 def is_scaling_event(sets: Iterable[Sized], wanted: int) -> bool:
     """Whether a ReplicaSet that has pods was resized for another number of replicas (`isScalingEvent`)."""
     return any(each.desired not in (None, wanted) for each in sets if each.size)

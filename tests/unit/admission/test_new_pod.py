@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.admission.changes import FieldChange, changes_between
+from kwhatif.admission.changes import ChangeRow, changes_between
 from kwhatif.admission.new_pod import ReplicaAdmission, admit_pod, admit_replicas, complete_pod
 from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.admission.quota.state import QuotaUsage
@@ -93,17 +93,17 @@ def test_every_change_is_reported_with_who_did_it() -> None:
     )
     unreachable = not_ready.replace("not-ready", "unreachable")
     assert admitted.changes == (
-        FieldChange("Defaults", "spec.schedulerName", None, "default-scheduler"),
-        FieldChange("Defaults", "spec.restartPolicy", None, "Always"),
-        FieldChange("LimitRanger", "spec.containers[0].resources.requests[cpu]", None, "250m"),
-        FieldChange("Priority", "spec.priority", None, "5"),
-        FieldChange("Priority", "spec.priorityClassName", None, "usual"),
-        FieldChange("Priority", "spec.preemptionPolicy", None, "PreemptLowerPriority"),
-        FieldChange("DefaultTolerationSeconds", "spec.tolerations[0]", None, not_ready),
-        FieldChange("DefaultTolerationSeconds", "spec.tolerations[1]", None, unreachable),
-        FieldChange("RuntimeClass", "spec.nodeSelector[runtime]", None, "kata"),
-        FieldChange("RuntimeClass", "spec.overhead[cpu]", None, "1"),
-        FieldChange(
+        ChangeRow("Defaults", "spec.schedulerName", None, "default-scheduler"),
+        ChangeRow("Defaults", "spec.restartPolicy", None, "Always"),
+        ChangeRow("LimitRanger", "spec.containers[0].resources.requests[cpu]", None, "250m"),
+        ChangeRow("Priority", "spec.priority", None, "5"),
+        ChangeRow("Priority", "spec.priorityClassName", None, "usual"),
+        ChangeRow("Priority", "spec.preemptionPolicy", None, "PreemptLowerPriority"),
+        ChangeRow("DefaultTolerationSeconds", "spec.tolerations[0]", None, not_ready),
+        ChangeRow("DefaultTolerationSeconds", "spec.tolerations[1]", None, unreachable),
+        ChangeRow("RuntimeClass", "spec.nodeSelector[runtime]", None, "kata"),
+        ChangeRow("RuntimeClass", "spec.overhead[cpu]", None, "1"),
+        ChangeRow(
             "MatchLabelKeys",
             f"{term}.labelSelector.matchExpressions[0]",
             None,
@@ -116,8 +116,8 @@ def test_a_value_that_is_replaced_and_one_that_goes() -> None:
     before = ResourceRequirements(requests={"cpu": "1", "memory": "1"})
     after = ResourceRequirements(requests={"cpu": "2"})
     assert list(changes_between("X", before, after)) == [
-        FieldChange("X", "requests[cpu]", "1", "2"),
-        FieldChange("X", "requests[memory]", "1", None),
+        ChangeRow("X", "requests[cpu]", "1", "2"),
+        ChangeRow("X", "requests[memory]", "1", None),
     ]
     assert list(changes_between("X", before, before)) == []
 

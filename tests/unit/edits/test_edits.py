@@ -167,7 +167,7 @@ REFUSED: list[tuple[Said, str]] = [
     ("taint a2 gpux-", "no node of these has the taint gpux (there is gpu)"),
     ("taint a1 b/c/d=yes:NoSchedule", "'b/c/d' is not a label key"),
     ("label node/a1", "names no label"),
-    ("label a1 x=y", "'a1' does not say of which kind it is"),
+    ("label a1 x=y", "'a1' does not name a kind"),
     ("label nod/a1 x=y", "there is no kind 'nod' that scheduling reads"),
     ("label node/a1 dsk-", "no object of these has the label dsk (did you mean disk?)"),
     ("label node/a1 disk=a/b", "'a/b' is not a label value"),
@@ -211,7 +211,7 @@ REFUSED: list[tuple[Said, str]] = [
     ("budget shop/db minAvailable=200%", "more than 100%"),
     (
         "budget shop/wbe minAvailable=1",
-        "neither a PodDisruptionBudget nor a workload shop/wbe (did you mean shop/db or shop/web?)",
+        "there is no PodDisruptionBudget or workload shop/wbe (did you mean shop/db or shop/web?)",
     ),
     (
         "budget shop/same minAvailable=1",
@@ -244,12 +244,12 @@ def test_refusals(said: Said, message: str) -> None:
     ("said", "note"),
     [
         ("cordon b1", "b1 is cordoned already"),
-        ("uncordon a*", "a1, a2 are not cordoned anyway"),
-        ("taint a2 gpu=yes:NoSchedule", "a2 is tainted so already"),
-        ("label node/a1 disk=ssd", "nothing changes: the labels are so already"),
-        ("scale deployment/shop/web=3", "Deployment shop/web is to have so many pods already"),
-        ("set node/a1 status.allocatable.cpu=4", "nothing changes: it is so already"),
-        ("priority high=1000", "high has the value 1000 already"),
+        ("uncordon a*", "a1, a2 are already uncordoned"),
+        ("taint a2 gpu=yes:NoSchedule", "a2 is already tainted like this"),
+        ("label node/a1 disk=ssd", "nothing changes: the labels are already set"),
+        ("scale deployment/shop/web=3", "Deployment shop/web already has this number of replicas"),
+        ("set node/a1 status.allocatable.cpu=4", "nothing changes: the fields are already set"),
+        ("priority high=1000", "high already has the value 1000"),
     ],
 )
 def test_what_is_so_already_is_no_mistake(said: str, note: str) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from kwhatif.kube.model.caveat.scheduling import ExtenderOddity
 from kwhatif.scheduler.framework.attempt import attempt
-from kwhatif.scheduler.framework.extender import ExtenderError, ExtenderVictims, FilterOutcome, Oddity, Remark
+from kwhatif.scheduler.framework.extender import ExtenderError, ExtenderVictims, FilterOutcome, Oddity
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.status import Code
 from kwhatif.state.node_info import NodeInfo
@@ -17,6 +18,10 @@ from kwhatif.state.state import State
 from tests.builders import node, pod, snapshot
 
 SNAPSHOT = snapshot(node("a"), node("b"), node("c"))
+
+
+def odd(oddity: Oddity, verb: str, **more: Any) -> ExtenderOddity:
+    return ExtenderOddity(extender="http://e", verb=verb, oddity=oddity.value, **more)
 
 
 class Fake:
@@ -116,13 +121,13 @@ def test_an_extender_that_does_not_care_about_the_pod_is_not_asked() -> None:
 def test_a_failure_ends_the_attempt_with_its_words() -> None:
     result = ask(Fake(keeps=ExtenderError("no answer")), Fake(keeps="a"))
     assert (result.failed, result.message) == (True, "no answer")
-    assert result.cycle.extenders.remarks == [Remark(Oddity.FAILURE, "http://e", "filter", error="no answer")]
+    assert result.cycle.extenders.remarks == [odd(Oddity.FAILURE, "filter", error="no answer")]
 
 
 def test_a_failure_of_an_ignorable_extender_is_passed_over() -> None:
     result = ask(Fake(keeps=ExtenderError("no answer"), ignorable=True))
     assert names(result) == ["a", "b", "c"]
-    assert result.cycle.extenders.remarks == [Remark(Oddity.IGNORED_FAILURE, "http://e", "filter", error="no answer")]
+    assert result.cycle.extenders.remarks == [odd(Oddity.IGNORED_FAILURE, "filter", error="no answer")]
 
 
 def test_a_nominated_node_is_asked_about_alone_and_a_failure_there_is_passed_over() -> None:
@@ -140,7 +145,7 @@ def test_scores_are_weighted_and_scaled_and_added_up() -> None:
     )
     assert result.scores.total == [20, 100, 100]
     assert result.scores.best() == ["b", "c"]
-    assert [remark.oddity for remark in result.cycle.extenders.remarks] == [Oddity.IGNORED_FAILURE]
+    assert [remark.oddity for remark in result.cycle.extenders.remarks] == [Oddity.IGNORED_FAILURE.value]
 
 
 def test_a_sum_of_scores_runs_over_as_in_go() -> None:
@@ -154,32 +159,32 @@ def test_a_single_feasible_node_is_taken_without_asking_for_scores() -> None:
     assert len(extender.log) == 1
 
 
-ODD: dict[str, tuple[Fake, list[str], Remark]] = {
+ODD: dict[str, tuple[Fake, list[str], ExtenderOddity]] = {
     "a node that it was not asked about passes": (
         Fake(keeps="ax"),
         ["a", "x"],
-        Remark(Oddity.UNKNOWN_NODES, "http://e", "filter", ("x",)),
+        odd(Oddity.UNKNOWN_NODES, "filter", nodes=("x",)),
     ),
     "a node that passes twice is one node": (
         Fake(keeps="abb"),
         ["a", "b"],
-        Remark(Oddity.REPEATED_NODES, "http://e", "filter", ("b",)),
+        odd(Oddity.REPEATED_NODES, "filter", nodes=("b",)),
     ),
     "the score of a node that is not feasible counts nothing": (
         Fake(scores=[("z", 3), ("y", 3)]),
         ["a", "b", "c"],
-        Remark(Oddity.UNKNOWN_NODES, "http://e", "prioritize", ("y", "z")),
+        odd(Oddity.UNKNOWN_NODES, "prioritize", nodes=("y", "z")),
     ),
     "a score above 10 or below 0 counts": (
         Fake(scores=[("a", 11), ("b", 10), ("c", -1)]),
         ["a", "b", "c"],
-        Remark(Oddity.SCORE_OUT_OF_RANGE, "http://e", "prioritize", ("a", "c")),
+        odd(Oddity.SCORE_OUT_OF_RANGE, "prioritize", nodes=("a", "c")),
     ),
 }
 
 
 @pytest.mark.parametrize(("extender", "feasible", "remark"), ODD.values(), ids=ODD.keys())
-def test_what_is_odd_is_remembered(extender: Fake, feasible: list[str], remark: Remark) -> None:
+def test_what_is_odd_is_remembered(extender: Fake, feasible: list[str], remark: ExtenderOddity) -> None:
     result = ask(extender)
     assert names(result) == feasible
     assert result.cycle.extenders.remarks == [remark]

@@ -12,10 +12,9 @@ from kwhatif.kube.model.caveat.lacking import NoImages
 from kwhatif.kube.model.caveat.scheduling import OtherVersion
 from kwhatif.policy.build import Rulebook, build_rulebook
 from kwhatif.policy.judge import judge
-from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import SourceRow
-from kwhatif.report.policy import FindingRow, PolicyRow
+from kwhatif.report.policy import FindingRow, JudgedWorkload, PolicyRow
 from kwhatif.report.preemption import CandidateRow, PreemptionRow, VictimRow
 from kwhatif.report.workload import WorkloadRow
 

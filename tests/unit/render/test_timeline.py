@@ -13,7 +13,6 @@ from kwhatif.render.story import first_line
 from kwhatif.render.timeline import timeline, tree
 from kwhatif.report.story import (
     CommandRow,
-    EventRow,
     FailedRow,
     PendingRow,
     RefusedRow,
@@ -21,6 +20,7 @@ from kwhatif.report.story import (
     StoryBudgetRow,
     StoryNodeRow,
 )
+from kwhatif.simulation.history import EventRow
 
 LONG = "0/2 nodes are available: 2 Insufficient cpu."
 

@@ -33,8 +33,8 @@ def test_what_fits_after_a_loss_survives_it() -> None:
 def test_what_does_not_fit_after_a_loss() -> None:
     ((rule, message, _),) = findings(cluster(4, 4), deployment("x", 3, 2, "low", 0), survives=["node"])
     assert rule == "survives/node"
-    assert message.startswith("node n0 may not fail any more: ")
-    assert message.endswith("stays pending; so it is with 1 more")
+    assert message.startswith("node n0 can no longer fail without harm: ")
+    assert message.endswith("stays pending; the same for 1 more")
 
 
 def test_harm_that_there_was_before_is_not_the_manifests() -> None:
@@ -43,7 +43,7 @@ def test_harm_that_there_was_before_is_not_the_manifests() -> None:
     ((rule, message, _),) = findings(there, deployment("x", 1, 2, "low", 0), survives=["zone"])
     assert (rule, message) == (
         "survives/zone",
-        "zone a may not fail any more: 4 pods stay pending; so it is with 1 more",
+        "zone a can no longer fail without harm: 4 pods stay pending; the same for 1 more",
     )
 
 

@@ -1,8 +1,8 @@
-"""`Burst`: what is left of budgets while their controller has not counted yet."""
+"""`UncountedEvictions`: what is left of budgets while their controller has not counted yet."""
 
 from __future__ import annotations
 
-from kwhatif.questions.judging.burst import Burst
+from kwhatif.questions.judging.described import UncountedEvictions
 from kwhatif.report.decision import Decision
 from kwhatif.report.preemption import BudgetRow, CandidateRow, PreemptionRow, VictimRow
 from kwhatif.scheduler.preemption.candidate import Victim
@@ -27,7 +27,7 @@ def taken(*, ready: bool = True) -> Victim:
 
 
 def test_a_budget_is_broken_by_the_pods_for_which_nothing_is_left() -> None:
-    burst = Burst()
+    burst = UncountedEvictions()
     first = decision(BudgetRow(budget="a/web", before=2, after=0), web("web-1"), web("web-2"))
     assert burst.as_left(first) == first
     burst.add([taken()])
@@ -41,7 +41,7 @@ def test_a_budget_is_broken_by_the_pods_for_which_nothing_is_left() -> None:
 
 
 def test_what_the_controller_has_counted_and_what_does_not_count_is_not_taken_twice() -> None:
-    burst = Burst()
+    burst = UncountedEvictions()
     row = decision(BudgetRow(budget="a/web", before=1, after=0), web("web-1"))
     burst.add([taken(ready=False)])
     assert burst.as_left(row) == row

@@ -14,10 +14,9 @@ from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.pod_status import PodCondition, SchedulingEvents
 from kwhatif.questions.decisions.fail_on import fails
 from kwhatif.questions.session.session import Session
-from kwhatif.report.queue import AfterEditsRow, QueuedPodRow
+from kwhatif.report.queue import AfterEditsRow, Flush, QueuedPodRow
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.profile import Profile
-from kwhatif.scheduler.queue.wakeup import Flush
 from tests import devices
 from tests.builders import NodeBuilder, PodBuilder, affinity_term, cluster, node, pod, selector
 from tests.storage import claim, storage_class, volume

@@ -255,7 +255,10 @@ def test_a_gate_fails_for_pods_that_are_counted(monkeypatch: pytest.MonkeyPatch)
     assert policy is not None
     (finding,) = (each for each in policy.findings if each.rule == "unschedulable")
     assert (finding.level, finding.workload) == ("fail", "Deployment default/web")
-    assert finding.message == f"{HUGE - 220} of {HUGE} pods stay pending: all nodes together cannot take so many pods"
+    assert (
+        finding.message
+        == f"{HUGE - 220} of {HUGE} pods stay pending: all nodes together cannot take this number of pods"
+    )
 
 
 @pytest.mark.parametrize("output", ["text", "markdown"])

@@ -10,12 +10,11 @@ from kwhatif.kube.model.node import Node
 from kwhatif.questions.queue_report.ideal_node import ideal_node
 from kwhatif.questions.queue_report.wakeups import wake_ups
 from kwhatif.render.wakeups import clause, wake_up_sentence
-from kwhatif.report.queue import WakeUpRow
+from kwhatif.report.queue import Flush, NodeAdded, PodDeleted, RoomFreed, VictimsEnd, WakeUpRow
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.events import cluster_events
 from kwhatif.scheduler.framework.hints import QUEUE, registrations
-from kwhatif.scheduler.queue.wakeup import Flush, NodeAdded, PodDeleted, RoomFreed, VictimsEnd
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.state import State
 from tests import devices, storage

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from kwhatif.kube.model.workload import RollingUpdate
-from kwhatif.workloads.controllers.deployment import Sized, bounds_of, settle, sync
+from kwhatif.workloads.controllers.deployment import Bounds, Sized, bounds_of, is_scaling_event, scale, sync
 
 #: Before any new pod is ready: what the functions of the controller itself (1.36.2) came to when none that they made
 #: got ready. Sizes and available pods of the ReplicaSets, the oldest first; which of them is new; how many pods were wanted, and
@@ -40,6 +42,14 @@ CASES = {
     "equal ones: the newest grows first": ([(5, 5), (5, 5), (0, 0)], 2, 8, 11, None, None, [4, 5, 5]),
     "equal ones: the oldest shrinks first": ([(5, 5), (5, 5), (0, 0)], 2, 8, 5, None, None, [0, 4, 3]),
 }
+
+
+def settle(sets: Sequence[Sized], new: Sized, bounds: Bounds) -> None:
+    """Let the controller act until all that it can do is wait: no pod that it makes meanwhile gets ready."""
+    if is_scaling_event(sets, bounds.wanted):
+        scale(sets, new, bounds)
+    while sync(sets, new, bounds):
+        pass
 
 
 @pytest.mark.parametrize(

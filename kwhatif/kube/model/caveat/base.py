@@ -16,7 +16,7 @@ class BaseCaveat(
 
     #: The text; "" until `render` fills it in.
     message: str = ""
-    #: Whether information is missing, or something was not evaluated.
+    #: Whether information is missing, or something was not judged.
     missing: bool = False
     pods: tuple[str, ...] = ()
 
@@ -40,7 +40,7 @@ class BaseCaveat(
 
 
 class IncompleteCaveat(BaseCaveat, kw_only=True):
-    """Base of the caveats about missing information, or about what was not evaluated: `--strict` fails on them."""
+    """Base of the caveats about missing information, or about what was not judged: `--strict` fails on them."""
 
     missing: bool = True
 

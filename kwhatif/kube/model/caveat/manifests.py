@@ -1,4 +1,4 @@
-"""Caveats about manifests: what is not evaluated, and what the API server may change or reject."""
+"""Caveats about manifests: what is not judged, and what the API server may change or reject."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ class NothingJudged(IncompleteCaveat, tag="nothing-judged", kw_only=True):
 
 
 class NotBuilt(IncompleteCaveat, tag="not-built", kw_only=True):
-    """A Kustomization among the manifests is not built: what it would change is not evaluated."""
+    """A Kustomization among the manifests is not built: what it would change is not judged."""
 
     file: str
 
 
 class UnjudgedKind(IncompleteCaveat, tag="unjudged-kind", kw_only=True):
-    """Custom resources of one kind have pod templates that were not evaluated."""
+    """Custom resources of one kind have pod templates that were not judged."""
 
     kind: str
     #: Such as `Rollout shop/web`.

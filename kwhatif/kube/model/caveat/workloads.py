@@ -59,12 +59,12 @@ class ReplicasKept(BaseCaveat, tag="replicas-kept", kw_only=True):
 class TooManyPods(IncompleteCaveat, tag="too-many-pods", kw_only=True):
     """A workload has more pods than the nodes can take, or very many, or very many of them evict others.
 
-    Pods that are not evaluated count like the last one that is. If that one has a node, the pods beyond what all
-    nodes can take are pending, and the others are not evaluated.
+    Pods that are not judged count like the last one that is. If that one has a node, the pods beyond what all
+    nodes can take are pending, and the others are not judged.
     """
 
     workload: str
-    #: The number of pods that the workload asks for, and how many of them are evaluated.
+    #: The number of pods that the workload asks for, and how many of them are judged.
     count: int
     judged: int
 
@@ -75,7 +75,7 @@ class TooManyPods(IncompleteCaveat, tag="too-many-pods", kw_only=True):
 
 
 class OneOfEqualPods(BaseCaveat, tag="one-of-equal-pods", kw_only=True):
-    """Only one of several equal pods was evaluated."""
+    """Only one of several equal pods was judged."""
 
     workload: str
     count: int

@@ -1,4 +1,4 @@
-"""`Course`: one object of the manifests in a simulation: how it is applied, and which pods are made for it."""
+"""`ManifestRollout`: one object of the manifests in a simulation: how it is applied, and which pods are made for it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from kwhatif.workloads.replicas import free_names
 from kwhatif.workloads.stateful_set import expand_stateful_set, is_ordered, ordinals_of
 
 
-class Course:
+class ManifestRollout:
     """What has become of one object's pods so far."""
 
     def __init__(self, planned: Planned) -> None:

@@ -7,41 +7,129 @@ over, as in a cluster.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from msgspec.structs import replace
 
+from kwhatif.admission.changes import ChangeRow
 from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
-from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget
-from kwhatif.questions.judging.attempts import Attempts
-from kwhatif.questions.judging.course import Course
+from kwhatif.questions.decisions.caveats import caveats_of
+from kwhatif.questions.decisions.decide import ignored
+from kwhatif.questions.decisions.short import in_short
+from kwhatif.questions.judging.described import Described
+from kwhatif.questions.judging.manifest_rollout import ManifestRollout
 from kwhatif.questions.judging.planned import Asked, Explain, Planned
 from kwhatif.questions.manifests.prepared import prepare
-from kwhatif.questions.rows import change_rows
+from kwhatif.questions.rows import decision_about, with_chosen
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_verdict
-from kwhatif.report.decision import Decision
-from kwhatif.report.inputs import ChangeRow
-from kwhatif.scheduler.batch import ScheduleResult
+from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.preemption import VictimRow
+from kwhatif.scheduler.batch import ScheduleResult, result_of
+from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.pods import begins_to_go, running
 from kwhatif.simulation.world import World
+from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-#: Rollouts of big sets take hours: nobody waits for them here.
+
+class Attempts(Described):
+    """Pods are tried again and again: what becomes of each is known in the end."""
+
+    def __init__(self, engine: Engine, profiles: Mapping[str, Profile], explain: Explain) -> None:
+        super().__init__(engine.world, profiles, explain)
+        self._engine = engine
+        #: By UID: what became of a pod that has got its node, and of one that has evicted others.
+        self._placed: dict[str, Decision] = {}
+        self._evicted: dict[str, list[Decision]] = {}
+
+    def keep(self, result: ScheduleResult, explained: list[Outcome] | None) -> None:
+        """A pod was tried; `explained`: None where it is not asked for."""
+        self.note(result)
+        if explained is not None:
+            self._keep(result, explained)
+        elif self._world.was_there(result.pod.pod):
+            before = self._earlier.get(result.pod.key)
+            if before is None or before.outcome != "Preempts" or result.outcome == "Preempts":
+                self._earlier[result.pod.key] = result.settled
+        self.uncounted.add(result.victims)
+
+    def _keep(self, result: ScheduleResult, explained: list[Outcome]) -> None:
+        uid = result.pod.uid
+        if result.outcome == "Placed":
+            self._placed[uid] = self.described(explained, result)
+        elif result.outcome == "Preempts" and not all(victim.pod.terminating for victim in result.victims):
+            gone = {each.pod for each in self._world.history.gone.values()}
+            row = _with_victims(self.described(explained, result), lambda victim: victim.pod not in gone)
+            self._evicted.setdefault(uid, []).append(self.uncounted.as_left(row))
+
+    # --- the end -------------------------------------------------------------------------------------
+
+    def has_evicted(self, uid: str) -> bool:
+        """Whether the pod has evicted others."""
+        return uid in self._evicted
+
+    def fate(self, explained: list[Outcome], uid: str, key: str) -> Decision | None:
+        """What became of the pod; None: it has gone without evicting anybody."""
+        pod = self._world.state.cluster.get(Pod, key)
+        if pod is None or pod.metadata.uid != uid or pod.metadata.deletion_timestamp is not None:
+            return self._eviction(uid)
+        if self.profile_of(pod) is None:
+            return ignored(pod)
+        if pod.spec.node_name or is_terminal(pod):
+            return self._eviction(uid) or self._placed.get(uid)
+        if self._engine.cycle is not None and uid in self._evicted:
+            return self._evicted[uid][0]  # and for ever so
+        return self._pending(explained, PodInfo(pod))
+
+    def _eviction(self, uid: str) -> Decision | None:
+        """The last time that the pod has evicted others, with all whom it has evicted."""
+        evicted = self._evicted.get(uid)
+        if evicted is None:
+            return None
+        *before, last = evicted
+        victims = {victim.pod: victim for each in before for victim in each.victims}
+        return _with_victims(last, lambda victim: victim.pod not in victims, *victims.values())
+
+    def _pending(self, explained: list[Outcome], info: PodInfo) -> Decision:
+        """Why it is pending, as things are in the end; of equal pods, the last words of the scheduler."""
+        message = self._engine.scheduler.messages.get(info.uid)
+        if message is not None and "Unschedulable" in explained:
+            return decision_about(info.pod, "Unschedulable", message=message, detail="short")
+        whole = self.attempt(info)
+        self.caveats.update(dict.fromkeys(caveats_of(whole)))
+        return self.described(explained, result_of(whole), lambda: whole)
+
+    def earlier(self) -> Iterator[Decision]:
+        """The pods that were pending already, and were tried, but those whose controllers have deleted them."""
+        pods = self._world.state.cluster.all(Pod)
+        for key, result in self._earlier.items():
+            pod = pods.get(key)
+            if pod is not None and pod.metadata.deletion_timestamp is None:
+                yield in_short(result)
+
+
+def _with_victims(decision: Decision, keep: Callable[[VictimRow], bool], *others: VictimRow) -> Decision:
+    """The decision with these victims of the chosen candidate, after others that went before."""
+    return with_chosen(decision, lambda row: replace(row, victims=(*others, *filter(keep, row.victims))))
+
+
+#: Rollouts of big sets take hours, which go by at once here.
 _PARAMETERS = Parameters(horizon=30 * 24 * 3600.0)
 _ROLLED: Sequence[str] = ("ScaledDown", "RolledOut", "Deleted", "Completed")
 
 
-class Simulated:
+class SettledRun:
     """One question, played forward."""
 
     def __init__(
@@ -64,8 +152,8 @@ class Simulated:
             usage: what is used of quotas.
         """
         self._session = session
-        self._courses = [Course(each) for each in planned]
-        self._by_root = {name: course for course in self._courses for name in course.roots()}
+        self._manifests = [ManifestRollout(each) for each in planned]
+        self._by_root = {name: manifest for manifest in self._manifests for name in manifest.roots()}
         workloads = [each.object for each in planned if each.update != "unchanged"]
         prepare(workloads, state.cluster, state.cluster.add)
         clock = Clock(start_of(state.cluster))
@@ -95,14 +183,14 @@ class Simulated:
         """
         self._asked = asked
         engine = self._engine
-        engine.perform(*(partial(course.apply, self._session.cluster) for course in self._courses))
+        engine.perform(*(partial(manifest.apply, self._session.cluster) for manifest in self._manifests))
         engine.settle()
         while foreign := self._foreign():
             engine.perform(partial(_run, foreign))
             engine.settle()
-        for course in self._courses:
-            if not course.planned.is_refused:
-                self._finish(course)
+        for manifest in self._manifests:
+            if not manifest.planned.is_refused:
+                self._finish(manifest)
         return list(self._attempts.earlier())
 
     @property
@@ -119,7 +207,7 @@ class Simulated:
     def _foreign(self) -> list[Pod]:
         """Pods of the manifests that another scheduler places: they are taken to run."""
         pods = self._world.state.cluster.all(Pod)
-        found = (pods.get(key) for course in self._courses for key in course.made.values())
+        found = (pods.get(key) for manifest in self._manifests for key in manifest.made.values())
         return [
             pod
             for pod in found
@@ -131,59 +219,59 @@ class Simulated:
 
     # --- watching ------------------------------------------------------------------------------------
 
-    def _course_of(self, pod: Pod) -> Course | None:
+    def _manifest_of(self, pod: Pod) -> ManifestRollout | None:
         return self._by_root.get(f"Pod {key_of(pod)}") or self._by_root.get(self._engine.tally.root(pod))
 
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
         del event
         if isinstance(after, PodDisruptionBudget):
-            self._attempts.burst.over(key_of(after))
+            self._attempts.uncounted.over(key_of(after))
         pod = after or before
         if not isinstance(pod, Pod):
             return
         if isinstance(before, Pod) and isinstance(after, Pod) and not begins_to_go(before, after):
             return
-        course = self._course_of(pod)
-        if course is None:
+        manifest = self._manifest_of(pod)
+        if manifest is None:
             return
         if before is None:
-            course.made[pod.metadata.uid] = key_of(pod)
-            course.moments.add(self._world.now)
+            manifest.made[pod.metadata.uid] = key_of(pod)
+            manifest.moments.add(self._world.now)
         elif (gone := self._world.history.gone.get(pod.metadata.uid or key_of(pod))) and gone.how in _ROLLED:
-            course.moments.add(gone.at)
+            manifest.moments.add(gone.at)
 
     def _admitted(self, pod: Pod, outcome: Admitted[Pod] | Denied) -> None:
-        course = self._course_of(pod)
-        if course is None:
+        manifest = self._manifest_of(pod)
+        if manifest is None:
             return
         if isinstance(outcome, Denied):
-            course.was_refused(pod, outcome.message)
+            manifest.was_refused(pod, outcome.message)
             return
-        course.was_admitted()
-        self._changes[key_of(outcome.object)] = change_rows(outcome.changes)
+        manifest.was_admitted()
+        self._changes[key_of(outcome.object)] = outcome.changes
 
     def _tried(self, result: ScheduleResult) -> None:
         pod = result.pod
-        course = self._course_of(pod.pod)
-        is_made = course is not None and pod.uid in course.made
-        if course is not None and is_made:
-            self._attempts.keep(result, course.planned.explained)
+        manifest = self._manifest_of(pod.pod)
+        is_made = manifest is not None and pod.uid in manifest.made
+        if manifest is not None and is_made:
+            self._attempts.keep(result, manifest.planned.explained)
         else:
             asked = self._asked.get(pod.key)
             self._attempts.keep(result, None if asked is None else asked.explained)
 
     # --- the end -------------------------------------------------------------------------------------
 
-    def _finish(self, course: Course) -> None:
-        planned, world = course.planned, self._world
-        for uid, key in self._counted(course):
+    def _finish(self, manifest: ManifestRollout) -> None:
+        planned, world = manifest.planned, self._world
+        for uid, key in self._counted(manifest):
             decision = self._attempts.fate(planned.explained, uid, key)
             if decision is not None:
                 planned.decide(replace(decision, changes=self._changes.get(key, ())))
         if planned.update != "unchanged":
-            for decision in course.missing(world, self._engine.reactions):
+            for decision in manifest.missing(world, self._engine.reactions):
                 planned.decide(decision)
-        planned.removed = tuple(self._removed(course))
+        planned.removed = tuple(self._removed(manifest))
         for key, asking in self._asked.items():
             info = world.state.pods.get(key)
             if asking.planned is not planned or info is None:
@@ -192,9 +280,9 @@ class Simulated:
             if decision is not None:
                 planned.decide(decision)
         if planned.plan.rolls:
-            planned.rollout = course.rollout(world)
+            planned.rollout = manifest.rollout(world)
 
-    def _counted(self, course: Course) -> list[tuple[str, str]]:
+    def _counted(self, manifest: ManifestRollout) -> list[tuple[str, str]]:
         """The pods that were made and are there still, or have evicted others: what comes for evicted ones is none."""
         there = self._world.state.cluster.all(Pod)
 
@@ -203,15 +291,15 @@ class Simulated:
             is_there = pod is not None and pod.metadata.uid == uid and pod.metadata.deletion_timestamp is None
             return is_there or self._attempts.has_evicted(uid)
 
-        found = [(uid, key) for uid, key in course.made.items() if counts(uid, key)]
-        return found[: course.most]
+        found = [(uid, key) for uid, key in manifest.made.items() if counts(uid, key)]
+        return found[: manifest.most]
 
-    def _removed(self, course: Course) -> Iterator[Pod]:
+    def _removed(self, manifest: ManifestRollout) -> Iterator[Pod]:
         """The pods that were there and make way; evicted ones do not count, nor those that had ended."""
         pods = self._session.state.pods
         for gone in self._world.history.gone.values():
             owner = self._by_root.get(f"Pod {gone.pod}") or self._by_root.get(gone.owner or "")
-            if gone.initial and gone.how in _ROLLED and owner is course and gone.pod in pods:
+            if gone.initial and gone.how in _ROLLED and owner is manifest and gone.pod in pods:
                 yield pods[gone.pod].pod
 
 
