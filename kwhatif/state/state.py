@@ -143,6 +143,10 @@ class State:
         self.index.build()
         self.cluster.derive_all()
 
+    def forget_history(self) -> None:
+        """Let go of what was done, and of all that it was about: who kept something of this state starts anew."""
+        self._history = None
+
     # --- changes -------------------------------------------------------------------------------------
 
     def apply(self, *changes: Change) -> Touched:
