@@ -136,8 +136,13 @@ class Reflector:
 
     def check(self, now: float) -> None:
         """End a watch that trickles, or is silent, for too long: no timeout of a socket sees every such case."""
+        if self.silence(now) > self._patience.silence * 1.2:
+            self.break_off()
+
+    def break_off(self) -> None:
+        """End the connection of the watch, which goes on with another one."""
         watch = self._watch
-        if watch is not None and now - watch.last_sign > self._patience.silence * 1.2:
+        if watch is not None:
             watch.end()
 
     def _run(self) -> None:
