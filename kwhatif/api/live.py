@@ -1,4 +1,4 @@
-"""`kwhatif.watch`: a live cluster that stays up to date, to be asked again and again."""
+"""A live cluster that stays up to date, to be asked again and again."""
 
 from __future__ import annotations
 

@@ -32,9 +32,9 @@ def test_memory_does_not_grow() -> None:
 
     tracemalloc.start()
     try:
-        go_on(examples(100))
-        before = go_on(examples(100))
-        after = go_on(examples(500))
+        go_on(examples(50))
+        before = go_on(examples(50))
+        after = go_on(examples(250))
     finally:
         tracemalloc.stop()
     assert after - before < _NOISE
