@@ -14,13 +14,13 @@ from kwhatif.state.pod_info import PodInfo
 
 
 class SimulatedAttempts:
-    """What was found for pods of a signature is kept, and shared by forks."""
+    """Results for pods of a signature are kept, and shared by forks."""
 
     def __init__(self, world: World, profiles: Mapping[str, Profile], *, scored: bool, gated: bool = False) -> None:
-        """`scored`: see `BatchCache`; `gated`: whether pods are asked about that were not popped from the queue."""
+        """`scored`: see `BatchCache`; `gated`: whether PreEnqueue runs, for pods that were not popped."""
         self._world = world
         self._cycles = Cycles()
-        #: A pod that was popped is not asked again whether it may enter the queue.
+        #: PreEnqueue does not run again for a pod that was popped.
         self._caches = {
             name: BatchCache(
                 profile if gated else replace(profile, pre_enqueue=()),
@@ -43,20 +43,20 @@ class SimulatedAttempts:
         return other
 
     def keep(self, nodes: int) -> None:
-        """Remember of signatures, here and in forks, verdicts about so many nodes (`BatchCache.kept_nodes`)."""
+        """Limit the verdicts that are kept, here and in forks, to this number of nodes (`BatchCache.kept_nodes`)."""
         for cache in self._caches.values():
             cache.kept_nodes = nodes
 
     def end(self) -> None:
-        """Forget what is known of signatures, which refers to this."""
+        """Drop the results kept for signatures, which refer to this object."""
         self._caches.clear()
 
     def attempt(self, pod: PodInfo) -> ScheduleResult:
-        """What becomes of the pod."""
+        """The result of a scheduling cycle for the pod."""
         return self._caches[pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER].attempt(pod)
 
     def _choose(self, result: ScheduleResult) -> ScheduleResult:
-        """One of the nodes that are equally good; devices that were found on one of them are kept to."""
+        """Choose one of the nodes with equal scores; if devices were allocated on one of them, that one."""
         if not result.tied or result.node is None or result.pod.pod.spec.resource_claims:
             return result
         chance = self._world.chance

@@ -106,7 +106,7 @@ class SchedulingQueue(QueueParts):
     def nominated_pods(self) -> dict[str, list[PodInfo]]:
         """Node -> pods nominated to it, the oldest nomination first (`NominatedPodsForNode`).
 
-        QUIRK: (nominatedPodToInfo) a pod in no part of the queue, such as one in flight, counts without requests.
+        QUIRK: (nominatedPodToInfo) a pod in no part of the queue, such as one in flight, has no requests.
         """
         return {node: [self._nominated_pod(*ref) for ref in refs] for node, refs in self.nominator.nominated.items()}
 
@@ -120,7 +120,7 @@ class SchedulingQueue(QueueParts):
     # --- attempts -----------------------------------------------------------------------------------------
 
     def pop(self) -> QueuedPodInfo | None:
-        """Remove and return the next pod to try; None if there is none. Pods in backoff after an error are not popped."""
+        """Remove and return the next pod to try; None if there is none. Pods in backoff after an error stay."""
         while True:
             info = self.active.queue.pop() or self.backoff.pod_backoff.pop()
             if info is None or self.active.move_to_in_flight(info):
