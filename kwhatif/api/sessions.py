@@ -13,6 +13,7 @@ from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.session.session import Session
 from kwhatif.render.caveats import sentences
 from kwhatif.report.inputs import SchedulerInfo
@@ -175,7 +176,8 @@ class FollowedScheduler(NamedTuple):
 def follow_release(collected: Collected, source: RequestedScheduler) -> FollowedScheduler:
     """The scheduler of the cluster's release; the cluster is of that release from now on."""
     nodes = collected.cluster.all(Node).values()
-    asked = ask_release(source.release, collected.server_version, nodes, live=collected.live)
+    groups = collected.cluster.all(PodGroup).values()
+    asked = ask_release(source.release, collected.server_version, nodes, groups, live=collected.live)
     asked.release.follow(collected.cluster)
     scheduler = source.scheduler(asked.release)
     profiles = scheduler.profiles if scheduler else source.profiles(asked.release)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.batch.cache import BatchCache, Cycles
 from kwhatif.scheduler.batch.result import ScheduleResult
+from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.pod_groups.attempt import attempt_group
+from kwhatif.scheduler.pod_groups.cycle import Try, for_members, group_cycle
+from kwhatif.scheduler.pod_groups.result import GroupResult
 from kwhatif.simulation.world import World
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+#: In clusters of up to so many nodes kube-scheduler looks at all of them (`minFeasibleNodesToFind`).
+_ALL_LOOKED_AT = 100
 
 
 class SimulatedAttempts:
@@ -19,7 +28,12 @@ class SimulatedAttempts:
     def __init__(self, world: World, profiles: Mapping[str, Profile], *, scored: bool, gated: bool = False) -> None:
         """`scored`: see `BatchCache`; `gated`: whether PreEnqueue runs, for pods that were not popped."""
         self._world = world
+        self._profiles = profiles
         self._cycles = Cycles()
+        #: Whether pods go to the one of several best nodes that `_by_heap` says, also those that are of no group.
+        self.ties_by_heap = False
+        #: What members of groups come to, by profile; made when the first group is tried.
+        self._of_members: dict[str, BatchCache] = {}
         #: PreEnqueue does not run again for a pod that was popped.
         self._caches = {
             name: BatchCache(
@@ -36,6 +50,7 @@ class SimulatedAttempts:
         """An independent copy that works in a fork of the world."""
         other = SimulatedAttempts.__new__(SimulatedAttempts)
         other._world, other._cycles = world, Cycles()
+        other._profiles, other._of_members, other.ties_by_heap = self._profiles, {}, self.ties_by_heap
         other._cycles.number = self._cycles.number
         other._caches = {
             name: cache.fork(world.state, other._cycles, choose=other._choose) for name, cache in self._caches.items()
@@ -53,7 +68,46 @@ class SimulatedAttempts:
 
     def attempt(self, pod: PodInfo) -> ScheduleResult:
         """The result of a scheduling cycle for the pod."""
-        return self._caches[pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER].attempt(pod)
+        name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
+        result = self._caches[name].attempt(pod)
+        return self._by_heap(result, self._profiles[name], self._world.state) if self.ties_by_heap else result
+
+    def attempt_group(self, group: PodGroup, members: Sequence[PodInfo]) -> GroupResult:
+        """What becomes of the group, whose members that wait are these, in the queue's order."""
+        state = self._world.state
+        name = members[0].pod.spec.scheduler_name or DEFAULT_SCHEDULER
+        profile = self._profiles[name]
+        cache = self._of_members.get(name)
+        if cache is None:
+            cache = self._of_members[name] = BatchCache(for_members(profile), state, scored=False, choose=self._choose)
+        base = cache
+        alone = for_members(profile)
+
+        def tries(fork: State) -> Try:
+            known = base.fork(fork, Cycles())
+            return lambda pod: self._by_heap(known.attempt(pod), alone, fork)
+
+        return attempt_group(group_cycle(profile, tries, self._choose_placement), group, members, state)
+
+    def _by_heap(self, result: ScheduleResult, profile: Profile, state: State) -> ScheduleResult:
+        """Of several best nodes the one that kube-scheduler's heap has first, by convention.
+
+        Of clusters with more nodes it looks at some only, beginning anywhere: there is no such order.
+        """
+        if not result.tied or result.outcome != "Placed" or result.node is None or profile.extenders:
+            return result
+        if not self._world.chance.is_convention or len(state.nodes) > _ALL_LOOKED_AT:
+            return result
+        whole = result.whole or attempt(replace(profile, pre_enqueue=()), result.pod, state)
+        if whole.scores is None or result.pod.pod.spec.resource_claims:
+            return result
+        return replace(result, node=whole.scores.first_in_heap())
+
+    def _choose_placement(self, names: Sequence[str]) -> str:
+        chance = self._world.chance
+        if len(names) > 1:
+            chance.note("nodes")
+        return names[0] if len(names) == 1 or chance.is_convention else chance.pick(names)
 
     def _choose(self, result: ScheduleResult) -> ScheduleResult:
         """Choose one of the nodes with equal scores; if devices were allocated on one of them, that one."""

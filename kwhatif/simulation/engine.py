@@ -21,11 +21,11 @@ from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.deadlines import NEAR, has_got_room, is_any_pod_waiting
 from kwhatif.simulation.evictors import Evictor, Evictors
+from kwhatif.simulation.groups import scheduler_for
 from kwhatif.simulation.kubelets import Kubelets
 from kwhatif.simulation.loops import EndlessLoop, Loops
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.reactions import LivelockError, Reactions
-from kwhatif.simulation.scheduler import Scheduler
 from kwhatif.simulation.tally import WorkloadTally
 from kwhatif.simulation.world import World
 from kwhatif.state.state import State
@@ -70,7 +70,7 @@ class Engine:
         self.parameters = parameters
         self.clock = clock
         self.world = World(state, clock, chance or Chance(), usage)
-        self.scheduler = Scheduler(self.world, profiles, asleep, scored=scored)
+        self.scheduler = scheduler_for(state.cluster)(self.world, profiles, asleep, scored=scored)
         self.kubelets = Kubelets(self.world, parameters)
         self.reactions = Reactions(self.world, controllers)
         self.loops = Loops(self.world)

@@ -11,7 +11,7 @@ from kwhatif.admission.defaults import default_object
 from kwhatif.admission.device_taints import with_times
 from kwhatif.admission.injection import injection_of
 from kwhatif.admission.new_claim import admit_claim
-from kwhatif.admission.new_pod import ReplicaAdmission
+from kwhatif.admission.new_pod import ReplicaAdmission, stored_pod
 from kwhatif.admission.outcome import Admitted, Denied, already_exists
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
@@ -88,7 +88,7 @@ class World(SimulatedView):
         """Carry out a request to the API server; only a `Create` may be refused."""
         match write:
             case Create():
-                return self._create(write.obj, actor, because)
+                return self._create(write.obj, actor, because, stored=write.stored)
             case Update():
                 self._update(write.obj, actor, because)
             case DeletePod():
@@ -146,7 +146,7 @@ class World(SimulatedView):
 
     # --- requests ------------------------------------------------------------------------------------
 
-    def _create(self, obj: Any, actor: str, because: int | None) -> Denied | None:
+    def _create(self, obj: Any, actor: str, because: int | None, *, stored: bool = False) -> Denied | None:
         cluster = self.state.cluster
         meta = obj.metadata
         if not meta.name:
@@ -154,7 +154,7 @@ class World(SimulatedView):
         if cluster.get(type(obj), key_of(obj)) is not None:
             return already_exists(obj)
         refused = self.limits.refuse(obj, self) if isinstance(obj, Pod) else None
-        admitted = refused or self._admitted(obj)
+        admitted = refused or (stored_pod(obj, cluster) if stored else self._admitted(obj))
         if isinstance(admitted, Denied):
             self.note(because, actor, "was refused", obj, detail=admitted.message)
             return admitted

@@ -54,6 +54,13 @@ class Template(msgspec.Struct, frozen=True):
         )
         return _renamed(self.node, name), [_on(pod, name, suffix) for pod in self.pods], besides
 
+    def real(self) -> Template:
+        """What nodes are like that have really come: under the group's name, and without the label of templates."""
+        meta = self.node.metadata
+        labels = {name: value for name, value in meta.labels.items() if name != _TEMPLATE_LABEL}
+        name = self.group.replace("/", "-")
+        return replace(self, node=replace(self.node, metadata=replace(meta, name=name, labels=labels)))
+
     def info(self) -> NodeInfo:
         """The node with its pods, as a state would have it."""
         state = State(Cluster([self.node, *self.pods]))

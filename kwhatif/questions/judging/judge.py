@@ -29,12 +29,13 @@ from kwhatif.questions.decisions.decide import decision_of, refusal
 from kwhatif.questions.decisions.short import in_full
 from kwhatif.questions.decisions.workload_rows import room_for_pods, workload_row
 from kwhatif.questions.judging.alone import Alone
+from kwhatif.questions.judging.groups import is_about_groups, with_groups, without_modelled
 from kwhatif.questions.judging.instant import InstantRun
 from kwhatif.questions.judging.named_classes import with_named_classes
 from kwhatif.questions.judging.order import fits_later, rivals
 from kwhatif.questions.judging.planned import Explain, PendingPods, Planned
 from kwhatif.questions.judging.question import Answer, Question
-from kwhatif.questions.manifests.applied import Applied, apply_claims, apply_surroundings
+from kwhatif.questions.manifests.applied import Applied, apply_claims, apply_groups, apply_surroundings
 from kwhatif.questions.manifests.candidates import PlannedPod, Planner
 from kwhatif.questions.manifests.daemons import new_nodes, run_daemons
 from kwhatif.questions.manifests.hooks import ends, in_phases, without_earlier_runs
@@ -44,6 +45,7 @@ from kwhatif.questions.placing.placer import Describe
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.inputs import ProblemRow, SourceRow
+from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.policy import JudgedWorkload
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.simulation.reactions import LivelockError
@@ -68,7 +70,8 @@ def judge(session: Session, question: Question) -> Answer:
     Helm hooks that end are judged one after another, before and after the rest, each as if those before it were gone.
     A run of a CronJob starts at its time, when everything else is there: it takes no place before others.
     """
-    session = with_named_classes(session, question.applied)
+    session, applied = with_groups(with_named_classes(session, question.applied), question.applied)
+    question = replace(question, applied=applied)
     session = session.at(without_earlier_runs(session.state, question.applied))
     phases = in_phases(question.applied)
     runs = [each for each in phases.staying if isinstance(each.object, CronJob)]
@@ -93,7 +96,7 @@ class _Judging:
         self._question = question
         self._state = session.state.fork()
         self._cluster = self._state.cluster
-        self._caveats = dict.fromkeys((*session.caveats, *question.caveats))
+        self._caveats = dict.fromkeys(without_modelled((*session.caveats, *question.caveats), session.cluster))
         #: What was assumed of pods and claims that were made.
         self._assumed: dict[Caveat, None] = {}
         self._problems = list(question.problems)
@@ -101,6 +104,12 @@ class _Judging:
         #: The state once the pods have been placed.
         self.end = self._state
         self._kinds_and_keys = {(type(each.object).__name__, key_of(each.object)) for each in question.applied}
+        self._groups: PodGroupsRow | None = None
+        refused = apply_groups(self._cluster, question.applied)
+        #: PodGroups that the API server does not take.
+        self._refused = [
+            _refused(applied, applied.object, denied.message, self._cluster) for applied, denied in refused
+        ]
         surroundings = apply_surroundings(self._cluster, question.applied, admission=question.admission)
         self._caveats.update(dict.fromkeys(surroundings))
         self._planner = Planner(self._cluster, question.rollout, question.template_paths, admission=question.admission)
@@ -132,6 +141,7 @@ class _Judging:
             caveats=self._caveats,
             problems=self._problems,
             cluster=self._cluster,
+            groups=self._groups,
         )
 
     # --- each alone ----------------------------------------------------------------------------------
@@ -163,6 +173,7 @@ class _Judging:
         planner = self._planner
         claims = apply_claims(self._cluster, self._question.applied, planner.claims)
         planned = [_refused(applied, applied.object, denied.message, self._cluster) for applied, denied in claims]
+        planned += self._refused
         before, usage = self._state.fork(), planner.usage.fork()
         for applied in self._question.applied:
             if applied.is_workload:
@@ -170,7 +181,7 @@ class _Judging:
                     workload = self._planned(applied)
                     if workload.update != "unchanged" or not self._is_made_of_another(applied):
                         planned.append(workload)
-        if any(each.plan.rolls for each in planned):
+        if any(each.plan.rolls for each in planned) or is_about_groups(self._cluster):
             return self._simulated(planned, before, usage)
         plan = [each.copy() for each in planned]
         caveats = dict(self._caveats)
@@ -214,6 +225,7 @@ class _Judging:
         earlier = simulated.play(pending.asked)
         self._caveats.update(dict.fromkeys(simulated.caveats))
         self.end = simulated.state
+        self._groups = None if simulated.groups is None else simulated.groups.rows()
         self._note_rivals(planned)
         return list(map(self._judged, planned)), [], earlier
 

@@ -111,11 +111,11 @@ def _start_again(obj: Any, update: WorkloadUpdate, world: World) -> Sequence[Kub
     return obj, *world.owned(obj, ReplicaSet)
 
 
-def replace_pod(pod: Pod, world: World) -> None:
-    """The pod is new, in place of one of its name, be it at its end."""
+def replace_pod(pod: Pod, world: World, *, stored: bool = False) -> None:
+    """The pod is new, in place of one of its name, be it at its end; `stored`: it was admitted before."""
     if pod.metadata.name:
         world.write(Remove(Pod, key_of(pod)), USER, None)
-    world.write(Create(pod), USER, None)
+    world.write(Create(pod, stored=stored), USER, None)
 
 
 def _remove(pods: Sequence[Pod], world: World) -> None:

@@ -29,7 +29,14 @@ class Attempt(msgspec.Struct):
     post_filter: PostFilterResult | None = None
 
 
-def attempt(profile: Profile, pod: PodInfo, state: State, hint: str = "", columns: Columns | None = None) -> Attempt:
+def attempt(
+    profile: Profile,
+    pod: PodInfo,
+    state: State,
+    hint: str = "",
+    columns: Columns | None = None,
+    placement: frozenset[str] | None = None,
+) -> Attempt:
     """Do what kube-scheduler would do with the pod if it were next in the queue.
 
     Args:
@@ -38,8 +45,9 @@ def attempt(profile: Profile, pod: PodInfo, state: State, hint: str = "", column
         state: the cluster, which is not changed.
         hint: the name of a node to try first.
         columns: scores from earlier attempts on this state or an earlier version of it.
+        placement: the names of the nodes that are looked at, where the pod's group is tried on some of them.
     """
-    cycle = Cycle(profile, pod, state, columns)
+    cycle = Cycle(profile, pod, state, columns, placement)
     result = Attempt(cycle)
     result.gated = held_back(profile, pod, state)
     if result.gated is not None:

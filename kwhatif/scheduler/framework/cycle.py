@@ -36,10 +36,19 @@ class Cycle:
     others' statuses by name. Nodes in neither share `absent`.
     """
 
-    def __init__(self, profile: Profile, pod: PodInfo, state: State, columns: Columns | None = None) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        pod: PodInfo,
+        state: State,
+        columns: Columns | None = None,
+        placement: frozenset[str] | None = None,
+    ) -> None:
         self.profile = profile
         self.pod = pod
         self.state = state
+        #: The names of the nodes that are looked at, where the pod's group is tried on some of them; None: all.
+        self.placement = placement
         #: Scores of earlier attempts, if the caller keeps them.
         self.columns = columns
         self.extenders = ExtenderCalls(profile.extenders, pod, state)
@@ -186,11 +195,14 @@ class Cycle:
         """
         if self._first_choice_fits(self.pod.pod.status.nominated_node_name or hint):
             return
+        node_set = self.node_set
+        if self.placement is not None:
+            node_set = self.placement if node_set is None else node_set & self.placement
         if self.node_set is not None:
             # QUIRK: (schedule_one.go) a plugin that has just rejected the nominated node is named with those that
             # narrowed the search: upstream keeps both in one set.
             self.absent = Verdict(not_in_node_set(self.unschedulable_plugins))
-        search = NodeSearch(self.filters, self.state, self.node_set, self.columns)
+        search = NodeSearch(self.filters, self.state, node_set, self.columns)
         names, _ = self.state.names_and_shapes
         objecting: set[int] = set()
         for place, objection in search.objections(self.check):
@@ -205,7 +217,7 @@ class Cycle:
     def _first_choice_fits(self, name: str) -> bool:
         """If a nominated or hinted node fits, no other node is evaluated (`evaluateNominatedNode`)."""
         node = self.state.node(name)
-        if node is None:
+        if node is None or (self.placement is not None and name not in self.placement):
             return False
         objection = self.check(node, self.filters)
         if objection is not None:
@@ -243,7 +255,8 @@ class Cycle:
 
     def message(self) -> str:
         """The FitError without the PostFilter part."""
-        total, absent = len(self.state.nodes), self.absent.status if self.absent else None
+        total = len(self.state.nodes if self.placement is None else self.placement)
+        absent = self.absent.status if self.absent else None
         statuses = [verdict.status for verdict in self.verdicts.values()]
         reasons = self.pre_filter_message or reasons_histogram(statuses, absent, total - len(statuses))
         return fit_error(total, reasons)

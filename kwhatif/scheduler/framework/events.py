@@ -16,6 +16,7 @@ from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.quantity import milli_value
 from kwhatif.kube.model.resource import DeviceClass, ResourceClaim
 from kwhatif.kube.model.resource_slice import ResourceSlice
@@ -68,6 +69,7 @@ class EventResource(StrEnum):
     RESOURCE_CLAIM = "resource.k8s.io/ResourceClaim"
     RESOURCE_SLICE = "resource.k8s.io/ResourceSlice"
     DEVICE_CLASS = "resource.k8s.io/DeviceClass"
+    POD_GROUP = "scheduling.k8s.io/PodGroup"
     WILDCARD = "*"
 
 
@@ -83,6 +85,7 @@ _PLAIN: Mapping[type, EventResource] = {
     ResourceClaim: EventResource.RESOURCE_CLAIM,
     ResourceSlice: EventResource.RESOURCE_SLICE,
     DeviceClass: EventResource.DEVICE_CLASS,
+    PodGroup: EventResource.POD_GROUP,
 }
 
 _NAMES: Mapping[ActionType, str] = {
@@ -126,6 +129,7 @@ ASSIGNED_POD = EventResource.ASSIGNED_POD
 UNSCHEDULABLE_POD = EventResource.UNSCHEDULABLE_POD
 ASSIGNED_POD_ADD = ClusterEvent(ASSIGNED_POD, ActionType.ADD)
 ASSIGNED_POD_DELETE = ClusterEvent(ASSIGNED_POD, ActionType.DELETE)
+UNSCHEDULED_POD_ADD = ClusterEvent(UNSCHEDULABLE_POD, ActionType.ADD)
 UNSCHEDULABLE_TIMEOUT = ClusterEvent(EventResource.WILDCARD, ActionType.ALL, "UnschedulableTimeout")
 FORCE_ACTIVATE = ClusterEvent(EventResource.WILDCARD, ActionType.ALL, "ForceActivate")
 

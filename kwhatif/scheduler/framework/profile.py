@@ -9,6 +9,7 @@ import msgspec
 
 from kwhatif.kube.gates import BASE_GATES, Gates
 from kwhatif.scheduler.framework.extender import Extender
+from kwhatif.scheduler.framework.placement import PlacementGeneratePlugin, PlacementScorePlugin
 from kwhatif.scheduler.framework.plugin import FilterPlugin, Plugin, PostFilterPlugin, PreEnqueuePlugin, ScorePlugin
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -29,7 +30,7 @@ class Point(Enum):
     PRE_BIND = "preBind"
     BIND = "bind"
     POST_BIND = "postBind"
-    #: For groups of pods, behind gates that are off by default; listed so that configurations can be validated.
+    #: For groups of pods, behind gates that are off by default.
     PLACEMENT_GENERATE = "placementGenerate"
     PLACEMENT_SCORE = "placementScore"
     POD_GROUP_POST_FILTER = "podGroupPostFilter"
@@ -50,6 +51,10 @@ class Profile(msgspec.Struct, frozen=True):
     pre_score: tuple[ScorePlugin, ...] = ()
     score: tuple[ScorePlugin, ...] = ()
     weights: Mapping[str, int] = {}
+    #: Of groups of pods: what makes placements (the first one counts), and what scores them.
+    placement_generate: tuple[PlacementGeneratePlugin, ...] = ()
+    placement_score: tuple[PlacementScorePlugin, ...] = ()
+    pod_group_post_filter: tuple[Plugin, ...] = ()
     extenders: tuple[Extender, ...] = ()
     #: `percentageOfNodesToScore`, 0: adaptive. kwhatif evaluates every node; the value is used for a caveat only.
     percentage_of_nodes_to_score: int = 0

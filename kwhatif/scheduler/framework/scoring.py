@@ -43,6 +43,28 @@ class Scores(msgspec.Struct, frozen=True):
         highest = max(self.total)
         return sorted(node.name for node, total in zip(self.nodes, self.total, strict=True) if total == highest)
 
+    def first_in_heap(self) -> str:
+        """The best node that comes first in the scheduler's heap (`sorted_nodes.go`), if the nodes are in its order.
+
+        QUIRK: (schedule_one.go) only where an extender gives scores is it left to chance which of several it is.
+        """
+        total = self.total
+        heap = list(range(len(total)))
+        for parent in reversed(range(len(heap) // 2)):
+            _sink(heap, parent, total)
+        return self.nodes[heap[0]].name
+
+
+def _sink(heap: list[int], parent: int, total: Sequence[int]) -> None:
+    """Let the entry sink below those that are better: Go's `heap.down`."""
+    while (child := 2 * parent + 1) < len(heap):
+        if child + 1 < len(heap) and total[heap[child + 1]] > total[heap[child]]:
+            child += 1
+        if total[heap[child]] <= total[heap[parent]]:
+            return
+        heap[parent], heap[child] = heap[child], heap[parent]
+        parent = child
+
 
 def default_normalize(scores: Sequence[int], *, reverse: bool = False) -> list[int]:
     """Scale to 0…100 by the largest score (`plugins/helper/normalize_score.go`)."""

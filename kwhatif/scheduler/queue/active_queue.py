@@ -9,12 +9,13 @@ from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.scheduler.framework.events import ClusterEvent
 from kwhatif.scheduler.queue.heap import Heap, Order
 from kwhatif.scheduler.queue.hinting import Occurrence
+from kwhatif.scheduler.queue.queued_group import QueuedEntity, QueuedPodGroupInfo
 from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
 
 
-def priority_sort(info: QueuedPodInfo) -> Order:
+def priority_sort(info: QueuedEntity) -> Order:
     """Higher priority first, then longer wait (PrioritySort, `plugins/queuesort/priority_sort.go`)."""
-    return -info.pod_info.priority, info.timestamp
+    return -info.priority, info.timestamp
 
 
 class ActiveQueue:
@@ -39,9 +40,11 @@ class ActiveQueue:
         """UIDs of the pods that were popped and are not done."""
         return self._in_flight.keys()
 
-    def move_to_in_flight(self, info: QueuedPodInfo) -> bool:
+    def move_to_in_flight(self, info: QueuedEntity) -> bool:
         """The pod was popped; False if its UID is already in flight: then this one is dropped."""
         info.attempts += 1
+        if isinstance(info, QueuedPodGroupInfo):
+            return any([self.move_to_in_flight(member) for member in info.in_order])  # noqa: C419 - all are moved
         if info.uid in self._in_flight:
             return False
         self._number += 1

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Protocol
 
-from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.framework.events import ASSIGNED_POD_DELETE
+from kwhatif.scheduler.queue.group_queue import GroupSchedulingQueue
 from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 from kwhatif.state.pod_info import PodInfo
 
@@ -54,8 +56,18 @@ class EventHandlers:
         if isinstance(old if new is None else new, Pod):
             self._handle_pod(_live(old), _live(new))
             return
+        if isinstance(old if new is None else new, PodGroup) and isinstance(self._queue, GroupSchedulingQueue):
+            self._handle_group(self._queue, old, new)
         for event in self._queue.events_of(old, new):
             self._queue.move_all_to_active_or_backoff(event, old, new)
+
+    @staticmethod
+    def _handle_group(queue: GroupSchedulingQueue, old: KubernetesObject | None, new: KubernetesObject | None) -> None:
+        """A group was added, updated or deleted (`addPodGroup`, `updatePodGroup`, `deletePodGroup`)."""
+        if isinstance(new, PodGroup):
+            queue.put_group(new)
+        elif old is not None:
+            queue.drop_group(key_of(old))
 
     def _handle_pod(self, old: Pod | None, new: Pod | None) -> None:
         for event in self._queue.events_of(old, new):

@@ -144,12 +144,13 @@ class QueueingHints:
         own = pool.template_of(occurrence.key) if occurrence.pod_uid else None
         keys: dict[HintIndex, Keys] = {}
         for cause, group in pool.groups():
-            if cause.gating_plugin and not self._reaches(occurrence.event, cause.gating_plugin):
+            if cause.gating_plugin and not self.reaches(occurrence.event, cause.gating_plugin):
                 continue
             for answers, pods in self._answers_in(cause, group, occurrence, own, None if everybody else keys):
                 yield answers, self.strategy(cause, answers), pods
 
-    def _reaches(self, event: ClusterEvent, plugin: str) -> bool:
+    def reaches(self, event: ClusterEvent, plugin: str) -> bool:
+        """Whether the plugin has registered for such events."""
         return any(one.matches(event) for one in self._by_plugin.get(plugin, ()))
 
     def _answers_in(

@@ -75,6 +75,16 @@ class QueuedPodInfo(msgspec.Struct, eq=False):
         return self.pod_info.uid
 
     @property
+    def priority(self) -> int:
+        """The pod's priority."""
+        return self.pod_info.priority
+
+    @property
+    def size(self) -> int:
+        """How many pods it is."""
+        return 1
+
+    @property
     def gated(self) -> bool:
         """Whether a PreEnqueue plugin rejects it."""
         return bool(self.gating_plugin)

@@ -1,7 +1,7 @@
 """`SchedulingQueue`: all pending pods (`PriorityQueue` in `backend/queue/scheduling_queue.go`).
 
 Feature gates are at the defaults of 1.36: queueing hints, popping from backoffQ and asynchronous preemption are on,
-pod groups and asynchronous API calls are off. Times are nanoseconds since the epoch.
+asynchronous API calls are off. Groups of pods: `GroupSchedulingQueue`. Times are nanoseconds since the epoch.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from kwhatif.scheduler.framework.events import (
 from kwhatif.scheduler.queue.hinting import Answers, Occurrence, QueueingHints, QueueingStrategy
 from kwhatif.scheduler.queue.parts import QueueParts
 from kwhatif.scheduler.queue.profiles import QueueOptions, QueueProfile
+from kwhatif.scheduler.queue.queued_group import QueuedEntity, QueuedPodGroupInfo
 from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
 from kwhatif.state.pod_info import PodInfo
 
@@ -77,7 +78,7 @@ class SchedulingQueue(QueueParts):
         if self.active.add_events_if_in_flight(new.uid, events, old.pod, new.pod):
             return
         info = self.active.queue.get(old.key) or self.backoff.get(old.key)
-        if info is not None:
+        if isinstance(info, QueuedPodInfo):
             info.update(new)
             if old.key in self.active.queue:
                 self.active.queue.add_or_update(info)
@@ -106,7 +107,7 @@ class SchedulingQueue(QueueParts):
     def nominated_pods(self) -> dict[str, list[PodInfo]]:
         """Node -> pods nominated to it, the oldest nomination first (`NominatedPodsForNode`).
 
-        QUIRK: (nominatedPodToInfo) a pod in no part of the queue, such as one in flight, has no requests.
+        QUIRK: (nominatedPodToInfo) a pod that is in no part of the queue, such as one in flight, has no requests.
         """
         return {node: [self._nominated_pod(*ref) for ref in refs] for node, refs in self.nominator.nominated.items()}
 
@@ -121,6 +122,12 @@ class SchedulingQueue(QueueParts):
 
     def pop(self) -> QueuedPodInfo | None:
         """Remove and return the next pod to try; None if there is none. Pods in backoff after an error stay."""
+        info = self.pop_entity()
+        assert not isinstance(info, QueuedPodGroupInfo), "groups are for those who take entities"
+        return info
+
+    def pop_entity(self) -> QueuedEntity | None:
+        """Take out the pod or the group that is to be tried now; None if there is none."""
         while True:
             info = self.active.queue.pop() or self.backoff.pod_backoff.pop()
             if info is None or self.active.move_to_in_flight(info):
@@ -169,10 +176,11 @@ class SchedulingQueue(QueueParts):
         for pod in pods:
             info = self.unschedulable.get(pod.key)
             waited = info is None
+            found: QueuedEntity | None = info
             if info is None:
-                info = self.backoff.get(pod.key)
+                found = self.backoff.get(pod.key)
                 self.backoff.delete(pod.key)
-            if info is None or not self._move_to_active(info, skip_pre_enqueue=waited):
+            if found is None or not self._move_to_active(found, skip_pre_enqueue=waited):
                 self.active.add_events_if_in_flight(pod.uid, [FORCE_ACTIVATE], None, pod.pod)
 
     # --- events -------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import pytest
 from kwhatif.kube.model.caveat import CODES, Caveat, merged
 from kwhatif.kube.model.caveat.autoscaling import (
     AutoscalerDisagrees,
+    AutoscalerHalted,
     CloudCapacityUnknown,
     ExpanderAssumed,
     ExpanderTied,
@@ -624,6 +625,9 @@ SENTENCES: dict[Caveat, str] = {
     ),
     ExpendablePodsCount(cutoff=-10, pods=("a/x",)): (
         "1 pod below priority -10 (a/x) keeps its room here: the autoscaler takes it for free"
+    ),
+    AutoscalerHalted(): (
+        "so many nodes are not ready that the autoscaler neither adds nor removes any until more of them are"
     ),
     PricesUnknown(names=("a",)): "prices are not known: of a",
     ShapesObservedOnly(types=("m6i.large",)): (
