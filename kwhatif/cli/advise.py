@@ -26,10 +26,10 @@ ForOption = Annotated[
     ),
 ]
 Most = Annotated[
-    int, typer.Option("--most", metavar="N", min=1, help="At most so many pieces of advice for each workload.")
+    int, typer.Option("--most", metavar="N", min=1, help="The most pieces of advice for each workload.")
 ]
 Workloads = Annotated[
-    int, typer.Option("--workloads", metavar="N", min=1, help="Advise so many of the workloads that do not fit.")
+    int, typer.Option("--workloads", metavar="N", min=1, help="The number of workloads that do not fit to advise.")
 ]
 
 

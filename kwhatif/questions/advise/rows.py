@@ -1,4 +1,4 @@
-"""Advice as rows of the report: patches of the objects that somebody would change, and edits."""
+"""Advice as rows of the report: patches of the objects to change, and edits."""
 
 from __future__ import annotations
 

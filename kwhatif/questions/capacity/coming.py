@@ -53,14 +53,14 @@ def pods_without_end(applied: Applied, planner: Planner) -> Iterator[PlannedPod]
 
 
 class PendingToTry(NamedTuple):
-    """The cluster's pending pods that are tried, the first to come last; a caveat names those that sleep."""
+    """The cluster's pending pods that are tried, the next one last; a caveat names unschedulable ones."""
 
     pods: list[PodInfo]
     caveat: Caveat | None
 
 
 def waiting(session: Session, state: State, applied: Sequence[Applied], counted: Sequence[Applied]) -> PendingToTry:
-    """Those that sleep are left out.
+    """Unschedulable pods that nothing requeues are left out.
 
     None does where pods wait of a workload that is asked for by name, as `judge` has it.
 

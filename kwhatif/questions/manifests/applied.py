@@ -31,7 +31,7 @@ class Applied(msgspec.Struct, frozen=True):
     source: SourceRow
     ignore: str = ""
     #: It is asked for by name, an object of the cluster: a pod that waits is judged as it stands, what runs as if it
-    #: started anew.
+    #: restarted.
     anew: bool = False
     #: What Helm makes of it; None: it is part of the release.
     hook: HelmHook | None = None

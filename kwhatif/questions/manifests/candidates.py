@@ -49,7 +49,7 @@ class PlannedPod(msgspec.Struct, frozen=True):
 
 
 class Planner:
-    """Turns workloads into candidates, one after another; the cluster and what quotas allow move on with each."""
+    """Turns workloads into candidates, in order; the cluster and the usage of quotas are updated with each."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Planner:
         self.cluster = cluster
         self._rollout = rollout
         self._template_paths = template_paths
-        #: So many pods of a workload are made one by one, which is known where many plan for one cluster.
+        #: The most pods of a workload to create one by one; passed in where many planners share one cluster.
         self.most = most_pods(cluster) if most is None else most
         #: Otherwise pods are taken as the API server has stored them.
         self._admission = admission
@@ -101,7 +101,7 @@ class Planner:
         return update
 
     def _as_applied(self, workload: PodSource, *, anew: bool) -> Merged:
-        """The workload once it is applied; one that starts anew is the cluster's own."""
+        """The workload once it is applied; a restarted one is the cluster's own."""
         known = None if anew or isinstance(workload, Pod) else self.cluster.get(type(workload), key_of(workload))
         found = Merged(noted(workload)) if known is None else merged(workload, known)
         return found._replace(object=autoscaled(found.object, self.cluster))
@@ -164,7 +164,7 @@ class Planner:
         return WorkloadUpdate("changed", running, added, left_out=left_out, caveat=caveat)
 
     def admit(self, applied: Applied, groups: Iterable[ReplicaGroup]) -> Iterator[PlannedPod]:
-        """The pods of these groups, created one after another."""
+        """The pods of these groups, created in order."""
         if isinstance(applied.object, Pod) and (applied.anew or not self._admission):
             for group in groups:
                 for candidate in map(self._stored, group.pods()):

@@ -1,4 +1,4 @@
-"""Everything in a cluster whose pods can start anew."""
+"""Everything in a cluster whose pods can be restarted."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.rows import owner_and_workload
 from kwhatif.report.inputs import SourceRow
 
-#: Whose pods belong to no workload that starts them anew: mirror pods of static ones.
+#: Owners whose pods no controller restarts: mirror pods of static ones.
 _NODE = "Node"
 
 
 class Anew(NamedTuple):
-    """Something whose pods start anew; pods of a controller that is not in the input stand for it."""
+    """A workload whose pods are restarted; pods represent a controller that is not in the input."""
 
     name: str
     applied: Applied

@@ -23,7 +23,7 @@ def not_asked(
     """Who would be asked about the objects and their pods; a pod that is there was admitted when it came.
 
     Args:
-        applied: what is applied, or starts anew.
+        applied: what is applied or restarted.
         before: the cluster without it.
         cluster: with it.
         decisions: about the pods.

@@ -1,7 +1,7 @@
-"""`upgrade`: what the scheduler of another release decides otherwise, about what waits and about what starts anew.
+"""`upgrade`: what the scheduler of another release decides differently about pending and about restarted pods.
 
-Two sessions of one cluster are asked the same: all pending pods, one after another; then every workload as if all of
-its pods, and nobody else's, started anew. Of pods that differ in nothing but their names the first is asked.
+Two sessions of one cluster get the same questions: all pending pods, in order; then every workload as if all of
+its pods, and no others, were restarted. Of pods that differ only in their names the first is tried.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def ask_upgrade(
     return _Upgrade(before, after, progress).report()
 
 
-#: All pending pods, one after another.
+#: All pending pods, in order.
 _PENDING = Question(pending_in="", full=True)
 #: Different requests of pods of which is kept what they find: each holds verdicts and scores of all nodes.
 _KEPT = 24
@@ -125,7 +125,7 @@ class _Upgrade:
         found = judged.get(pod)
         return None if found is None else landing_of(found)
 
-    # --- what starts anew ----------------------------------------------------------------------------
+    # --- restarted workloads -------------------------------------------------------------------------
 
     def _workloads(self) -> tuple[list[UpgradedRow], int]:
         rows: list[UpgradedRow] = []
@@ -213,7 +213,7 @@ class _Upgrade:
                 yield Tried(decision_about_result(result), found, result)
 
     def _columns(self, session: Session, profile: Profile, pod: PodInfo) -> Columns:
-        """What pods of these requests find on the whole cluster; nodes that pods have left are asked anew."""
+        """Results for pods of these requests on the whole cluster; nodes that pods have left are evaluated again."""
         known = self._found.setdefault((id(session), profile.scheduler_name), {})
         columns = known.pop(pod.resources, None)
         if columns is None:
