@@ -132,7 +132,7 @@ def rejected_rows(
                 reasons=status.reasons,
                 evidence=status.evidence,
                 objections=tuple([_objection_row(verdict, made) for verdict in found]),
-                counts=counts[name],
+                alike=counts[name],
             )
         )
     return tuple(rows)

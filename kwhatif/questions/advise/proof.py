@@ -190,7 +190,7 @@ def _with(advice: Advice, place: int, change: AdvisedChange) -> Advice:
 def _in_its_place(workload: Applied, made: object, session: Session) -> tuple[Applied, Session]:
     """The changed object for the one that was asked about; a pod that waits, waits as it is then."""
     obj = workload.object
-    if workload.anew and isinstance(obj, Pod) and is_waiting(obj) and isinstance(made, Pod):
+    if workload.restarted and isinstance(obj, Pod) and is_waiting(obj) and isinstance(made, Pod):
         stored = stored_pod(made, session.cluster)
         if isinstance(stored, Pod):
             state = session.state.fork()

@@ -92,7 +92,7 @@ def _representative(name: str, pods: Sequence[PodInfo], cluster: Cluster) -> App
     if found is None:
         found = min((info for info in pods if _belongs(info, name)), key=lambda info: info.key).pod
         name = f"Pod {found.metadata.namespace}/{found.metadata.name}"
-    return Applied(found, SourceRow(file=name, object=name), anew=True)
+    return Applied(found, SourceRow(file=name, object=name), restarted=True)
 
 
 def _belongs(info: PodInfo, name: str) -> bool:
