@@ -627,7 +627,7 @@ SENTENCES: dict[Caveat, str] = {
         "1 pod below priority -10 (a/x) keeps its room here: the autoscaler takes it for free"
     ),
     AutoscalerHalted(): (
-        "so many nodes are not ready that the autoscaler neither adds nor removes any until more of them are"
+        "too many nodes are not ready: the autoscaler neither adds nor removes any until more of them are"
     ),
     PricesUnknown(names=("a",)): "prices are not known: of a",
     ShapesObservedOnly(types=("m6i.large",)): (
