@@ -21,7 +21,7 @@ from kwhatif.sources.live.options import LiveArguments, LiveOptions
 from kwhatif.sources.live.reflector import Patience
 from kwhatif.sources.saving.save import Moment, save
 
-#: Seconds in which it looks whether somebody wants it to end.
+#: Seconds between checks whether it is to end.
 _LOOK = 0.5
 
 

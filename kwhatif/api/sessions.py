@@ -198,11 +198,11 @@ def edited(
 ) -> Session:
     """The cluster as it would be after these edits: `kwhatif.edited(cluster, "cordon a1", "scale deploy/shop/web=5")`.
 
-    Nobody reacts to them: evicted and deleted pods are not made anew, nothing is scheduled. `cluster` stays as it is.
+    Without reactions: evicted and deleted pods are not replaced, nothing is scheduled. `cluster` is not changed.
 
     Args:
         session: the cluster.
-        edits: what holds, one after another; see `docs/edits.md`.
+        edits: applied in order; see `docs/edits.md`.
         files: YAML lists of edits, made before the others; "-" is standard input.
         namespace: of objects that name none; else that of the live cluster's context, or `default`.
 

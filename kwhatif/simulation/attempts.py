@@ -23,10 +23,10 @@ _ALL_LOOKED_AT = 100
 
 
 class SimulatedAttempts:
-    """What was found for pods of a signature is kept, and shared by forks."""
+    """Results for pods of a signature are kept, and shared by forks."""
 
     def __init__(self, world: World, profiles: Mapping[str, Profile], *, scored: bool, gated: bool = False) -> None:
-        """`scored`: see `BatchCache`; `gated`: whether pods are asked about that were not popped from the queue."""
+        """`scored`: see `BatchCache`; `gated`: whether PreEnqueue runs, for pods that were not popped."""
         self._world = world
         self._profiles = profiles
         self._cycles = Cycles()
@@ -34,7 +34,7 @@ class SimulatedAttempts:
         self.ties_by_heap = False
         #: What members of groups come to, by profile; made when the first group is tried.
         self._of_members: dict[str, BatchCache] = {}
-        #: A pod that was popped is not asked again whether it may enter the queue.
+        #: PreEnqueue does not run again for a pod that was popped.
         self._caches = {
             name: BatchCache(
                 profile if gated else replace(profile, pre_enqueue=()),
@@ -58,16 +58,16 @@ class SimulatedAttempts:
         return other
 
     def keep(self, nodes: int) -> None:
-        """Remember of signatures, here and in forks, verdicts about so many nodes (`BatchCache.kept_nodes`)."""
+        """Limit the verdicts that are kept, here and in forks, to this number of nodes (`BatchCache.kept_nodes`)."""
         for cache in self._caches.values():
             cache.kept_nodes = nodes
 
     def end(self) -> None:
-        """Forget what is known of signatures, which refers to this."""
+        """Drop the results kept for signatures, which refer to this object."""
         self._caches.clear()
 
     def attempt(self, pod: PodInfo) -> ScheduleResult:
-        """What becomes of the pod."""
+        """The result of a scheduling cycle for the pod."""
         name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
         result = self._caches[name].attempt(pod)
         return self._by_heap(result, self._profiles[name], self._world.state) if self.ties_by_heap else result
@@ -110,7 +110,7 @@ class SimulatedAttempts:
         return names[0] if len(names) == 1 or chance.is_convention else chance.pick(names)
 
     def _choose(self, result: ScheduleResult) -> ScheduleResult:
-        """One of the nodes that are equally good; devices that were found on one of them are kept to."""
+        """Choose one of the nodes with equal scores; if devices were allocated on one of them, that one."""
         if not result.tied or result.node is None or result.pod.pod.spec.resource_claims:
             return result
         chance = self._world.chance

@@ -1,7 +1,7 @@
 """The scheduler's loop (`ScheduleOne` in `pkg/scheduler/schedule_one.go`) around the queue and the cycle.
 
-One attempt at a time, and every call to the API server is answered at once. What the queue wants to know of times are
-nanoseconds since the epoch, each a little later than the one before, so that nothing is left to the order of a heap.
+One attempt at a time, and every call to the API server is answered at once. The queue's times are
+nanoseconds since the epoch, each a little later than the one before, so that no order depends on a heap.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from kwhatif.state.change import Nominate
 from kwhatif.state.pod_info import PodInfo
 
 _FLUSH_EVERY = 30
-#: After so many attempts that ended with the same error, while nothing changed, the next one ends so, too. By then the
-#: backoff is as long as it gets.
+#: After this many attempts that ended with the same error while nothing changed, the next one ends the same way. The
+#: backoff is at its maximum then.
 _IN_VAIN = 5
-#: Pods that are pending at the start were tried so long ago, in seconds, that no backoff is left.
+#: How long ago pods that are pending at the start were tried, in seconds: long enough that no backoff is left.
 _LONG_AGO = 3600
 ACTOR = "scheduler"
 
@@ -63,15 +63,15 @@ class Scheduler:
         self._handlers = EventHandlers(self.queue, profiles.keys())
         self._ticks = 0
         self._ago = _LONG_AGO * SECOND
-        #: UID of a pending pod -> what its condition PodScheduled says.
+        #: UID of a pending pod -> the message of its condition PodScheduled.
         self.messages: dict[str, str] = {}
-        #: UID of a pod that this scheduler has bound -> finds out which nodes were equally good, if there were several;
-        #: in the order of the bindings, in which that costs least.
+        #: UID of a pod that this scheduler has bound -> computes the nodes with equal scores, if there were several;
+        #: in the order of the bindings, which is the cheapest.
         self.ties: dict[str, Callable[[], tuple[str, ...]]] = {}
-        #: UID of a pod -> the event because of which it is tried next.
+        #: UID of a pod -> the event that causes its next attempt.
         self._causes: dict[str, int | None] = {}
         self._event: int | None = None
-        #: UID of a pod whose attempts end with an error -> how many ended with the same, and nothing has changed since.
+        #: UID of a pod whose attempts end with an error -> how many ended with the same one while nothing changed.
         self._in_vain: Counter[str] = Counter()
         #: Whether the queue does not see what this scheduler writes into a pod's status before the pod has failed once
         #: more: so the first attempt after an eviction looks at all nodes, not at the nominated one alone.
@@ -86,7 +86,7 @@ class Scheduler:
         self._attempted = 0
         #: How long evicted pods may take to stop, in seconds; None: as long as they ask for.
         self.grace: float | None = None
-        #: Is shown what comes of every attempt before anything changes; forks have none.
+        #: Called with the result of every attempt before anything changes; forks have none.
         self.watcher: Callable[[ScheduleResult], None] | None = None
         #: The same of the attempts of groups.
         self.group_watcher: Callable[[GroupResult], None] | None = None
@@ -105,7 +105,7 @@ class Scheduler:
         return SchedulingQueue(profiles, cluster)
 
     def fork(self, world: World) -> Self:
-        """An independent scheduler for a fork of the world: the same pods wait, and known signatures are shared."""
+        """An independent scheduler for a fork of the world, with the same queue; results for signatures are shared."""
         other = copy(self)
         state = world.state
         other._world, other._lister, other.watcher = world, pod_lister(state.cluster), None
@@ -122,7 +122,7 @@ class Scheduler:
         return other
 
     def end(self) -> None:
-        """Forget what is known of signatures, and who refers to this."""
+        """Drop the results kept for signatures, and references to this object."""
         self.attempts.end()
         self.ties.clear()
         self.queue.woken = None
@@ -133,7 +133,7 @@ class Scheduler:
         return {name: queue_profile(profile, state, self._preempting) for name, profile in self.profiles.items()}
 
     def begin(self) -> None:
-        """What was pending at the start has been tried: from now on times are what they are."""
+        """The pods that are pending at the start were tried: from now on the clock counts."""
         self._ago = 0
 
     def _tick(self) -> None:
@@ -164,7 +164,7 @@ class Scheduler:
         return {info.uid for part in parts for info in part.entities()}
 
     def next_flush(self) -> float | None:
-        """When pods whose attempt ended with an error are tried again; None if that comes to nothing, or no nodes."""
+        """When pods whose attempt ended with an error are retried; None if never, or if it changes nothing."""
         retried = self.queue.backoff.pod_error_backoff.entities()
         if not self._world.state.nodes or all(self._in_vain[info.uid] >= self._enough(info) for info in retried):
             return None
@@ -176,7 +176,7 @@ class Scheduler:
         return _IN_VAIN if isinstance(info, QueuedPodInfo) else 1
 
     def flush(self, since: float) -> None:
-        """Let the queue's tickers tick that were due after `since`, up to now."""
+        """Run the queue's periodic flushes that were due after `since`, up to now."""
         self._tick()
         self.queue.flush_backoff()
         if int(self._world.now) // _FLUSH_EVERY > int(since) // _FLUSH_EVERY:
@@ -251,7 +251,7 @@ class Scheduler:
         return self._world.note(because, ACTOR, verb, f"Pod {info.key}", nominated, message)
 
     def _remember_nomination(self, info: QueuedPodInfo) -> None:
-        """The state knows of nominations what the queue's nominator does."""
+        """Copy the nomination from the queue's nominator to the state."""
         node, there = self.queue.nominator.node_of(info.uid), self._world.state.nomination_of(info.key)
         if node != there and info.key in self._world.state.pending:
             self._world.state.apply(Nominate(info.key, node))
@@ -297,5 +297,5 @@ class Scheduler:
         for obj in reserved:
             world.put(obj, event)
         pod = world.state.cluster.get(Pod, info.key)
-        assert pod is not None, "nobody else has acted since it was popped"
+        assert pod is not None, "nothing has changed since it was popped"
         world.put(bound(pod, node, world.stamp(world.now)), event)

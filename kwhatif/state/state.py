@@ -144,7 +144,7 @@ class State:
         self.cluster.derive_all()
 
     def forget_history(self) -> None:
-        """Let go of what was done, and of all that it was about: who kept something of this state starts anew."""
+        """Let go of what was done, and of all that it was about: caches of this state start again."""
         self._history = None
 
     # --- changes -------------------------------------------------------------------------------------

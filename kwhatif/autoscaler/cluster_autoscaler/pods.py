@@ -32,7 +32,7 @@ def is_mirror(pod: Pod) -> bool:
 
 
 def is_recreatable(pod: Pod) -> bool:
-    """Whether a controller makes it anew elsewhere (`FilterRecreatablePods`)."""
+    """Whether a controller replaces it elsewhere (`FilterRecreatablePods`)."""
     source = pod.metadata.annotations.config_source
     is_from_file = source is not None and source != "api"
     return not (is_from_file or is_mirror(pod) or is_daemon(pod))

@@ -31,7 +31,7 @@ class AutoscalerQuestion(msgspec.Struct, frozen=True, kw_only=True):
     autoscaler: AutoscalerChoice = "auto"
     #: Of the Cluster Autoscaler; None: they are read off the labels of nodes.
     groups: NodeGroups | None = None
-    #: Of Karpenter; None: nobody gave a catalogue.
+    #: Karpenter's catalogue; None: not given.
     instance_types: Sequence[InstanceType] | None = None
     #: The moment, RFC 3339.
     at: str

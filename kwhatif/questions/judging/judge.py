@@ -203,9 +203,9 @@ class _Judging:
 
     @property
     def _goes_on(self) -> bool:
-        """Whether pods are tried again; not where only a moment is asked for, or how pods would start anew."""
+        """Whether pods are tried again; not where only a moment is asked for, or pods are restarted."""
         question = self._question
-        return question.rollout == "end" and not any(each.anew for each in question.applied)
+        return question.rollout == "end" and not any(each.restarted for each in question.applied)
 
     @property
     def _reacts(self) -> bool:

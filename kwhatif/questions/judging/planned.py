@@ -130,7 +130,7 @@ class PendingPods:
         by_owner: dict[str, list[Outcome]] = {}
         for info in self.in_order:
             workload = self.workloads.get(info.key)
-            if workload is not None and (full or workload.applied.anew):
+            if workload is not None and (full or workload.applied.restarted):
                 yield info.key, Asked(workload.explained, workload)
             elif info.key in wanted:
                 yield info.key, Asked(by_owner.setdefault(owner_of(info.pod) or info.key, []))
@@ -148,7 +148,7 @@ class PendingPods:
         None, where a pending pod is asked for by name: the answer is what becomes of it when it is tried again, and the
         others with it. What belongs to an object of the manifests is judged with that object.
         """
-        if any(workload.applied.anew for workload in self.workloads.values()):
+        if any(workload.applied.restarted for workload in self.workloads.values()):
             return ()
         state, session = self._state, self._session
         pods = [info for info in self.in_order if info.key not in self.workloads and self.is_ours(info)]

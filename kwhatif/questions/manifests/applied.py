@@ -31,8 +31,8 @@ class Applied(msgspec.Struct, frozen=True):
     source: SourceRow
     ignore: str = ""
     #: It is asked for by name, an object of the cluster: a pod that waits is judged as it stands, what runs as if it
-    #: started anew.
-    anew: bool = False
+    #: restarted.
+    restarted: bool = False
     #: What Helm makes of it; None: it is part of the release.
     hook: HelmHook | None = None
     #: It was read from an API server, which has admitted it: it is taken as it stands.

@@ -146,7 +146,7 @@ def _as_new(pod: Pod, world: World) -> Pod:
 
 
 def apply_workload(merged: Any, world: World) -> None:
-    """The workload, merged with what is there, is the one of its name from now on."""
+    """Store the workload, merged with the existing one."""
     made = obj = default_object(capped(merged, world.limits.most))
     known = world.state.cluster.get(type(obj), key_of(obj))
     if known is None:

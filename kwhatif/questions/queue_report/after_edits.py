@@ -67,7 +67,7 @@ class _Answering:
         self._replay = Replay(session.profiles, self._before.state, pods)
 
     def _sleeper(self, tried: Tried) -> Sleeper:
-        """Whoever is rejected now was so before; one that would fit, and was rejected by whom nobody knows, sleeps."""
+        """Plugins that reject now did so before; a pod that would fit, with unknown rejectors, stays unschedulable."""
         info = tried.info
         if tried.decision.outcome == "Unschedulable":
             return Sleeper(info, frozenset(tried.rejectors))
@@ -79,7 +79,7 @@ class _Answering:
         return Sleeper(info, frozenset(tried.rejectors or may))
 
     def answer(self) -> AfterEdits:
-        """Have the edits happen, try whoever wakes, and write a row for each pod that is asked for."""
+        """Apply the edits, try the pods that they requeue, and write a row for each pod that is asked for."""
         replay, question = self._replay, self._question
         replay.edit(self._session.cluster)
         replay.run(self._wanted)
@@ -115,12 +115,12 @@ class _Answering:
         return self._made("Gated" if placement.result.outcome == "Gated" else "Asleep", info, placement)
 
     def _sleeping(self, info: PodInfo) -> Placement:
-        """What would become of it at the end; replicas fare alike."""
-        alike = QueuedPodInfo(info, 0).template
-        known = self._at_last.get(alike)
+        """Its placement at the end; replicas share one."""
+        template = QueuedPodInfo(info, 0).template
+        known = self._at_last.get(template)
         if known is None:
             result: Attempt = self._replay.at_last(info)
-            known = self._at_last[alike] = Placement(result_of(result).settled, in_full(result))
+            known = self._at_last[template] = Placement(result_of(result).settled, in_full(result))
         return known if known.result.pod is info else Placement(replace(known.result, pod=info))
 
     def _made(self, fate: QueueFate, info: PodInfo, placement: Placement) -> AfterEditsRow:

@@ -50,7 +50,7 @@ def sentence(caveat: AutoscalingCaveat) -> str:  # noqa: C901, PLR0911 - an arm 
                 " takes it for free"
             )
         case AutoscalerHalted():
-            return "so many nodes are not ready that the autoscaler neither adds nor removes any until more of them are"
+            return "too many nodes are not ready: the autoscaler neither adds nor removes any until more of them are"
         case PricesUnknown(names=names):
             return f"prices are not known{f': of {some(names)}' if names else ''}"
         case ShapesObservedOnly(types=types):

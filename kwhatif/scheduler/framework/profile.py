@@ -1,4 +1,4 @@
-"""A profile: which plugins run at which extension point, in which order, with which weight."""
+"""A profile: the plugins at each extension point, with their order and weights."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Point(Enum):
     POD_GROUP_POST_FILTER = "podGroupPostFilter"
 
 
-#: Not every release has these: a configuration may name one where some plugin of its release extends it.
+#: Not every release has these: a configuration may name one if a plugin of its release extends it.
 GROUP_POINTS = frozenset({Point.PLACEMENT_GENERATE, Point.PLACEMENT_SCORE, Point.POD_GROUP_POST_FILTER})
 
 
@@ -56,7 +56,7 @@ class Profile(msgspec.Struct, frozen=True):
     placement_score: tuple[PlacementScorePlugin, ...] = ()
     pod_group_post_filter: tuple[Plugin, ...] = ()
     extenders: tuple[Extender, ...] = ()
-    #: `percentageOfNodesToScore`, 0: adaptive. kwhatif looks at every node; the value decides about a caveat.
+    #: `percentageOfNodesToScore`, 0: adaptive. kwhatif evaluates every node; the value is used for a caveat only.
     percentage_of_nodes_to_score: int = 0
     #: The feature gates that are on.
     gates: Gates = BASE_GATES
@@ -65,7 +65,7 @@ class Profile(msgspec.Struct, frozen=True):
 
     @property
     def plugins(self) -> tuple[Plugin, ...]:
-        """All plugins, at each point that they are enabled at."""
+        """All plugins, once for each point that they are enabled at."""
         return *self.pre_enqueue, *self.pre_filter, *self.filter, *self.post_filter, *self.pre_score, *self.score
 
 

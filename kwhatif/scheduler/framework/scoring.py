@@ -17,7 +17,7 @@ from kwhatif.state.state import State
 
 
 class InvalidScore(CycleError):
-    """A plugin's score of the node at that place is out of range."""
+    """A plugin's score of the node at that index is out of range."""
 
     def __init__(self, place: int, message: str) -> None:
         super().__init__(message)
@@ -28,11 +28,11 @@ class Scores(msgspec.Struct, frozen=True):
     """Scores of the feasible nodes. All lists are in the order of `nodes`."""
 
     nodes: tuple[NodeInfo, ...]
-    #: Plugin -> normalised score times weight; plugins that skipped are missing.
+    #: Plugin -> normalised score times weight, without plugins that skipped.
     by_plugin: Mapping[str, list[int]]
     #: Sum of all plugins and extenders.
     total: list[int]
-    #: What the plugins in `by_plugin` compiled, and the scores before they were normalised; None when scoring failed.
+    #: The compiled scorers of `by_plugin`, and the scores before normalisation; None if scoring failed.
     scorers: Mapping[str, NodeScorer] | None = None
     raw: Mapping[str, list[int]] = {}
 
@@ -110,11 +110,11 @@ def score_nodes(cycle: Cycle) -> Scores:
 
 
 def add_columns(columns: Iterable[list[int]], size: int) -> list[int]:
-    """The sums of the columns, of so many numbers each, place by place."""
+    """The element-wise sums of the columns, which have `size` numbers each."""
     everywhere = 0
     total: list[int] | None = None
     for column in columns:
-        if _is_even(column):  # many plugins say the same of all nodes
+        if _is_even(column):  # many plugins give all nodes the same score
             everywhere += column[0]
         else:
             total = column if total is None else list(map(add, total, column))
@@ -140,7 +140,7 @@ def _by_plugin(
             found[name] = weighted(name, scorer, raw[name], nodes, weights.get(name, 1))
         except InvalidScore as invalid:
             wrong.append(invalid)
-    if wrong:  # the scheduler goes from node to node, and there from plugin to plugin
+    if wrong:  # the scheduler iterates over nodes, then over plugins
         raise min(wrong, key=lambda invalid: invalid.place)
     return found
 
@@ -151,7 +151,7 @@ def _compile(plugin: ScorePlugin, cycle: Cycle, nodes: Sequence[NodeInfo]) -> No
 
 
 def _compile_alone(plugin: ScorePlugin, cycle: Cycle, nodes: Sequence[NodeInfo]) -> NodeScorer | None:
-    """What Score does by itself: of a plugin that has no PreScore upstream, or whose PreScore is disabled."""
+    """The scorer of a plugin without PreScore: it has none upstream, or it is disabled."""
     result: NodeScorer | Status
     if not getattr(plugin, "scores_what_filter_found", False) or plugin.name in {name for name, _ in cycle.filters}:
         result = getattr(plugin, "without_pre_score", plugin.pre_score)(cycle.pod, cycle.state, nodes)

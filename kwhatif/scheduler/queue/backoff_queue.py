@@ -1,4 +1,4 @@
-"""`BackoffQueue`: pods that have to wait a while before their next attempt (`backend/queue/backoff_queue.go`)."""
+"""`BackoffQueue`: pods in backoff before their next attempt (`backend/queue/backoff_queue.go`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def align_to_window(time: int) -> int:
 
 
 def backoff_end(failed: int, count: int, initial: int, most: int) -> int:
-    """The start of the second in which the backoff ends, after so many failures, the last of them at `failed`."""
+    """The start of the second in which the backoff ends, after `count` failures, the last of them at `failed`."""
     shift = count - 1
     return align_to_window(failed + (most if initial > most >> shift else initial << shift))
 
@@ -40,7 +40,7 @@ class BackoffQueue:
         return other
 
     def backoff_time(self, info: QueuedEntity) -> int:
-        """The start of the second in which the pod's backoff ends; 0 for one that never has to wait."""
+        """The start of the second in which the pod's backoff ends; 0 if it has no backoff."""
         count = info.consecutive_errors_count or info.unschedulable_count
         if not self._most or not count:
             return 0
@@ -51,7 +51,7 @@ class BackoffQueue:
         return info.backoff_expiration
 
     def is_backing_off(self, info: QueuedEntity, now: int) -> bool:
-        """Whether the pod still has to wait. In the second in which its backoff ends it has."""
+        """Whether the pod is in backoff; in the second in which its backoff ends it still is."""
         return self.backoff_time(info) >= align_to_window(now)
 
     def _by_expiration_then_priority(self, info: QueuedEntity) -> Order:
@@ -68,7 +68,7 @@ class BackoffQueue:
         return self.pod_backoff.get(key) or self.pod_error_backoff.get(key)
 
     def add(self, info: QueuedEntity) -> None:
-        """Let the pod wait; one without rejectors came back because of an error."""
+        """Add the pod; one without rejectors came back because of an error."""
         here, other = self.pod_backoff, self.pod_error_backoff
         if not info.unschedulable_plugins and not info.pending_plugins:
             here, other = other, here
@@ -76,18 +76,18 @@ class BackoffQueue:
         other.delete(info.key)
 
     def update(self, info: QueuedEntity) -> None:
-        """The pod, which waits here, has changed."""
+        """A pod in this queue has changed."""
         for queue in (self.pod_backoff, self.pod_error_backoff):
             if info.key in queue:
                 queue.add_or_update(info)
                 return
 
     def delete(self, key: str) -> bool:
-        """Take the pod out; whether it was here."""
+        """Remove the pod; returns whether it was here."""
         return self.pod_backoff.delete(key) or self.pod_error_backoff.delete(key)
 
     def pop_completed(self, now: int) -> list[QueuedEntity]:
-        """Take out all pods whose backoff is over."""
+        """Remove all pods whose backoff is over."""
         popped = []
         for queue in (self.pod_backoff, self.pod_error_backoff):
             while (info := queue.peek()) is not None and not self.is_backing_off(info, now):

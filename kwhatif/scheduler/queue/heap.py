@@ -15,17 +15,17 @@ _Entry = tuple[Order, int, QueuedEntity]
 
 
 class Heap:
-    """Pods in an order that does not change while they are here; of equal ones the first comes first."""
+    """Pods in an order that does not change while they are here; equal ones stay in insertion order."""
 
     def __init__(self, order: Callable[[QueuedEntity], Order]) -> None:
         self._order = order
-        #: Also what was taken out since; such entries are passed over.
+        #: Also has removed entries, which are skipped.
         self._heap: list[_Entry] = []
         self._entries: dict[str, _Entry] = {}
         self._number = 0
 
     def take_over(self, other: Heap) -> None:
-        """Begin with the content of another heap of the same order: the records are independent."""
+        """Copy the content of another heap of the same order; the records are independent."""
         self._number = other._number
         self._entries = {key: (order, number, info.fork()) for key, (order, number, info) in other._entries.items()}
         self._heap = sorted(self._entries.values())
@@ -42,7 +42,7 @@ class Heap:
         return None if entry is None else entry[2]
 
     def add_or_update(self, info: QueuedEntity) -> None:
-        """Put the pod where it belongs, in place of one of its key."""
+        """Insert the pod, in place of one with the same key."""
         self._number += 1
         entry = (self._order(info), self._number, info)
         self._entries[info.key] = entry
@@ -52,7 +52,7 @@ class Heap:
             heapify(self._heap)
 
     def delete(self, key: str) -> bool:
-        """Take the pod of that key out; whether it was there."""
+        """Remove the pod of that key; returns whether it was there."""
         return self._entries.pop(key, None) is not None
 
     def peek(self) -> QueuedEntity | None:
@@ -65,7 +65,7 @@ class Heap:
         return None
 
     def pop(self) -> QueuedEntity | None:
-        """Take the first pod out."""
+        """Remove the first pod."""
         info = self.peek()
         if info is not None:
             heappop(self._heap)

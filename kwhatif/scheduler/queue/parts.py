@@ -1,4 +1,4 @@
-"""`QueueParts`: the parts of the scheduling queue, and how pods get from one to another."""
+"""`QueueParts`: the parts of the scheduling queue, and how pods move between them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class QueueParts:
         self.nominator = Nominator(pod_lister(cluster))
         self._nominates_gated = cluster.nominates_gated
         self._profiles = profiles
-        #: Is shown every pod that an event brings back.
+        #: Called with every pod that an event requeues.
         self.woken: Callable[[QueuedEntity], None] | None = None
 
     def _fork_parts(self, other: QueueParts, cluster: Cluster) -> None:
@@ -37,7 +37,7 @@ class QueueParts:
         other.nominator = self.nominator.fork(pod_lister(cluster))
 
     def get(self, key: str) -> QueuedPodInfo | None:
-        """The record of the pod with that key, if it waits in any part of the queue."""
+        """The record of the pod with that key, if it is in any part of the queue."""
         found = self.active.queue.get(key) or self.backoff.get(key) or self.unschedulable.get(key)
         return found if isinstance(found, QueuedPodInfo) else None
 
@@ -47,7 +47,7 @@ class QueueParts:
         self.unschedulable.add_or_update(info)
 
     def _requeue(self, info: QueuedEntity, strategy: QueueingStrategy) -> bool:
-        """Put the pod where the strategy says (`requeuePodWithQueueingStrategy`); whether it left the pool."""
+        """Requeue the pod by the strategy (`requeuePodWithQueueingStrategy`); returns whether it left the pool."""
         if strategy is QueueingStrategy.SKIP:
             self._rest(info)
             return False
@@ -58,7 +58,7 @@ class QueueParts:
         return self._move_to_active(info)
 
     def _move_to_active(self, info: QueuedEntity, *, skip_pre_enqueue: bool = False, nominate: bool = False) -> bool:
-        """Let the pod be tried, unless a PreEnqueue plugin keeps it back; pods from backoffQ were asked before."""
+        """Move the pod to activeQ unless a PreEnqueue plugin rejects it; pods from backoffQ were already checked."""
         if not skip_pre_enqueue:
             self._run_pre_enqueue(info)
         if nominate and isinstance(info, QueuedPodInfo) and (self._nominates_gated or not info.gated):
@@ -82,10 +82,10 @@ class QueueParts:
         return True
 
     def _run_pre_enqueue(self, info: QueuedEntity) -> None:
-        """Ask the plugins, first the one that keeps the pod back now, until one objects (`runPreEnqueuePlugins`).
+        """Run the plugins until one rejects, the current gating plugin first (`runPreEnqueuePlugins`).
 
-        Which of several that would object is named is left to chance upstream; here it is the order of the profile.
-        QUIRK: who has objected counts as a rejector until the next attempt, even when it no longer objects.
+        If several would reject, upstream names a random one; here the order of the profile decides.
+        QUIRK: a plugin that has rejected counts as a rejector until the next attempt, even if it no longer rejects.
         """
         assert isinstance(info, QueuedPodInfo), "groups are for a queue that knows them"
         profile = self._profiles.get(info.pod_info.pod.spec.scheduler_name, QueueProfile())

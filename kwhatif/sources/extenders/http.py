@@ -51,7 +51,7 @@ class HTTPExtender:
         self._transport = Transport(config)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Elsewhere, connections are made anew."""
+        """In another process, new connections are opened."""
         return type(self), (self._config, self._objects)
 
     def interested(self, pod: PodInfo) -> bool:

@@ -86,7 +86,7 @@ def unknown_kind(text: str) -> Problem | None:
 
 
 def find_named(reference: ObjectReference, cluster: Cluster) -> Applied | Problem:
-    """The object of the cluster that is asked for, to be judged anew; or why there is none."""
+    """The named object of the cluster, to be judged as if restarted; or why there is none."""
     resource = reference.resource
     if not issubclass(resource.type, POD_SOURCES):
         return Problem(reference.text, f"a {resource.kind} is not a pod, and no pods are made of it")
@@ -96,7 +96,7 @@ def find_named(reference: ObjectReference, cluster: Cluster) -> Applied | Proble
         message = f'{resource.plural} "{reference.name}" not found in namespace {reference.namespace}'
         return Problem(reference.text, message, hint=_hint(reference, objects, cluster))
     source = SourceRow(file=reference.text, object=f"{resource.kind} {reference.key}")
-    return Applied(found, source, anew=True)
+    return Applied(found, source, restarted=True)
 
 
 def _hint(reference: ObjectReference, objects: Mapping[str, KubernetesObject], cluster: Cluster) -> str:

@@ -38,7 +38,7 @@ class ExpendablePodsCount(BaseCaveat, tag="expendable-pods-count", kw_only=True)
 
 
 class AutoscalerHalted(BaseCaveat, tag="autoscaler-halted", kw_only=True):
-    """So many nodes are not ready that the autoscaler neither adds nor removes any, until more of them are."""
+    """Too many nodes are not ready: the autoscaler neither adds nor removes any until more of them are."""
 
     warns = True
 
