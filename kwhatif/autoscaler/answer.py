@@ -31,7 +31,7 @@ class ScaleUpOption(_Part):
 
 
 class GroupDelta(_Part):
-    """What is asked of the cloud: so many more nodes of the group."""
+    """A request to the cloud: more nodes of the group."""
 
     group: str
     delta: int

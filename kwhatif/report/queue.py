@@ -255,7 +255,7 @@ class AfterEditsRow(Row, kw_only=True):
     behind: tuple[str, ...] = ()
 
     @property
-    def sleeps_though_it_fits(self) -> bool:
+    def fits_but_is_not_requeued(self) -> bool:
         """Whether only the flush after five minutes helps."""
         return self.fate == "Asleep" and self.node is not None
 

@@ -49,7 +49,7 @@ class Engine:
         clock: Clock,
         parameters: Parameters,
         chance: Chance | None = None,
-        asleep: Collection[str] = (),
+        unschedulable: Collection[str] = (),
         *,
         usage: QuotaUsage | None = None,
         scored: bool = False,
@@ -63,14 +63,14 @@ class Engine:
             clock: has the start.
             parameters: how long things take.
             chance: decides between equal choices; by default, the convention.
-            asleep: keys of pending pods that are not tried before they change themselves.
+            unschedulable: keys of pending pods that are not tried before they change themselves.
             usage: the usage of quotas; None: that of their status.
             scored: whether scores are computed even where there is nothing to choose.
         """
         self.parameters = parameters
         self.clock = clock
         self.world = World(state, clock, chance or Chance(), usage)
-        self.scheduler = scheduler_for(state.cluster)(self.world, profiles, asleep, scored=scored)
+        self.scheduler = scheduler_for(state.cluster)(self.world, profiles, unschedulable, scored=scored)
         self.kubelets = Kubelets(self.world, parameters)
         self.reactions = Reactions(self.world, controllers)
         self.loops = Loops(self.world)

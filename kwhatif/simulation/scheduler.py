@@ -50,9 +50,14 @@ class Scheduler:
     """All profiles, one queue."""
 
     def __init__(
-        self, world: World, profiles: Mapping[str, Profile], asleep: Collection[str] = (), *, scored: bool = False
+        self,
+        world: World,
+        profiles: Mapping[str, Profile],
+        unschedulable: Collection[str] = (),
+        *,
+        scored: bool = False,
     ) -> None:
-        """`asleep`: see `Engine`; `scored`: see `BatchCache`."""
+        """`unschedulable`: see `Engine`; `scored`: see `BatchCache`."""
         self._world = world
         self.profiles = profiles
         cluster = world.state.cluster
@@ -94,7 +99,7 @@ class Scheduler:
             if (
                 info.pod.spec.scheduler_name in profiles
                 and info.pod.metadata.deletion_timestamp is None
-                and info.key not in asleep
+                and info.key not in unschedulable
             ):
                 self._tick()
                 self.queue.add(info)

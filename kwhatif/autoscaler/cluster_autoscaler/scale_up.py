@@ -51,7 +51,7 @@ class Scaling(msgspec.Struct, frozen=True):
 
 
 class _Group(msgspec.Struct):
-    """Pods that are alike: which groups take the first of them, and what the others object to."""
+    """Equivalent pods: the groups that accept the first of them, and the reasons of the others."""
 
     pods: PodGroup
     takers: set[str]
@@ -61,7 +61,7 @@ class _Group(msgspec.Struct):
 
 
 class ScaleUp:
-    """One loop. The snapshot holds upcoming nodes, and the pods that fit on what is there."""
+    """One loop. The snapshot has upcoming nodes, and the pods that fit on existing nodes."""
 
     def __init__(
         self,

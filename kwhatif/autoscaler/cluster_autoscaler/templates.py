@@ -27,7 +27,7 @@ from kwhatif.workloads.daemon_set import daemon_pod, tolerable_among
 
 _HOSTNAME = "kubernetes.io/hostname"
 _TEMPLATE_LABEL = "cluster-autoscaler.kubernetes.io/template-node"
-#: A node is no example in its first minute of being ready, in nanoseconds.
+#: A node is not used as a template in its first minute of being ready, in nanoseconds.
 _STABILIZATION = 60 * SECOND
 #: Labels of nodes made of a template that stand for newer ones (`utils/labels/labels.go`).
 _DEPRECATED = {

@@ -18,7 +18,7 @@ from kwhatif.kube.model.workload import PodSource
 from kwhatif.questions.decisions.decide import stand_in
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.candidates import PlannedPod, Planner
-from kwhatif.questions.placing.pending_pods import asleep, in_queue_order
+from kwhatif.questions.placing.pending_pods import in_queue_order, unschedulable_pods
 from kwhatif.questions.session.session import Session
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.state.pod_info import PodInfo
@@ -77,12 +77,14 @@ def waiting(session: Session, state: State, applied: Sequence[Applied], counted:
         if (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) in session.profiles
     ]
     by_name = any(each.restarted and _has_pending(each, state) for each in counted)
-    sleeping = [] if by_name else list(asleep(ours, session.profiles, session.state, state.cluster, applied))
-    keys = {info.key for info in sleeping}
+    unschedulable = (
+        [] if by_name else list(unschedulable_pods(ours, session.profiles, session.state, state.cluster, applied))
+    )
+    keys = {info.key for info in unschedulable}
     tried = in_queue_order([info for info in ours if info.key not in keys], events)[::-1]
-    if not sleeping:
+    if not unschedulable:
         return PendingToTry(tried, None)
-    return PendingToTry(tried, PendingAsleep(pods=tuple(info.key for info in in_queue_order(sleeping, events))))
+    return PendingToTry(tried, PendingAsleep(pods=tuple(info.key for info in in_queue_order(unschedulable, events))))
 
 
 def _has_pending(applied: Applied, state: State) -> bool:

@@ -97,8 +97,8 @@ class Filling:
             for each, wrong in apply_claims(self._cluster, applied, self._planner.claims)
         ]
         self._sources = [_Source(part, pods_without_end(part.applied, self._planner)) for part in parts]
-        self._pending, asleep = waiting(session, self._state, applied, [part.applied for part in parts])
-        self.caveats |= {asleep: None} if asleep is not None else {}
+        self._pending, unschedulable = waiting(session, self._state, applied, [part.applied for part in parts])
+        self.caveats |= {unschedulable: None} if unschedulable is not None else {}
         #: What became of pods that were pending already and came first.
         self.earlier: list[Decision] = []
         #: Decisions about pods that evict others.

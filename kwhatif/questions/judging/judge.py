@@ -1,7 +1,7 @@
 """`judge`: what becomes of the pods if all of this is applied. Every command asks this one function.
 
 By default everything is applied, admitted as the API server does it, and placed pod after pod in the order of the
-scheduler's queue. The cluster's own pending pods stand there as well, unless they were tried in vain and sleep.
+scheduler's queue. The cluster's own pending pods are there as well, except unschedulable ones that nothing requeues.
 `alone` asks about each pod as if it were the only one.
 """
 
@@ -220,8 +220,8 @@ class _Judging:
         from kwhatif.questions.judging.settled import SettledRun  # most answers do without
 
         pending = self._pending(planned, state)
-        asleep = self._sleeping(pending, planned)
-        simulated = SettledRun(self._session, state, planned, self._explain, asleep, usage)
+        unschedulable = self._unschedulable(pending, planned)
+        simulated = SettledRun(self._session, state, planned, self._explain, unschedulable, usage)
         earlier = simulated.play(pending.asked)
         self._caveats.update(dict.fromkeys(simulated.caveats))
         self.end = simulated.state
@@ -243,8 +243,8 @@ class _Judging:
         """Each pod on its node before the next one's turn; and how many pods evict others."""
         pending = self._pending(planned, state)
         moment = InstantRun(self._session, state, usage, planned, self._explain, self._question.rollout)
-        asleep = () if self._question.pending_in is not None else self._sleeping(pending, planned)
-        moment.play(pending, asleep)
+        unschedulable = () if self._question.pending_in is not None else self._unschedulable(pending, planned)
+        moment.play(pending, unschedulable)
         self._caveats.update(dict.fromkeys(moment.caveats))
         self._assumed = dict.fromkeys(moment.assumed)
         self.end = moment.state
@@ -267,8 +267,8 @@ class _Judging:
             return _refused(applied, obj, update.denied.message, self._cluster)
         return Planned(applied, obj, update, update.removed)
 
-    def _sleeping(self, pending: PendingPods, planned: Sequence[Planned]) -> Collection[str]:
-        keys = pending.sleeping(self._question.applied)
+    def _unschedulable(self, pending: PendingPods, planned: Sequence[Planned]) -> Collection[str]:
+        keys = pending.unschedulable(self._question.applied)
         if keys and planned:
             self._caveats[PendingAsleep(pods=tuple(keys))] = None
         return frozenset(keys)

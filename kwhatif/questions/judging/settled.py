@@ -156,7 +156,7 @@ class SettledRun:
         state: State,
         planned: Sequence[Planned],
         explain: Explain,
-        asleep: Collection[str],
+        unschedulable: Collection[str],
         usage: QuotaUsage,
     ) -> None:
         """Set up.
@@ -166,7 +166,7 @@ class SettledRun:
             state: a fork of it, in which everything is applied but pods and what makes them.
             planned: these, in the order in which they are applied.
             explain: which decisions say why, and how.
-            asleep: keys of pending pods that are not tried.
+            unschedulable: keys of pending pods that are not tried.
             usage: what is used of quotas.
         """
         self._session = session
@@ -177,7 +177,14 @@ class SettledRun:
         clock = Clock(start_of(state.cluster))
         controllers = all_controllers()
         self._engine = Engine(
-            state, session.profiles, controllers, clock, _PARAMETERS, asleep=asleep, usage=usage, scored=True
+            state,
+            session.profiles,
+            controllers,
+            clock,
+            _PARAMETERS,
+            unschedulable=unschedulable,
+            usage=usage,
+            scored=True,
         )
         self._engine.scheduler.begin()
         self._world = self._engine.world

@@ -48,7 +48,7 @@ def was_tried(pod: Pod) -> bool:
     return condition is not None and condition.status == "False" and condition.reason == "Unschedulable"
 
 
-def asleep(
+def unschedulable_pods(
     pods: Iterable[PodInfo], profiles: Mapping[str, Profile], before: State, after: Cluster, applied: Sequence[Applied]
 ) -> Iterator[PodInfo]:
     """The pending pods that the scheduler does not try before a new pod.

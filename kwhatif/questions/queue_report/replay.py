@@ -38,7 +38,7 @@ from kwhatif.state.state import State
 _LATER = 3600 * SECOND
 
 
-class Sleeper(msgspec.Struct, frozen=True):
+class PendingPod(msgspec.Struct, frozen=True):
     """A pending pod; `rejectors` None: it is ready."""
 
     info: PodInfo
@@ -56,7 +56,7 @@ class Turn(msgspec.Struct):
 class Replay:
     """A queue, and the cluster that it is about."""
 
-    def __init__(self, profiles: Mapping[str, Profile], before: State, pods: Sequence[Sleeper]) -> None:
+    def __init__(self, profiles: Mapping[str, Profile], before: State, pods: Sequence[PendingPod]) -> None:
         """Set up.
 
         Args:
@@ -86,7 +86,7 @@ class Replay:
         self._alone: dict[bytes, frozenset[str]] = {}
         self._fill(pods)
 
-    def _fill(self, pods: Sequence[Sleeper]) -> None:
+    def _fill(self, pods: Sequence[PendingPod]) -> None:
         """First the unschedulable pods: they are popped, and rejected."""
         queue = self._queue
         for is_ready in (False, True):

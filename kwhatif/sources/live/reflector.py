@@ -80,7 +80,7 @@ class Link:
         self.connection = self._connect()
 
     def renew(self, refused: Connection) -> None:
-        """Have new credentials, unless somebody had the same trouble before: plugins run again, files are read again.
+        """Get new credentials, unless another list already did: plugins run again, files are read again.
 
         Raises:
             ClusterUnreadable: there are none to be had.
@@ -154,7 +154,7 @@ class Reflector:
                     self._fail(failure)
                 except Cancelled:
                     raise
-                except BaseException as failure:  # noqa: BLE001 - it is raised again where somebody listens
+                except BaseException as failure:  # noqa: BLE001 - it is raised again by the consumer
                     self._put(failure)
                     return
 

@@ -22,7 +22,7 @@ _WITH_PODS = [RESOURCES[kind] for kind in POD_SOURCES]
 
 
 class ObjectReference(NamedTuple):
-    """What somebody asks for: `text` as it was written; without a namespace, the default one is meant."""
+    """An object that a user names: `text` as it was written; without a namespace, the default one is meant."""
 
     text: str
     resource: Resource
@@ -169,7 +169,7 @@ def _not_pending(name: str, key: str, pod: Pod | None, cluster: Cluster) -> Prob
 
 
 def require_namespace(name: str, cluster: Cluster) -> None:
-    """Nobody asks for the pods of a namespace that is not there; "" stands for all.
+    """Check that the namespace exists; "" stands for all.
 
     Raises:
         InputError: there are namespaces, and none of that name.
