@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import typer
 
 from kwhatif.cli.run import Style, now, print_data
@@ -165,6 +164,8 @@ class _JsonLines(_Display):
     """One line of JSON for each answer."""
 
     def show(self, report: Report, changes: list[str], age: float) -> None:
+        import msgspec  # not for --help
+
         from kwhatif.render.safe import safe_json
 
         line: dict[str, Any] = {

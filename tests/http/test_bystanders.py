@@ -134,7 +134,7 @@ class TestForbidden:
 
     def test_what_is_not_served_is_not_missed(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
         """The API server looks at permissions first: without one, what it does not serve is forbidden, too."""
-        for each in asked.BYSTANDER_LISTS:
+        for each in asked.ASKED:
             for version in each.versions:
                 if not each.is_everywhere:
                     api.always[each.path(version)] = DENIED

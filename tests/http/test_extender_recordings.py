@@ -155,6 +155,7 @@ def test_a_manifest_is_sent_as_the_api_server_would_have_stored_it(asked: Asked)
         "name": "small",
         "namespace": "default",
         "uid": sent["metadata"]["uid"],
+        "creationTimestamp": sent["metadata"]["creationTimestamp"],
         "generation": 1,
         "annotations": {"only-for": "the extender"},
     }

@@ -77,6 +77,13 @@ BYSTANDER_LISTS: tuple[Asked, ...] = (
     Asked("PodGroup", _GROUPS, "podgroups", versions=("v1alpha2",), is_everywhere=False),
     Asked("CompositePodGroup", _GROUPS, "compositepodgroups", versions=("v1alpha3",), is_everywhere=False),
 )
+#: Kinds in versions that are never read, but named, with a caveat of their own.
+NAMED = frozenset(
+    (each.api_version(version), each.kind)
+    for each in BYSTANDER_LISTS
+    if each.group == _GROUPS
+    for version in each.versions
+)
 
 #: The largest lists come first.
 ASKED: tuple[Asked, ...] = (

@@ -17,6 +17,7 @@ from msgspec.structs import force_setattr, replace
 
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.originals import Originals
+from kwhatif.sources.decoding.asked import NAMED
 from kwhatif.sources.decoding.bystanders import Bystanders
 from kwhatif.sources.decoding.examine import FAILURES, NOT_SET, Head, is_object, read_head, read_leniently
 from kwhatif.sources.decoding.kinds import KINDS, AnyObject, group_of
@@ -231,7 +232,8 @@ class ObjectDecoder:
         return obj if convert is None else convert(obj)
 
     def _skip(self, api_version: str, kind: str, count: int = 1) -> None:
-        outdated = kind in KINDS and group_of(api_version) == KINDS[kind].group
+        is_known = kind in KINDS and group_of(api_version) == KINDS[kind].group
+        outdated = is_known and (api_version, kind) not in NAMED
         (self.outdated if outdated else self.skipped)[f"{api_version}/{kind}"] += count
 
 

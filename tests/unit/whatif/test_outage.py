@@ -69,11 +69,15 @@ def stateful() -> list[Any]:
 
 LEFT: dict[str, tuple[list[Any], tuple[str, str], str]] = {
     "a bare pod": ([*THREE, bare("a")], ("shop/a", "no-successor"), "it has no controller"),
-    "a StatefulSet's": ([*THREE, *stateful()], ("shop/db-0", "waits-for-node"), "it is being deleted"),
+    "a StatefulSet's": (
+        [*THREE, *stateful()],
+        ("shop/db-0", "waits-for-node"),
+        "it is terminating, and is not replaced until its silent node",
+    ),
     "one that tolerates it for ever": (
         [*THREE, patient(bare("a").owner("ReplicaSet", "x"), None)],
         ("shop/a", "stays"),
-        "it tolerates that its node is lost",
+        "it tolerates the loss of its node forever",
     ),
     "nobody is evicted where all is lost": (
         [living("n1"), patient(bare("a").owner("ReplicaSet", "x"), 30)],
