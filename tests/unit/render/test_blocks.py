@@ -131,7 +131,7 @@ def test_empty_tables_have_no_title() -> None:
 def test_nothing_in_a_text_acts() -> None:
     table = Table((name("Pod"), words("Why")), [(HOSTILE, Cell([HOSTILE, HOSTILE], sign="Denied"))])
     listing = Listing([Item(HOSTILE, [HOSTILE])])
-    blocks = [Verdict(HOSTILE), Sentence(HOSTILE), Heading(HOSTILE), *folded(HOSTILE, table), listing]
+    blocks: list[Block] = [Verdict(HOSTILE), Sentence(HOSTILE), Heading(HOSTILE), *folded(HOSTILE, table), listing]
     assert not set("".join(printed(blocks))) & set("\x1b\u202e\r")
     found = list(tokens("\n".join(to_markdown(blocks))))
     pages = [token.content.strip() for token in found if token.type.startswith("html")]
