@@ -66,6 +66,11 @@ def _round(found: ScalingRound, before: str) -> Iterator[Block]:
     refused = [(each.pod, refusal(each), _nearest(each.nearest)) for each in found.refused]
     nothing = f"{before}pods that nothing is added for"
     yield from _titled(nothing, Table((name("Pod"), words("Why"), words("Nearest")), refused))
+    places: dict[str, list[str]] = {}
+    for landed in found.placed:
+        places.setdefault(landed.node, []).append(landed.pod)
+    then = [(place, f"{len(pods):,}: {some(pods)}") for place, pods in places.items()]
+    yield from _titled(f"{before}where the scheduler then places pods", Table((node(), words("Pods")), then))
     ignored = [(each.pod, each.reason or None) for each in found.ignored]
     yield from _titled(f"{before}pods that are not looked at", Table((name("Pod"), words("Why")), ignored))
 
@@ -167,6 +172,7 @@ def _closest(row: NodeVerdict) -> str:
 
 #: What upstream's words mean; those that say it themselves are left out.
 _REASONS: Mapping[str, str] = {
+    "NotUnneededOtherReason": "the autoscaler looks at no node now",
     "CurrentlyBeingDeleted": "it is on its way out already",
     "ScaleDownDisabledAnnotation": "cluster-autoscaler.kubernetes.io/scale-down-disabled is true",
     "ScaleDownUnreadyDisabled": "it is not ready, and scale-down-unready-enabled is false",
