@@ -108,7 +108,7 @@ def console() -> NoReturn:
     end_with_the_answer()
     code = _run()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # closed, or nobody reads it any more
+        with suppress(OSError, ValueError):  # closed, or the reader is gone
             stream.flush()
     _end(code)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
 
-#: Seconds in which the terminal shows anew how old the state is.
+#: Seconds between updates of the state's age in the terminal.
 _TICK = 1.0
 #: What is not known for longer than this, in seconds, is worth a word on standard error.
 _WORTH_A_WORD = 5.0

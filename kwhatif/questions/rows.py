@@ -118,9 +118,9 @@ def rejected_rows(
         shown: the nodes to make rows of, and how many nodes each stands for besides itself.
     """
     made: dict[int, ObjectionRow] = {}
-    alike = dict.fromkeys(objections, 0) if shown is None else shown
+    counts = dict.fromkeys(objections, 0) if shown is None else shown
     rows = []
-    for name in sorted(alike):
+    for name in sorted(counts):
         found = objections[name]
         first = found[0]
         status = first.status
@@ -132,7 +132,7 @@ def rejected_rows(
                 reasons=status.reasons,
                 evidence=status.evidence,
                 objections=tuple([_objection_row(verdict, made) for verdict in found]),
-                alike=alike[name],
+                alike=counts[name],
             )
         )
     return tuple(rows)

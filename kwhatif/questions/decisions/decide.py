@@ -31,7 +31,7 @@ from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-#: A node that nobody looked at, because the pod's nominated node fits, or that an extender dropped without a word.
+#: A node that was not evaluated, as the pod's nominated node fits, or that an extender dropped without a message.
 #: Upstream's default for such nodes (`NewDefaultNodeToStatus`) has no reason.
 NOT_LOOKED_AT = Verdict(Status(Code.UNRESOLVABLE, (), (Note("not looked at"),)))
 

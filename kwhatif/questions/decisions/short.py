@@ -1,4 +1,4 @@
-"""Results as decisions of a report: in short for most pods, in full for those that somebody will read about."""
+"""Results as decisions of a report: in short for most pods, in full for those that are shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kwhatif.scheduler.framework.scoring import Scores
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.scheduler.preemption.candidate import Preemption
 
-#: So many nodes or candidates of a kind say enough, where there may be thousands.
+#: The number of nodes or candidates to keep of a kind, where there may be thousands.
 FEW = 5
 
 
@@ -65,7 +65,7 @@ def _few_of_each(verdicts: Mapping[str, Verdict]) -> dict[str, Verdict]:
     for name, verdict in verdicts.items():
         status = verdict.status
         names.setdefault((status.code, verdict.plugin, status.reasons), []).append(name)
-    return {name: verdicts[name] for alike in names.values() for name in nsmallest(FEW, alike)}
+    return {name: verdicts[name] for same in names.values() for name in nsmallest(FEW, same)}
 
 
 def _few_alike(objections: Mapping[str, tuple[Verdict, ...]]) -> dict[str, int]:

@@ -20,7 +20,7 @@ from kwhatif.sources.live.watches import WatchEvent
 _WAITING = 4096
 #: As much is taken in at once.
 _BATCH = 2048
-#: Seconds in which somebody who waits for a full queue looks whether anybody still listens.
+#: How often, in seconds, a producer at a full queue checks whether the consumer is still there.
 _LOOK = 0.1
 
 

@@ -80,7 +80,7 @@ class Link:
         self.connection = self._connect()
 
     def renew(self, refused: Connection) -> None:
-        """Have new credentials, unless somebody had the same trouble before: plugins run again, files are read again.
+        """Get new credentials, unless another list already did: plugins run again, files are read again.
 
         Raises:
             ClusterUnreadable: there are none to be had.
@@ -136,8 +136,13 @@ class Reflector:
 
     def check(self, now: float) -> None:
         """End a watch that trickles, or is silent, for too long: no timeout of a socket sees every such case."""
+        if self.silence(now) > self._patience.silence * 1.2:
+            self.break_off()
+
+    def break_off(self) -> None:
+        """End the connection of the watch, which goes on with another one."""
         watch = self._watch
-        if watch is not None and now - watch.last_sign > self._patience.silence * 1.2:
+        if watch is not None:
             watch.end()
 
     def _run(self) -> None:
@@ -149,7 +154,7 @@ class Reflector:
                     self._fail(failure)
                 except Cancelled:
                     raise
-                except BaseException as failure:  # noqa: BLE001 - it is raised again where somebody listens
+                except BaseException as failure:  # noqa: BLE001 - it is raised again by the consumer
                     self._put(failure)
                     return
 

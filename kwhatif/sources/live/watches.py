@@ -187,7 +187,7 @@ class Watch:
         return WatchEvent(self.asked, self._api_version, what.type, bytes(what.object))
 
     def end(self) -> None:
-        """Close the connection, whoever waits for it."""
+        """Close the connection, also while a reader waits."""
         self._stop.set()
         response, self._response = self._response, None
         if response is None:

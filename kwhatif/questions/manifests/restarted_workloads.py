@@ -1,4 +1,4 @@
-"""Everything in a cluster whose pods can start anew."""
+"""Everything in a cluster whose pods can be restarted."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.rows import owner_and_workload
 from kwhatif.report.inputs import SourceRow
 
-#: Whose pods belong to no workload that starts them anew: mirror pods of static ones.
+#: Owners whose pods no controller restarts: mirror pods of static ones.
 _NODE = "Node"
 
 
-class Anew(NamedTuple):
-    """Something whose pods start anew; pods of a controller that is not in the input stand for it."""
+class Restarted(NamedTuple):
+    """A workload whose pods are restarted; pods represent a controller that is not in the input."""
 
     name: str
     applied: Applied
@@ -26,7 +26,7 @@ class Anew(NamedTuple):
     others: Sequence[Pod] = ()
 
 
-def started_anew(cluster: Cluster) -> Iterator[Anew]:
+def restarted_workloads(cluster: Cluster) -> Iterator[Restarted]:
     """Every workload that makes pods by itself, by kind and name; then pods whose controller is not in the input."""
     covered: set[tuple[str, str]] = set()
     for kind in WORKLOADS:
@@ -34,7 +34,7 @@ def started_anew(cluster: Cluster) -> Iterator[Anew]:
             obj = cluster.all(kind)[key]
             covered.add((kind.__name__, key))
             if not _has_known_controller(obj, cluster):
-                yield Anew(f"{kind.__name__} {key}", _applied(obj))
+                yield Restarted(f"{kind.__name__} {key}", _applied(obj))
     groups: dict[str, list[Pod]] = {}
     for pod in cluster.all(Pod).values():
         owner = controller_of(pod.metadata)
@@ -44,7 +44,7 @@ def started_anew(cluster: Cluster) -> Iterator[Anew]:
             groups.setdefault(owner_and_workload(pod)[1] or f"Pod {key_of(pod)}", []).append(pod)
     for name in sorted(groups):
         first, *others = sorted(groups[name], key=key_of)
-        yield Anew(name, _applied(first), tuple(others))
+        yield Restarted(name, _applied(first), tuple(others))
 
 
 def _has_known_controller(obj: KubernetesObject, cluster: Cluster) -> bool:
@@ -58,4 +58,4 @@ def _has_known_controller(obj: KubernetesObject, cluster: Cluster) -> bool:
 
 def _applied(obj: KubernetesObject) -> Applied:
     name = f"{type(obj).__name__} {key_of(obj)}"
-    return Applied(obj, SourceRow(file=name, object=name), anew=True)
+    return Applied(obj, SourceRow(file=name, object=name), restarted=True)
