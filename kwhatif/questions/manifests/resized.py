@@ -1,4 +1,4 @@
-"""What kubelets make of pods that edits resize: they decide at once, so the state is as they leave it."""
+"""Kubelets' decisions about pods that edits resize, which are made at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kwhatif.state.state import State
 
 
 class EditedResizes:
-    """The pods that edits have resized, of one edit after another: one that makes room helps who waits for it."""
+    """The pods that edits have resized, over all edits: one that makes room helps those that wait for it."""
 
     def __init__(self) -> None:
         self._waiting: set[str] = set()
@@ -24,7 +24,7 @@ class EditedResizes:
         self._critical: dict[str, None] = {}
 
     def settle(self, before: State, state: State) -> Iterator[str]:
-        """Have the kubelets decide after an edit, which has changed `before` into `state`; what there is to say."""
+        """Let the kubelets decide after an edit, which has changed `before` into `state`; yields notes."""
         fresh: set[str] = set()
         if before.cluster.generation(Pod) != state.cluster.generation(Pod):
             was = before.cluster.all(Pod)
@@ -71,7 +71,7 @@ class EditedResizes:
 
     @property
     def caveats(self) -> Iterator[Caveat]:
-        """What was assumed of the kubelets, or is not modelled of them."""
+        """Assumptions about kubelets, and what is not modelled of them."""
         return caveats_of_resizes(tuple(self._assumed), tuple(self._critical))
 
 
@@ -83,7 +83,7 @@ _SAYS = {
 
 
 def caveats_of_resizes(assumed: tuple[str, ...], critical: tuple[str, ...]) -> Iterator[Caveat]:
-    """What stories and edits have to say of pods that were resized, or were not."""
+    """The caveats of stories and edits about resized pods."""
     if assumed:
         yield ResizeAssumed(pods=assumed)
     if critical:
