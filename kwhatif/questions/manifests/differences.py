@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from kwhatif.scheduler.framework.reference import is_reference
@@ -47,7 +47,8 @@ class Differences:
         before, after = self.before.cluster, self.after.cluster
         if before.generation(kind) == after.generation(kind):
             return
-        was, now = before.all(kind), after.all(kind)
+        was: Mapping[str, Any] = before.all(kind)
+        now: Mapping[str, Any] = after.all(kind)
         if self._keys is None:
             keys = [*was, *(key for key in now if key not in was)]
         else:
