@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test deep lock pin e2e lint format generated bench oracle fuzz fuzz-queue fuzz-advice fuzz-cache fuzz-descheduler fuzz-karpenter fuzz-input conformance clean
+.PHONY: help demo test deep lock pin e2e lint format generated bench oracle fuzz fuzz-queue fuzz-advice fuzz-descheduler fuzz-karpenter fuzz-input conformance clean
 
 # How many random cases of each family to compare; SEED=7 repeats a run, FAMILIES=dra,spread narrows it,
 # CLI=1 asks kwhatif by its command line.
@@ -46,9 +46,9 @@ LOCK := @uv pip compile --quiet --universal --python-version 3.11 --generate-has
 	--custom-compile-command 'make lock' pyproject.toml
 
 lock: ## pin the newest versions of all packages, with their hashes (needs uv)
-	$(LOCK) --upgrade --extra zst --extra build --output-file requirements.lock
-	$(LOCK) --upgrade --extra zst --extra build --extra dev --output-file requirements-dev.lock
-	$(LOCK) --upgrade --extra zst --extra build --extra release --output-file requirements-release.lock
+	$(LOCK) --upgrade --extra zst --extra metrics --extra build --output-file requirements.lock
+	$(LOCK) --upgrade --extra zst --extra metrics --extra build --extra dev --output-file requirements-dev.lock
+	$(LOCK) --upgrade --extra zst --extra metrics --extra build --extra release --output-file requirements-release.lock
 
 pin: ## pin base images by digest and actions by commit (needs docker and the network)
 	scripts/pin.sh
@@ -83,9 +83,6 @@ fuzz-queue: $(READY) oracle ## let kwhatif's scheduling queue and the real one p
 
 fuzz-advice: $(READY) oracle ## ask the judge whether the advice for N random cases of each family holds: make fuzz-advice N=200
 	$(BIN)/python -m tests.differential.advice --cases $(N) $(if $(SEED),--seed $(SEED)) $(if $(FAMILIES),--families $(FAMILIES))
-
-fuzz-cache: $(READY) oracle ## let kwhatif's model of the scheduler's cache and the real one play N random scripts: make fuzz-cache N=2000
-	$(BIN)/python -m tests.cache_scripts.fuzz --scripts $(N) $(if $(SEED),--seed $(SEED)) $(if $(FAMILIES),--families $(FAMILIES)) $(if $(WRITE_DOC),--write-doc) $(if $(RECORD),--record $(RECORD))
 
 fuzz-descheduler: $(READY) ## let kwhatif and the descheduler's own packages decide N random cases of each family: make fuzz-descheduler N=500
 	@$(MAKE) --no-print-directory -C tests/oracle/descheduler

@@ -31,6 +31,7 @@ BENCHMARKS = (
     "descheduling",
     "sweep",
     "live",
+    "watch",
 )
 DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
 

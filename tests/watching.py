@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Any
 
+from kwhatif.api.scheduler import scheduler_source
+from kwhatif.api.sessions import admitted, follow_release
+from kwhatif.questions.session.session import Session
 from kwhatif.sources.decoding.asked import ASKED, Asked
+from kwhatif.sources.dumps.collected import Collected
+from kwhatif.sources.live.cache import Cache
+from kwhatif.sources.live.intake import Intake
 from kwhatif.sources.live.lists import ListEnded, ListEvent, ListRestarted, Page, _reader
+from kwhatif.sources.live.read import take_in
 from kwhatif.sources.live.watches import WatchEvent
+from kwhatif.state.state import State
 
 Json = dict[str, Any]
+NOW = "2026-01-01T12:00:00Z"
+SOURCE = scheduler_source({"kubernetes_version": "1.36"})
 BY_NAME = {asked.name: asked for asked in ASKED}
 #: Lists of which the objects change at random.
 CHANGING = (
@@ -62,18 +72,28 @@ class World:
 
     def listed(self, asked: Asked) -> Iterator[ListEvent]:
         """What reading the list gives, in the order of the API server."""
-        api_version = asked.api_version(asked.versions[0])
         objects = [obj for _, obj in sorted(self.objects[asked].items(), key=lambda each: each[0].replace("/", "\0"))]
-        body = json.dumps({"apiVersion": api_version, "kind": f"{asked.kind}List", "metadata": {}, "items": objects})
-        answer = _reader(asked)(body.encode())
         yield ListRestarted(asked)
-        yield Page(asked, api_version, body.encode(), getattr(answer.head, "items", None))
+        yield page_of(asked, objects)
         yield ListEnded(asked, version=asked.versions[0])
 
     def all_listed(self) -> Iterator[ListEvent]:
         """All lists."""
         for asked in ASKED:
             yield from self.listed(asked)
+
+
+def page_of(asked: Asked, objects: Sequence[Json]) -> Page:
+    """A page of a list."""
+    api_version = asked.api_version(asked.versions[0])
+    body = {"apiVersion": api_version, "kind": f"{asked.kind}List", "metadata": {}, "items": objects}
+    return read_page(asked, json.dumps(body).encode())
+
+
+def read_page(asked: Asked, body: bytes) -> Page:
+    """The page, as a client decodes it."""
+    objects = getattr(_reader(asked)(body).head, "items", None)
+    return Page(asked, asked.api_version(asked.versions[0]), body, objects)
 
 
 def _event(asked: Asked, type_: str, obj: Json) -> WatchEvent:
@@ -183,3 +203,39 @@ _MADE = {
     "Event FailedScheduling": _failure,
     "Event Scheduled": _scheduled,
 }
+
+
+def _collected() -> Collected:
+    return Collected(sources=["context test"], live=True, server_version="1.36")
+
+
+def read(events: Iterable[ListEvent]) -> Session:
+    """As `load_live` reads it."""
+    collected = _collected()
+    take_in(iter(events), Intake("the server"), collected)
+    collected.cluster.taken_at = NOW
+    scheduler = follow_release(collected, SOURCE)
+    loaded = admitted(collected, None, strict=False)
+    return scheduler.session(loaded, State(loaded.cluster), loaded.caveats, 0)
+
+
+class Watched:
+    """As `kwhatif.watch` keeps it, without threads and a server."""
+
+    def __init__(self, events: Iterable[ListEvent | WatchEvent]) -> None:
+        collected = _collected()
+        self._cache = Cache(collected, Intake("the server"))
+        self.take(events)
+        assert self._cache.is_complete
+        self._cache.note_unfinished()
+        self._scheduler = follow_release(collected, SOURCE)
+        self._loaded = admitted(collected, None, strict=False)
+        self._cache.begin(self._loaded.cluster)
+
+    def take(self, events: Iterable[ListEvent | WatchEvent]) -> None:
+        self._cache.take(events)
+
+    @property
+    def session(self) -> Session:
+        state = self._cache.moment(NOW)
+        return self._scheduler.session(self._loaded, state, self._cache.caveats(state), 0)

@@ -30,6 +30,7 @@ def autoscale(
     node_groups: Source | None = None,
     instance_types: Source | None = None,
     at: str | None = None,
+    rounds: int = 10,
     now: datetime | None = None,
 ) -> Report:
     """Which nodes would the autoscaler add for the pods that are marked unschedulable?
@@ -40,6 +41,7 @@ def autoscale(
         node_groups: the Cluster Autoscaler's groups and settings; without it the groups that the nodes' labels show.
         instance_types: the types that Karpenter chooses from; without it those that run in the cluster.
         at: the moment that ages count to (RFC 3339); without it, when the cluster was read.
+        rounds: how many loops of the Cluster Autoscaler, unless one adds nothing; of Karpenter one is played.
         now: what a live cluster's ages count to, instead of now.
 
     Raises:
@@ -48,7 +50,7 @@ def autoscale(
     """
     require_session(session, "autoscale")
     question = _question(session, autoscaler, node_groups, instance_types, at, now)
-    return _answered(ask_autoscale, session, question)
+    return _answered(ask_autoscale, session, replace(question, rounds=rounds))
 
 
 def consolidate(

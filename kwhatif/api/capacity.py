@@ -26,9 +26,9 @@ from kwhatif.sources.manifests.applied import parse_template_paths
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.text.files import GivenText
 
-#: So many pods, or sets, are counted unless somebody asks for more; and of each kind of pods of the cluster.
+#: The default limits: of pods or sets, and of each kind of the cluster's pods.
 LIMIT, LIMIT_OF_SHAPES = 10_000, 1_000
-#: The largest target that nodes are added for: the cluster is filled anew for each number of nodes that is tried.
+#: The largest target that nodes are added for: the cluster is filled again for each number of nodes.
 MOST_WITH_NODES = 10_000
 _TIMES = re.compile(r"(\d{1,6})\*(.+)", re.DOTALL)
 
@@ -55,8 +55,8 @@ def capacity(
         manifests: see `kwhatif.Source`; or workloads of the cluster by name: "deploy/shop/web". How many replicas they
             ask for does not matter: their pods are counted one by one. Of several workloads, a set has one pod of each;
             "2*web.yaml": two of it. Without any: the most common kinds of pods of the cluster, each alone.
-        limit: count so many sets at most; by default 10,000, and 1,000 without manifests.
-        target: whether so many sets fit; instead of `limit`.
+        limit: the most sets to count; by default 10,000, and 1,000 without manifests.
+        target: check whether this many sets fit; instead of `limit`.
         with_preemption: also count the pods that fit by evicting others, and whom.
         add_nodes_like: find how many nodes like this one it takes to reach the target.
         options: how manifests are read, see `ManifestOptions`.

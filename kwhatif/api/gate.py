@@ -59,7 +59,7 @@ def gate(
             ("final"); or while old pods are still there ("surge").
         strict: fail where information is missing, unless the policy says otherwise.
         today: decides which exceptions of the policy have expired.
-        fixes: look for the smallest fix of so many workloads that do not fit, as `advise` does.
+        fixes: the number of workloads that do not fit to find the smallest fix for, as `advise` does.
         options: how the manifests are read, see `ManifestOptions`.
 
     Raises:

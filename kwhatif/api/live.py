@@ -1,4 +1,4 @@
-"""`kwhatif.watch`: a live cluster that stays up to date, to be asked again and again."""
+"""A live cluster that stays up to date, to be asked again and again."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from kwhatif.sources.live.follow import Follower
 from kwhatif.sources.live.intake import Intake
 from kwhatif.sources.live.options import LiveArguments, LiveOptions
 from kwhatif.sources.live.reflector import Patience
+from kwhatif.sources.saving.save import Moment, save
 
-#: Seconds in which it looks whether somebody wants it to end.
+#: Seconds between checks whether it is to end.
 _LOOK = 0.5
 
 
@@ -127,6 +128,15 @@ class LiveCluster:
             state = self._cache.moment(_now())
             self._latest = self._scheduler.session(self._loaded, state, self._cache.caveats(state), 0)
         return self._latest
+
+    def save(self, file: str, *, images: bool = False, anonymize: bool = False) -> int:
+        """Write the cluster as it is known now to a file, whole or not at all; returns how many objects.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+        now = _now()
+        return save(self._cache.as_read(now), file, taken_at=Moment(now), images=images, anonymize=anonymize).size
 
 
 def _now() -> str:

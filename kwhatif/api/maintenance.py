@@ -41,7 +41,7 @@ def drain(
 
     Args:
         session: the cluster; it stays as it is.
-        nodes: names, globs, or label selectors such as `pool=general`; they are drained one after another.
+        nodes: names, globs, or label selectors such as `pool=general`; they are drained in order.
         selector: instead of nodes, the labels that they have.
         each: drain each of the nodes alone (`report.scenarios`).
         progress: hears how many scenarios are done, of how many.
@@ -115,7 +115,7 @@ def outage(
 def upgrade(session: Session, *, to: str, progress: Callable[[int, int], None] | None = None) -> Report:
     """What would the scheduler of another release decide otherwise?
 
-    About the pending pods, and about every workload as if its pods started anew, those of the others where they are.
+    Compares the pending pods, and every workload as if its pods were restarted while all others stay.
 
     Args:
         session: the cluster, asked under the release that it runs.

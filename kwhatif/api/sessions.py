@@ -13,6 +13,7 @@ from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.session.session import Session
 from kwhatif.render.caveats import sentences
 from kwhatif.report.inputs import SchedulerInfo
@@ -175,7 +176,8 @@ class FollowedScheduler(NamedTuple):
 def follow_release(collected: Collected, source: RequestedScheduler) -> FollowedScheduler:
     """The scheduler of the cluster's release; the cluster is of that release from now on."""
     nodes = collected.cluster.all(Node).values()
-    asked = ask_release(source.release, collected.server_version, nodes, live=collected.live)
+    groups = collected.cluster.all(PodGroup).values()
+    asked = ask_release(source.release, collected.server_version, nodes, groups, live=collected.live)
     asked.release.follow(collected.cluster)
     scheduler = source.scheduler(asked.release)
     profiles = scheduler.profiles if scheduler else source.profiles(asked.release)
@@ -196,11 +198,11 @@ def edited(
 ) -> Session:
     """The cluster as it would be after these edits: `kwhatif.edited(cluster, "cordon a1", "scale deploy/shop/web=5")`.
 
-    Nobody reacts to them: evicted and deleted pods are not made anew, nothing is scheduled. `cluster` stays as it is.
+    Without reactions: evicted and deleted pods are not replaced, nothing is scheduled. `cluster` is not changed.
 
     Args:
         session: the cluster.
-        edits: what holds, one after another; see `docs/edits.md`.
+        edits: applied in order; see `docs/edits.md`.
         files: YAML lists of edits, made before the others; "-" is standard input.
         namespace: of objects that name none; else that of the live cluster's context, or `default`.
 

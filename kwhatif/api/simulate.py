@@ -45,7 +45,7 @@ def simulate(
     Args:
         session: the cluster.
         manifests: what is applied first, all at once.
-        then: edits that somebody makes, each once all has settled; see `docs/edits.md`.
+        then: edits to make, each once the cluster has settled; see `docs/edits.md`.
         scenario: a file with steps and parameters: they come after the manifests, and before `then`.
         namespace: of objects that name none; else that of the live cluster's context, or `default`.
         validation: see `schedule`.

@@ -31,7 +31,7 @@ class ScaleUpOption(_Part):
 
 
 class GroupDelta(_Part):
-    """What is asked of the cloud: so many more nodes of the group."""
+    """A request to the cloud: more nodes of the group."""
 
     group: str
     delta: int
@@ -112,8 +112,15 @@ class RefusedPod(_Part):
     nearest: NearestGroup | None = None
 
 
+class Destination(_Part):
+    """Where a pod lands, or would."""
+
+    pod: str
+    node: str
+
+
 class ScalingRound(_Part):
-    """What is added in one loop of the autoscaler."""
+    """What is added in one loop of the autoscaler; `placed`: where the scheduler puts pods once the nodes are there."""
 
     options: tuple[ScaleUpOption, ...] = ()
     scale_up: tuple[GroupDelta, ...] = ()
@@ -121,13 +128,7 @@ class ScalingRound(_Part):
     existing: tuple[ExistingNode, ...] = ()
     refused: tuple[RefusedPod, ...] = ()
     ignored: tuple[IgnoredPod, ...] = ()
-
-
-class Destination(_Part):
-    """Where a pod of a node that goes would land."""
-
-    pod: str
-    node: str
+    placed: tuple[Destination, ...] = ()
 
 
 class NearestNode(_Part):

@@ -25,11 +25,9 @@ ForOption = Annotated[
         "--for", metavar="gate", help="Print what the gate's Markdown says under failing workloads: the smallest fix."
     ),
 ]
-Most = Annotated[
-    int, typer.Option("--most", metavar="N", min=1, help="At most so many pieces of advice for each workload.")
-]
+Most = Annotated[int, typer.Option("--most", metavar="N", min=1, help="The most pieces of advice for each workload.")]
 Workloads = Annotated[
-    int, typer.Option("--workloads", metavar="N", min=1, help="Advise so many of the workloads that do not fit.")
+    int, typer.Option("--workloads", metavar="N", min=1, help="The number of workloads that do not fit to advise.")
 ]
 
 

@@ -29,6 +29,7 @@ from kwhatif.cli.preempt import preempt
 from kwhatif.cli.queue import queue
 from kwhatif.cli.rbac import rbac
 from kwhatif.cli.schedule import schedule
+from kwhatif.cli.serve import serve
 from kwhatif.cli.simulate import simulate
 from kwhatif.cli.snapshot import app as snapshot
 from kwhatif.cli.upgrade import upgrade
@@ -70,6 +71,7 @@ for command in (
     autoscale,
     consolidate,
     upgrade,
+    serve,
     rbac,
     completion,
     version,
@@ -106,7 +108,7 @@ def console() -> NoReturn:
     end_with_the_answer()
     code = _run()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # closed, or nobody reads it any more
+        with suppress(OSError, ValueError):  # closed, or the reader is gone
             stream.flush()
     _end(code)
 

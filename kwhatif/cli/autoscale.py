@@ -66,6 +66,16 @@ Explain = Annotated[
         autocompletion=complete_node,
     ),
 ]
+Rounds = Annotated[
+    int,
+    typer.Option(
+        "--rounds",
+        metavar="N",
+        min=1,
+        max=100,
+        help="How many loops of the Cluster Autoscaler, unless one adds nothing. Of Karpenter one is played.",
+    ),
+]
 OfAutoscale = Annotated[str, fail_on("refused", "added")]
 OfConsolidate = Annotated[str, fail_on("removed")]
 
@@ -132,6 +142,7 @@ def autoscale(
     *,
     cluster: SchedulerSource,
     scaling: Scaling,
+    rounds: Rounds = 10,
     output: OutputOption = Output.TABLE,
     fail_on: OfAutoscale = "refused",
     printing: Printing,
@@ -146,7 +157,7 @@ def autoscale(
     import kwhatif
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
-    answer(scaling.ask(kwhatif.autoscale, cluster), Style(output.value, printing), conditions)
+    answer(scaling.ask(kwhatif.autoscale, cluster, rounds=rounds), Style(output.value, printing), conditions)
 
 
 @reads_cluster

@@ -24,13 +24,13 @@ Counted = Annotated[
 Max = Annotated[
     int | None,
     typer.Option(
-        "--max", metavar="N", min=1, max=100_000, help="Count so many at most: 10000; without MANIFEST, 1000 of a kind."
+        "--max", metavar="N", min=1, max=100_000, help="Count at most N: 10000; without MANIFEST, 1000 of a kind."
     ),
 ]
 Target = Annotated[
     int | None,
     typer.Option(
-        "--target", metavar="N", min=1, max=100_000, help="Do so many more fit? The exit code says yes or no."
+        "--target", metavar="N", min=1, max=100_000, help="Check whether N more fit. The exit code is the answer."
     ),
 ]
 WithPreemption = Annotated[

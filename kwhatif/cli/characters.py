@@ -58,7 +58,7 @@ def adapt_streams() -> None:
         if getattr(sys, name) is None:  # it was closed (`>&-`): the exit code is all that is asked for
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - as long as the process lives
     for stream in (sys.stdout, sys.stderr):
-        # Whoever chose "ignore" or "replace" has chosen.
+        # The user's choice of "ignore" or "replace" is kept.
         if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape", "backslashreplace"):
             stream.reconfigure(errors=HANDLER)
 

@@ -71,7 +71,7 @@ Fixes = Annotated[
         "--fixes",
         metavar="N",
         min=0,
-        help="In Markdown, show the smallest fix of so many workloads that do not fit; 0: of none.",
+        help="In Markdown, show the smallest fix for up to this many workloads that do not fit; 0: none.",
     ),
 ]
 

@@ -11,9 +11,9 @@ import typer
 if TYPE_CHECKING:
     from kwhatif.kube.model.cluster import Cluster
 
-#: A dump of more bytes is not read while somebody waits for a completion.
+#: A dump of more bytes is too slow to read for a completion.
 _MOST_BYTES = 4 << 20
-#: Kinds whose names are proposed where nobody has typed one.
+#: Kinds whose names are proposed if no kind is typed.
 _COMMON = ("deploy/", "sts/", "job/", "cronjob/", "rs/", "pod/")
 
 

@@ -25,14 +25,14 @@ PATIENCE = 0.5
 
 @contextmanager
 def reading_progress() -> Iterator[Progress | None]:
-    """Who hears how far the reading is, a bar per list or file; None where nobody watches."""
+    """Shows the progress of reading, with a bar per list or file; None if output is not a terminal."""
     with _bars(_columns_of_reading) as bars:
         yield None if bars is None else lambda step: bars.show(step.name, **_fields(step))
 
 
 @contextmanager
 def counting_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Who hears how many of them are done, of how many: a bar with an estimate; None where nobody watches."""
+    """Shows a bar with the number done and an estimate; None if output is not a terminal."""
     with _bars(_columns_of_counting) as bars:
         yield None if bars is None else lambda done, total: bars.show(what, completed=done, total=total)
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 
-def rbac() -> None:
+def rbac(
+    *,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="The one for watch and serve, which watch what they read.")
+    ] = False,
+) -> None:
     """Print the smallest ClusterRole with which a live cluster can be read.
 
     \b
     Examples:
       kwhatif rbac | kubectl apply -f -
+      kwhatif rbac --watch | kubectl apply -f -
       kubectl create clusterrolebinding kwhatif --clusterrole=kwhatif --user=ann
     """
     from kwhatif.render.rbac import cluster_role
 
-    typer.echo(cluster_role(), nl=False)
+    typer.echo(cluster_role(watch=watch), nl=False)

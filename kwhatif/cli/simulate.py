@@ -33,7 +33,7 @@ Then = Annotated[
     typer.Option(
         "--then",
         metavar="EDIT",
-        help="What somebody does once all has settled: scale deploy/shop/web=5, drain NODE, ... Repeatable, in order.",
+        help="An action once the cluster has settled: scale deploy/shop/web=5, drain NODE, ... Repeatable, in order.",
     ),
 ]
 ScenarioOption = Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Annotated
@@ -40,6 +41,12 @@ def save(
     report: Annotated[
         bool, typer.Option("--report", help="With --anonymize: print which texts are kept, where, and why.")
     ] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Watch the live cluster, and write the file again when it has changed.")
+    ] = False,
+    every: Annotated[
+        str, typer.Option("--every", metavar="TIME", help="With --follow: after so long at the earliest.")
+    ] = "1m",
     color: ColorOption = Color.AUTO,
 ) -> None:
     """Save what scheduling reads of a cluster, and nothing else; loading it gives the same reports.
@@ -47,6 +54,7 @@ def save(
     \b
     Examples:
       kwhatif snapshot save cluster.json.gz
+      kwhatif snapshot save cluster.json.gz --follow --every 5m
       kwhatif snapshot save bug.yaml --anonymize --report --from cluster.yaml
     """
     from kwhatif.api.snapshots import save_cluster
@@ -59,6 +67,9 @@ def save(
         format_of(file)
     except ValueError as wrong:
         raise typer.BadParameter(f"{file} {wrong}", param_hint="FILE") from wrong
+    if follow:
+        _follow(file, where, every, images=images, anonymize=anonymize)
+        return
     with where.progress() as advance:
         saved = save_cluster(
             file,
@@ -73,6 +84,27 @@ def save(
     if report:
         print_parts(kept_table(saved.kept), color)
     typer.echo(f"{saved.size} objects saved to {file}", err=True)
+
+
+def _follow(file: str, where: ClusterSource, every: str, *, images: bool, anonymize: bool) -> None:
+    """Write the file whenever the cluster has changed and nothing is known to be missing; until it is interrupted."""
+    from kwhatif.api.live import watch
+    from kwhatif.sources.timeout import parse_timeout
+
+    if where.from_:
+        raise typer.BadParameter("a live cluster is followed: leave it out", param_hint="--from")
+    try:
+        interval = parse_timeout(every) or 0.0
+    except ValueError as wrong:
+        raise typer.BadParameter(str(wrong), param_hint="--every") from wrong
+    with watch(strict=where.strict, live=where.live()) as live:
+        live.settle()
+        while True:
+            size, saved_at = live.save(file, images=images, anonymize=anonymize), time.monotonic()
+            typer.echo(f"{size} objects saved to {file}", err=True)
+            has_changed = False
+            while not has_changed or live.behind or time.monotonic() - saved_at < interval:
+                has_changed |= live.wait(1.0)
 
 
 @app.command(cls=Command)

@@ -47,7 +47,7 @@ def upgrade(
 ) -> None:
     """What would the scheduler of another release decide otherwise?
 
-    About pods that are pending, and about where each workload's pods would land if they started anew.
+    Compares pending pods, and where each workload's pods would land if they were restarted.
 
     \b
     Examples:

@@ -31,7 +31,7 @@ UsageError: Any = typer.BadParameter.__bases__[0]
 
 
 class ClosedPipeError(Exception):
-    """Nobody reads any more what is printed.
+    """The reader of the output is gone.
 
     Typer would turn a BrokenPipeError into exit code 1, which is a "no".
     """
@@ -85,12 +85,12 @@ class Root(CommandGroup):
     """The whole command line."""
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
-        """Parse, and print help if that is asked for: who does not read it to its end is no failure of ours."""
+        """Parse, and print help if asked for; a reader that closes the pipe early is not an error."""
         with _pipe_may_close():
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command: an answer that nobody reads to its end is no failure of ours."""
+        """Run the command; a reader that closes the pipe early is not an error."""
         with _pipe_may_close():
             return super().invoke(ctx)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
 
-#: Seconds in which the terminal shows anew how old the state is.
+#: Seconds between updates of the state's age in the terminal.
 _TICK = 1.0
 #: What is not known for longer than this, in seconds, is worth a word on standard error.
 _WORTH_A_WORD = 5.0
@@ -180,15 +180,18 @@ class _JsonLines(_Display):
 
 
 class _Lines(_Display):
-    """One line for each change, as for a log."""
+    """One line for each change, as for a log; at first a line for each thing that may change."""
+
+    _has_begun = False
 
     def show(self, report: Report, changes: list[str], age: float) -> None:  # noqa: ARG002
         from kwhatif.render.changes import summary
         from kwhatif.render.safe import safe, shortened
 
         time_ = _time()
-        for line in changes or summary(report):
+        for line in changes if self._has_begun else summary(report):
             print_data(f"{time_}  {safe(shortened(line))}\n", "table")
+        self._has_begun = True
         sys.stdout.flush()
 
 

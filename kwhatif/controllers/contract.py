@@ -41,6 +41,8 @@ class Create(msgspec.Struct, frozen=True):
     """
 
     obj: Any
+    #: A pod that the API server has admitted before: it is taken as it stands.
+    stored: bool = False
 
 
 class Update(msgspec.Struct, frozen=True):

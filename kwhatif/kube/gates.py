@@ -38,8 +38,18 @@ _ON_SINCE = {
     "VolumeLimitScaling": 37,
 }
 
-#: The gates that some rule asks about.
-KNOWN = frozenset(_ON_SINCE)
+#: Groups of pods (since 1.37 as modelled here: before that the API is another one). Without the first gate the API
+#: server drops what makes a pod one of a group.
+GROUPS_GATE = "GenericWorkload"
+TOPOLOGY_GATE = "TopologyAwareWorkloadScheduling"
+GROUP_POLICY_GATE = "PodGroupPreemptionPolicy"
+#: Gate -> the first minor version of which a rule asks about it, of those that are off by default in all.
+_OFF_SINCE = dict.fromkeys((GROUPS_GATE, TOPOLOGY_GATE, GROUP_POLICY_GATE), 37)
+
+
+def known_gates(minor: int) -> frozenset[str]:
+    """The gates that some rule of Kubernetes 1.`minor` asks about."""
+    return frozenset(_ON_SINCE).union(gate for gate, since in _OFF_SINCE.items() if since <= minor)
 
 
 def default_gates(minor: int) -> frozenset[str]:

@@ -42,7 +42,7 @@ def gate(
         book: the policy.
         today: decides which exceptions of the policy have expired.
         strict: whether missing information is a failure.
-        fixes: of so many workloads that do not fit, the smallest fix is looked for.
+        fixes: the number of workloads that do not fit to find the smallest fix for.
         fragile: what the rule `survives` found.
     """
     capture = Capture(session)

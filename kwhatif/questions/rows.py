@@ -13,7 +13,7 @@ from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow
-from kwhatif.report.nodes import ObjectionRow, RejectedRow
+from kwhatif.report.nodes import FeasibleRow, ObjectionRow, RejectedRow
 from kwhatif.report.preemption import CandidateRow
 from kwhatif.report.workload import QueuedRow
 from kwhatif.scheduler.batch import ScheduleResult
@@ -68,6 +68,11 @@ def decision_about_result(result: ScheduleResult, **fields: Any) -> Decision:
     )
 
 
+def feasible_row(node: str, score: int, scores: Mapping[str, int]) -> FeasibleRow:
+    """A node that fits, with its scores by plugin, and their sum."""
+    return FeasibleRow(node=node, score=score, scores=dict(scores))
+
+
 def with_chosen(decision: Decision, change: Callable[[CandidateRow], CandidateRow]) -> Decision:
     """The decision with another row in the place of the candidate that the scheduler takes, if it takes one."""
     preemption = decision.preemption
@@ -113,9 +118,9 @@ def rejected_rows(
         shown: the nodes to make rows of, and how many nodes each stands for besides itself.
     """
     made: dict[int, ObjectionRow] = {}
-    alike = dict.fromkeys(objections, 0) if shown is None else shown
+    counts = dict.fromkeys(objections, 0) if shown is None else shown
     rows = []
-    for name in sorted(alike):
+    for name in sorted(counts):
         found = objections[name]
         first = found[0]
         status = first.status
@@ -127,7 +132,7 @@ def rejected_rows(
                 reasons=status.reasons,
                 evidence=status.evidence,
                 objections=tuple([_objection_row(verdict, made) for verdict in found]),
-                alike=alike[name],
+                alike=counts[name],
             )
         )
     return tuple(rows)

@@ -90,6 +90,11 @@ def _tables_of_round(found: ScalingRound, title: str) -> Iterator[_Table]:
     yield _Table(f"{title}pods that fit on nodes that are there, or on their way", ("Node", "Pods"), existing)
     refused = [(each.pod, refusal(each), _nearest(each.nearest)) for each in found.refused]
     yield _Table(f"{title}pods that nothing is added for", ("Pod", "Why", "Nearest"), refused)
+    places: dict[str, list[str]] = {}
+    for landed in found.placed:
+        places.setdefault(landed.node, []).append(landed.pod)
+    rows = [(node, f"{len(pods):,}: {some(pods)}") for node, pods in places.items()]
+    yield _Table(f"{title}where the scheduler then places pods", ("Node", "Pods"), rows)
     ignored = [(each.pod, each.reason or "-") for each in found.ignored]
     yield _Table(f"{title}pods that are not looked at", ("Pod", "Why"), ignored)
 
@@ -191,6 +196,7 @@ def _closest(row: NodeVerdict) -> str:
 
 #: What upstream's words mean; those that say it themselves are left out.
 _REASONS: Mapping[str, str] = {
+    "NotUnneededOtherReason": "the autoscaler looks at no node now",
     "CurrentlyBeingDeleted": "it is on its way out already",
     "ScaleDownDisabledAnnotation": "cluster-autoscaler.kubernetes.io/scale-down-disabled is true",
     "ScaleDownUnreadyDisabled": "it is not ready, and scale-down-unready-enabled is false",

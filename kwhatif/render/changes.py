@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kwhatif.render.comparison import fate
+from kwhatif.render.ends import ends
 from kwhatif.report import Report
 from kwhatif.report.comparison import Comparison, FateRow
 
@@ -36,6 +37,10 @@ def _verdicts(report: Report) -> Mapping[str, str]:
 
 def summary(report: Report) -> Iterator[str]:
     """What the first answer says, a line for each thing that may change."""
+    for subject, said in ends(report):
+        yield f"{subject}: {said}"
+    if report.command in ("queue", "preempt") and not report.decisions:
+        yield "no pod waits for a node"
     for decision in report.decisions if report.capacity is None else ():
         victims = tuple(victim.pod for victim in decision.victims)
         yield f"{decision.pod}: {fate(FateRow(outcome=decision.outcome, node=decision.node, victims=victims))}"

@@ -272,6 +272,7 @@ _CONSTANT: Mapping[type, str] = {
     autoscaling.GroupBoundsUnknown: "how large the node groups may be is not known",
     autoscaling.ExpanderAssumed: "the expander is assumed",
     autoscaling.ExpanderTied: "equally good groups are chosen by chance",
+    autoscaling.AutoscalerHalted: "too many nodes are not ready",
     autoscaling.FlagsNotModelled: "some flags of the autoscaler are not modelled",
     autoscaling.ExpendablePodsCount: "expendable pods keep their room here",
     autoscaling.PricesUnknown: "prices are not known",

@@ -108,7 +108,7 @@ def headline_after(row: QueueRow) -> str:
     """`2 of 5 pods are woken, 1 sleeps on though it would get a node; tried then, 3 would get a node`."""
     afters = [pod.after for pod in row.pods if pod.after is not None]
     woken = sum(after.fate == "Woken" for after in afters)
-    unnoticed = sum(after.sleeps_though_it_fits for after in afters)
+    unnoticed = sum(after.fits_but_is_not_requeued for after in afters)
     served = sum(after.turn is not None and after.node is not None for after in afters)
     woke = f"{woken:,} of {plural(len(afters), 'pod')} {'is' if 1 in (woken, len(afters)) else 'are'} woken"
     slept = "sleeps on though it" if unnoticed == 1 else "sleep on though they"
@@ -122,7 +122,7 @@ def _table_after(rows: Sequence[QueuedPodRow], detail: Detail) -> RenderableType
         after = row.after
         if after is None:
             continue
-        style = SIGNS["Preempts" if after.sleeps_though_it_fits else after.outcome][1]
+        style = SIGNS["Preempts" if after.fits_but_is_not_requeued else after.outcome][1]
         made.add_row(
             text(after.turn or "-"),
             text(row.pod),
@@ -153,7 +153,7 @@ def then(after: AfterEditsRow) -> str:
     """What becomes of it, in a few words."""
     if after.fate == "Gone":
         return "is deleted"
-    if after.sleeps_though_it_fits:
+    if after.fits_but_is_not_requeued:
         would = "fit" if after.outcome == "Placed" else "evict pods"
         return f"sleeps on until the flush, though it would {would} on {after.node}"
     match after.outcome:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from kwhatif.sources.decoding.asked import ASKED
 
 
-def cluster_role() -> str:
-    """The role as YAML: list what is read and ask for the version, nothing else."""
+def cluster_role(*, watch: bool = False) -> str:
+    """The role as YAML: list what is read, perhaps `watch` it, and ask for the version, nothing else."""
+    verbs = "list, watch" if watch else "list"
     groups: dict[str, dict[str, None]] = {}
     for asked in ASKED:
         groups.setdefault(asked.group, {})[asked.plural] = None
@@ -18,6 +19,6 @@ def cluster_role() -> str:
         "rules:",
     ]
     for group, plurals in groups.items():
-        lines += [f'- apiGroups: ["{group}"]', f"  resources: [{', '.join(plurals)}]", "  verbs: [list]"]
+        lines += [f'- apiGroups: ["{group}"]', f"  resources: [{', '.join(plurals)}]", f"  verbs: [{verbs}]"]
     lines += ["- nonResourceURLs: [/version]", "  verbs: [get]"]
     return "\n".join(lines) + "\n"

@@ -23,6 +23,7 @@ from kwhatif.render.gate import gate, queued_before
 from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.nodes import feasible_table, rejected_table
 from kwhatif.render.outcomes import SIGNS, Part, parts_of, severity, verb
+from kwhatif.render.pod_groups import group_parts, without_members
 from kwhatif.render.preemption import candidates_table, story
 from kwhatif.render.qualifiers import descheduling_qualifier, qualifier, shared, story_qualifier
 from kwhatif.render.queue import queue
@@ -109,13 +110,14 @@ def _gate(report: Report, detail: Detail) -> Iterator[RenderableType]:
 
 def _judged(report: Report, detail: Detail) -> Iterator[RenderableType]:
     """Workload by workload, then the pods that belong to none: the worst first, pending pods in queue order."""
-    parts = parts_of(report)
-    if not parts:
+    parts = without_members(parts_of(report), report.pod_groups)
+    yield from group_parts(report.pod_groups, detail)
+    if not parts and report.pod_groups is None:
         yield _nothing(report)
     brief = detail.quiet or (len(parts) > MANY and not (detail.wide or detail.explain))
     if brief and len(parts) > 1:
         detail = replace(detail, said=shared(report, parts))
-    hidden = _uneventful(parts) if brief and not detail.quiet and report.command != "preempt" else []
+    hidden = _hidden(parts, report, detail) if brief else []
     for number, (row, decisions) in enumerate(parts[: len(parts) - len(hidden)]):
         if number and not brief:
             yield ""
@@ -133,8 +135,10 @@ def _judged(report: Report, detail: Detail) -> Iterator[RenderableType]:
         yield from queued_before(report)
 
 
-def _uneventful(parts: Sequence[Part]) -> Sequence[Part]:
+def _hidden(parts: Sequence[Part], report: Report, detail: Detail) -> Sequence[Part]:
     """The last of the parts, of which every pod is placed: nobody needs a line for each."""
+    if detail.quiet or report.command == "preempt":
+        return []
     good = [part for part in parts if part[1] and all(decision.outcome == "Placed" for decision in part[1])]
     return parts[len(parts) - len(good) :] if len(good) > 1 else []
 

@@ -13,6 +13,7 @@ from kwhatif.report.capacity import CapacityRow
 from kwhatif.report.decision import Decision
 from kwhatif.report.deschedule import DescheduleRow
 from kwhatif.report.inputs import EditRow, ProblemRow, SchedulerInfo, SnapshotInfo
+from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.policy import PolicyRow
 from kwhatif.report.queue import QueueRow
 from kwhatif.report.row import Document
@@ -54,6 +55,8 @@ class Report(Document, kw_only=True, tag_field="kind", tag="Report"):
     consolidate: ConsolidateRow | None = None
     #: Of the command `capacity`.
     capacity: CapacityRow | None = None
+    #: What becomes of groups of pods; null where the cluster has none, or its scheduler does not know them.
+    pod_groups: PodGroupsRow | None = None
     problems: tuple[ProblemRow, ...] = ()
     #: What follows, of commands that play it forward.
     story: Story | None = None

@@ -9,7 +9,7 @@ from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.inputs import SourceRow
 from kwhatif.scheduler.framework.evidence import Evidence
 
-#: What somebody could do, in the manifest (the first ones), in the cluster, or by waiting.
+#: Possible changes in the manifest (the first ones), in the cluster, or by waiting.
 AdviceKind = Literal[
     "request-less",
     "tolerate",
@@ -60,7 +60,7 @@ class PatchRow(Row):
 
 
 class Advised(Row, kw_only=True):
-    """What somebody could change: `target` is what is changed in the cluster, as `namespace/name` where it has one.
+    """A possible change: `target` is the object to change in the cluster, as `namespace/name` if it has a namespace.
 
     `about` is the resource, taint, label or topology key, `count` how many nodes or pods.
     """

@@ -15,7 +15,7 @@ StopOutcome = Literal["Unschedulable", "Preempts", "Gated", "Ignored", "Denied"]
 class CountedRow(Row):
     """Pods of one workload that are counted: `times` of them are in each set.
 
-    `pods` fit, as part of whole sets, on so many `nodes` and in so many `zones`; "" is a node without a zone.
+    `pods` fit, as part of whole sets, by `nodes` and by `zones`; "" is a node without a zone.
     `requests` is what one of them asks for: milli-units of cpu, bytes, units of all else.
     """
 
@@ -30,7 +30,7 @@ class CountedRow(Row):
 
 
 class ReasonRow(Row):
-    """So many nodes give this reason first; `evidence` is that of `node`, which comes closest."""
+    """The number of nodes with this first reason; `evidence` is that of `node`, which comes closest."""
 
     plugin: str
     reason: str
@@ -40,7 +40,7 @@ class ReasonRow(Row):
 
 
 class TightestRow(Row):
-    """So many nodes lack nothing but room, and have least of this resource for the pod.
+    """The number of nodes that lack only room, and lack most of this resource.
 
     `stranded` is what is free on these nodes in all of what the pod requests besides, where one node has enough of it.
     """
@@ -62,7 +62,7 @@ class StopRow(Row):
 
 
 class FitRow(Row):
-    """How many sets fit one after another; `stop` is null where the limit was reached first."""
+    """How many sets fit; `stop` is null if the limit was reached first."""
 
     sets: int
     counted: tuple[CountedRow, ...]
@@ -82,7 +82,7 @@ class PreemptingRow(Row):
 
 
 class TargetRow(Row):
-    """Whether so many sets fit; `lacking` is what the missing ones request in all."""
+    """Whether the target fits; `lacking` is the sum of the missing sets' requests."""
 
     wanted: int
     met: bool
@@ -94,7 +94,7 @@ class AddedNodesRow(Row, kw_only=True):
     """How many nodes like one it takes to reach the target: `nodes` are enough, and one fewer is not.
 
     `fit` is the answer with these nodes, `fewer` how many sets fit with one fewer. `nodes` is null where `limit` nodes
-    are not enough; `fit` is the answer with so many then. `edit` says the same to `--if`; `notes` are what to know.
+    are not enough; `fit` is the answer with that many. `edit` says the same to `--if`; `notes` are what to know.
     """
 
     like: str
@@ -107,7 +107,7 @@ class AddedNodesRow(Row, kw_only=True):
 
 
 class ShapeRow(Row):
-    """Pods of the cluster that are alike for the scheduler: so many `running`, of these workloads.
+    """Pods of the cluster that are the same for the scheduler: how many are `running`, of these workloads.
 
     `fit` is about one more of the first workload, and one more, each shape as if it were the only one.
     """
@@ -120,14 +120,14 @@ class ShapeRow(Row):
 class CapacityRow(Row):
     """How many more pods fit, where, and what stops the next one."""
 
-    #: So many sets are counted at most: what fits beyond is not known.
+    #: The most sets to count: what fits beyond is not known.
     limit: int
     #: None where nothing is asked about but the shapes of the cluster's pods.
     fit: FitRow | None = None
     preempting: PreemptingRow | None = None
     target: TargetRow | None = None
     added_nodes: AddedNodesRow | None = None
-    #: The kinds of which the cluster has most pods; so many others are not counted, and so many pods are of these.
+    #: The kinds with the most pods; how many other kinds are not counted, and how many pods are of these.
     shapes: tuple[ShapeRow, ...] = ()
     other_shapes: int = 0
     other_pods: int = 0

@@ -37,10 +37,10 @@ ReplacementCause = Literal[
 class ReplacementRow(Row):
     """The pod that comes in the place of an evicted one, and where it lands.
 
-    `landing` None: nothing makes it anew, which `message` explains. A pod on the same node was evicted for nothing.
+    `landing` None: it is not replaced, which `message` explains. A pod on the same node was evicted for nothing.
     `pod` is the name that the simulation gives it, unless the controller keeps names.
     `message`: why it stays pending, or what becomes of it on its node. `cause` says so as data, and `about` what it is
-    about: the kind of its controller, a scheduler, the pod that evicts it, or somebody else's words; `wanted` is how
+    about: the kind of its controller, a scheduler, the pod that evicts it, or a message; `wanted` is how
     many pods its controller wants, where that is the cause.
     """
 
@@ -98,7 +98,7 @@ class RoundRow(Row):
 class DescheduleRow(Row):
     """What a descheduler with this policy does in one cycle, and what comes of it.
 
-    `course`: whether later cycles come to an end; they are `Open` where that was not found out in so many rounds.
+    `course`: whether later cycles end; `Open` if that was not known after the last round.
     """
 
     #: A file, or `strategy NAME`.

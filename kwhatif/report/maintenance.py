@@ -46,7 +46,7 @@ class BlockedRow(Row, kw_only=True):
     """A pod that a drain does not get rid of, or that does not come back after an outage; `why` says so in words.
 
     `budgets` are those in the way: the first one needs `needed` healthy pods and has `healthy`. `about` is what the
-    cause is about: another pod, a node, a time, or somebody else's words. `nowhere`: the pod that is made in its place
+    cause is about: another pod, a node, a time, or a message. `nowhere`: the pod that is made in its place
     once it is gone would find no node.
     """
 

@@ -71,7 +71,7 @@ class ObstacleRow(Row):
 
 
 class MissRow(Row):
-    """So many nodes, that fail by the same obstacles; `examples` are the first of them by name."""
+    """The number of nodes that fail for the same obstacles; `examples` are the first of them by name."""
 
     nodes: int
     obstacles: tuple[ObstacleRow, ...]

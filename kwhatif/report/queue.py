@@ -103,7 +103,7 @@ class PodDeleted(_Cause):
 
 
 class MatchingPodsDeleted(_Cause):
-    """So many pods in a domain that match the selector are deleted.
+    """The number of matching pods in a domain that must be deleted.
 
     `own`: it is the selector of the pod that waits; otherwise these pods refuse it by their own anti-affinity.
     """
@@ -144,7 +144,7 @@ class VolumeUsable(_Cause):
 
 
 class VolumeDetached(_Cause):
-    """A node has room for volumes of the driver again: so many more."""
+    """A node has room again for this many more volumes of the driver."""
 
     driver: str
     count: int
@@ -255,7 +255,7 @@ class AfterEditsRow(Row, kw_only=True):
     behind: tuple[str, ...] = ()
 
     @property
-    def sleeps_though_it_fits(self) -> bool:
+    def fits_but_is_not_requeued(self) -> bool:
         """Whether only the flush after five minutes helps."""
         return self.fate == "Asleep" and self.node is not None
 
@@ -265,7 +265,7 @@ class QueuedPodRow(Row, kw_only=True):
 
     `position` counts from 1, in the order in which the scheduler takes them; null for pods that it does not take.
     `state` is what the dump shows: a pod without a verdict of the scheduler is `Active`. `since` is when the scheduler
-    first rejected it, as its condition says. Events of a dump show how often it was tried in vain, at least
+    first rejected it, as its condition says. Events of a dump show how often its attempts failed, at least
     (`attempts`), when that is known to have happened last (`lastAttempt`), and until when it has to wait even if it is
     woken (`backoffEnds`); each is null where it is not known, or over. `outcome`, `node`, `message` and `rejected_by`
     come of trying it now, after those before it; `wake_ups`, the most likely first, are null where they were not asked
@@ -294,7 +294,7 @@ class QueuedPodRow(Row, kw_only=True):
 
 
 class QueueRow(Row):
-    """The scheduling queue: the pods that were asked for, of so many that are pending."""
+    """The scheduling queue: the pods that were asked for, and the number of pending pods."""
 
     pending: int = 0
     pods: tuple[QueuedPodRow, ...] = ()

@@ -78,7 +78,7 @@ class GoneRow(Row):
     node: str | None
     #: Of a pod that was terminating at the start: as its condition DisruptionTarget says.
     how: How
-    #: Who asked for it, or who gets its place; "" if nobody in particular.
+    #: The client that asked for it, or the pod that gets its place; "" if none in particular.
     by: str
     at: float
     #: Whether it goes without what was asked, too.
@@ -168,7 +168,7 @@ class FactRow(Row):
 
 
 class RunsRow(Row):
-    """So many more runs, with other choices between equals and other times that pods take to end."""
+    """More runs, with other choices between equals and other durations of pods' termination."""
 
     runs: int
     seed: int

@@ -32,7 +32,7 @@ class UpgradeRuleRow(Row):
 
 
 class UpgradedRow(Row):
-    """A pending pod, or a workload that starts anew, of which the other release decides otherwise.
+    """A pending pod, or a restarted workload, for which the other release decides differently.
 
     `flipped`: it has another outcome; `victims`: it evicts other pods; `moved`: other nodes are the best for it.
     """

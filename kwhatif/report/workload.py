@@ -8,7 +8,7 @@ from kwhatif.kube.model.meta import Row
 from kwhatif.report.decision import Outcome
 from kwhatif.report.inputs import SourceRow
 
-#: `restarted`: an object of the cluster that was asked for by name; all its pods start anew.
+#: `restarted`: an object of the cluster that was asked for by name; all its pods are restarted.
 UpdateKind = Literal["new", "unchanged", "scaled", "changed", "restarted"]
 
 

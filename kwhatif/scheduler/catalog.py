@@ -113,7 +113,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("ImageLocality", (P.SCORE,), ImageLocality),
     Entry("DefaultBinder", (P.BIND,)),
     Entry("NodeDeclaredFeatures", _FILTER, NodeDeclaredFeatures, gate="NodeDeclaredFeatures"),
-    # About groups of pods, an alpha API: known to a configuration, not modelled.
+    # About groups of pods, up to 1.36 an alpha API: known to a configuration, not modelled.
     Entry("GangScheduling", (P.PRE_ENQUEUE, P.PERMIT), default=False),
     Entry("TopologyPlacementGenerator", (P.PLACEMENT_GENERATE,), default=False),
     Entry("PodGroupPodsCount", (P.PLACEMENT_SCORE,), default=False),
@@ -145,6 +145,9 @@ def make_profile(
         pre_score=having(P.PRE_SCORE, "pre_score"),  # type: ignore[arg-type]
         score=having(P.SCORE, "pre_score"),  # type: ignore[arg-type]
         weights=weights,
+        placement_generate=having(P.PLACEMENT_GENERATE, "generate_placements"),  # type: ignore[arg-type]
+        pod_group_post_filter=at(P.POD_GROUP_POST_FILTER),
+        placement_score=having(P.PLACEMENT_SCORE, "score_placement"),  # type: ignore[arg-type]
         gates=gates,
     )
 

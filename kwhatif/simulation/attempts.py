@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.batch.cache import BatchCache, Cycles
 from kwhatif.scheduler.batch.result import ScheduleResult
+from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.pod_groups.attempt import attempt_group
+from kwhatif.scheduler.pod_groups.cycle import Try, for_members, group_cycle
+from kwhatif.scheduler.pod_groups.result import GroupResult
 from kwhatif.simulation.world import World
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+#: In clusters of up to so many nodes kube-scheduler looks at all of them (`minFeasibleNodesToFind`).
+_ALL_LOOKED_AT = 100
 
 
 class SimulatedAttempts:
-    """What was found for pods of a signature is kept, and shared by forks."""
+    """Results for pods of a signature are kept, and shared by forks."""
 
     def __init__(self, world: World, profiles: Mapping[str, Profile], *, scored: bool, gated: bool = False) -> None:
-        """`scored`: see `BatchCache`; `gated`: whether pods are asked about that were not popped from the queue."""
+        """`scored`: see `BatchCache`; `gated`: whether PreEnqueue runs, for pods that were not popped."""
         self._world = world
+        self._profiles = profiles
         self._cycles = Cycles()
-        #: A pod that was popped is not asked again whether it may enter the queue.
+        #: Whether pods go to the one of several best nodes that `_by_heap` says, also those that are of no group.
+        self.ties_by_heap = False
+        #: What members of groups come to, by profile; made when the first group is tried.
+        self._of_members: dict[str, BatchCache] = {}
+        #: PreEnqueue does not run again for a pod that was popped.
         self._caches = {
             name: BatchCache(
                 profile if gated else replace(profile, pre_enqueue=()),
@@ -36,6 +50,7 @@ class SimulatedAttempts:
         """An independent copy that works in a fork of the world."""
         other = SimulatedAttempts.__new__(SimulatedAttempts)
         other._world, other._cycles = world, Cycles()
+        other._profiles, other._of_members, other.ties_by_heap = self._profiles, {}, self.ties_by_heap
         other._cycles.number = self._cycles.number
         other._caches = {
             name: cache.fork(world.state, other._cycles, choose=other._choose) for name, cache in self._caches.items()
@@ -43,20 +58,59 @@ class SimulatedAttempts:
         return other
 
     def keep(self, nodes: int) -> None:
-        """Remember of signatures, here and in forks, verdicts about so many nodes (`BatchCache.kept_nodes`)."""
+        """Limit the verdicts that are kept, here and in forks, to this number of nodes (`BatchCache.kept_nodes`)."""
         for cache in self._caches.values():
             cache.kept_nodes = nodes
 
     def end(self) -> None:
-        """Forget what is known of signatures, which refers to this."""
+        """Drop the results kept for signatures, which refer to this object."""
         self._caches.clear()
 
     def attempt(self, pod: PodInfo) -> ScheduleResult:
-        """What becomes of the pod."""
-        return self._caches[pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER].attempt(pod)
+        """The result of a scheduling cycle for the pod."""
+        name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
+        result = self._caches[name].attempt(pod)
+        return self._by_heap(result, self._profiles[name], self._world.state) if self.ties_by_heap else result
+
+    def attempt_group(self, group: PodGroup, members: Sequence[PodInfo]) -> GroupResult:
+        """What becomes of the group, whose members that wait are these, in the queue's order."""
+        state = self._world.state
+        name = members[0].pod.spec.scheduler_name or DEFAULT_SCHEDULER
+        profile = self._profiles[name]
+        cache = self._of_members.get(name)
+        if cache is None:
+            cache = self._of_members[name] = BatchCache(for_members(profile), state, scored=False, choose=self._choose)
+        base = cache
+        alone = for_members(profile)
+
+        def tries(fork: State) -> Try:
+            known = base.fork(fork, Cycles())
+            return lambda pod: self._by_heap(known.attempt(pod), alone, fork)
+
+        return attempt_group(group_cycle(profile, tries, self._choose_placement), group, members, state)
+
+    def _by_heap(self, result: ScheduleResult, profile: Profile, state: State) -> ScheduleResult:
+        """Of several best nodes the one that kube-scheduler's heap has first, by convention.
+
+        Of clusters with more nodes it looks at some only, beginning anywhere: there is no such order.
+        """
+        if not result.tied or result.outcome != "Placed" or result.node is None or profile.extenders:
+            return result
+        if not self._world.chance.is_convention or len(state.nodes) > _ALL_LOOKED_AT:
+            return result
+        whole = result.whole or attempt(replace(profile, pre_enqueue=()), result.pod, state)
+        if whole.scores is None or result.pod.pod.spec.resource_claims:
+            return result
+        return replace(result, node=whole.scores.first_in_heap())
+
+    def _choose_placement(self, names: Sequence[str]) -> str:
+        chance = self._world.chance
+        if len(names) > 1:
+            chance.note("nodes")
+        return names[0] if len(names) == 1 or chance.is_convention else chance.pick(names)
 
     def _choose(self, result: ScheduleResult) -> ScheduleResult:
-        """One of the nodes that are equally good; devices that were found on one of them are kept to."""
+        """Choose one of the nodes with equal scores; if devices were allocated on one of them, that one."""
         if not result.tied or result.node is None or result.pod.pod.spec.resource_claims:
             return result
         chance = self._world.chance

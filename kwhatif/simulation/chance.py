@@ -1,7 +1,7 @@
-"""`Chance`: what is up to chance in a real cluster, and how it is settled here.
+"""`Chance`: decisions that are random in a real cluster, and how they are made here.
 
-Without a seed by convention: of equal choices the first by name, and pods end as late as they may. With one, whatever
-the seed makes of each occasion: the same seed, the same choices. Nothing is drawn; that keeps it the same everywhere.
+Without a seed, by convention: the first of equal choices by name, and pods end as late as they may. With a seed, by a
+hash of the seed and the occasion: the same seed gives the same choices, in whatever order they are made.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from hashlib import blake2b
 
-#: How many different shares there are.
+#: The number of different shares.
 _FINE = 1 << 32
 
 
 class Chance:
-    """One way in which it may come out, and how often it mattered."""
+    """One set of choices, and how often it mattered."""
 
     def __init__(self, seed: str | None = None) -> None:
         """`seed`: None for the convention."""
         self.seed = seed
-        #: How many choices there were, by what they were about.
+        #: The number of choices by subject.
         self.choices: dict[str, int] = {}
         self._occasions = 0
 
@@ -30,28 +30,28 @@ class Chance:
         return self.seed is None
 
     def fork(self) -> Chance:
-        """An independent one that has come as far."""
+        """An independent copy."""
         other = copy(self)
         other.choices = self.choices.copy()
         return other
 
     def note(self, what: str) -> None:
-        """There was a choice."""
+        """Count a choice."""
         self.choices[what] = self.choices.get(what, 0) + 1
 
     def pick(self, options: Sequence[str]) -> str:
-        """One of the options, which are sorted; every occasion is another."""
+        """One of the sorted options; each call is a new occasion."""
         if self.seed is None:
             return options[0]
         self._occasions += 1
         return options[self._number(f"pick {self._occasions}") * len(options) // _FINE]
 
     def share(self, of: str) -> float:
-        """A part of what there is at most, from 0 to 1: always the same for the same thing."""
+        """A share from 0 to 1: always the same for the same name."""
         return 1.0 if self.seed is None else self._number(f"share {of}") / _FINE
 
     def order(self, names: Iterable[str]) -> list[str]:
-        """The pods of a drain in an order of their own; by convention as they are."""
+        """The pods of a drain in a chosen order; by convention as given."""
         names = list(names)
         if len(names) > 1:
             self.note("drains")

@@ -11,20 +11,20 @@ from kwhatif.kube.model.meta import FIRST_SECOND, LAST_SECOND, SECOND, format_ti
 from kwhatif.kube.model.node import Node
 from kwhatif.workloads.survey import survey_of
 
-#: The start where nothing in the input bears a time.
+#: The start if the input has no timestamps.
 _SOME_START = "2026-01-01T00:00:00Z"
 T = TypeVar("T")
 
 
 class Clock:
-    """The simulated time, and the moment in the world's time at which it started."""
+    """The simulated time, and the real time at which it started."""
 
     def __init__(self, start: int) -> None:
         """`start`: nanoseconds since the epoch."""
         self._start = start
         #: Seconds since the start.
         self.now = 0.0
-        #: What was asked last: many things happen at one moment.
+        #: The last result: many things happen at one moment.
         self._stamped = (-1.0, "")
 
     def fork(self) -> Clock:
@@ -43,7 +43,7 @@ class Clock:
         return (parse_time(time) - self._start) / SECOND
 
     def stamp(self, seconds: float) -> str:
-        """The other way round; fractions of a second only where there are any. `format_time` says what is the last."""
+        """The RFC 3339 time of seconds since the start, with fractions if needed; see `format_time`."""
         if self._stamped[0] == seconds:
             return self._stamped[1]
         moment = min(max(self._start + round(seconds * SECOND), FIRST_SECOND * SECOND), LAST_SECOND * SECOND)
@@ -56,10 +56,10 @@ class Clock:
 
 
 def start_of(cluster: Cluster) -> int:
-    """The moment that the cluster shows, nanoseconds since the epoch.
+    """The time of the cluster's snapshot, nanoseconds since the epoch.
 
-    That is when it was read, if that is known; else just after the last thing that it knows of. Who has read it may
-    have a clock that is slow: then, too, the last thing counts, or pods would not be ready yet.
+    That is when it was read, if known, or just after its latest timestamp. That also wins if it is later:
+    the reader's clock may be slow, and pods would not be ready yet.
     """
     survey = survey_of(cluster)
     nodes = {node.metadata.creation_timestamp or "" for node in cluster.all(Node).values()}
@@ -71,7 +71,7 @@ def start_of(cluster: Cluster) -> int:
 
 
 class Agenda(Generic[T]):
-    """What is due, in the order of time; at one moment in the order of `order`, a text."""
+    """Items by due time; at one moment by the string `order`."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[float, str, int, T, float]] = []
@@ -84,28 +84,28 @@ class Agenda(Generic[T]):
         return other
 
     def put(self, time: float, order: str, item: T, now: float) -> None:
-        """Something is due at that time; `now`: when that became clear."""
+        """Add an item that is due at `time`; `now`: when it was added."""
         self._count += 1
         heappush(self._heap, (time, order, self._count, item, now))
 
     def known_since(self, time: float) -> Iterator[T]:
-        """What was due at that time already, and still is."""
+        """The items that were already scheduled at that time, and still are."""
         return (item for _, _, _, item, since in self._heap if since <= time)
 
     def next(self) -> float | None:
-        """When the next thing is due."""
+        """When the next item is due."""
         return self._heap[0][0] if self._heap else None
 
     def head(self) -> tuple[float, T] | None:
-        """The next thing, and when it is due."""
+        """The due time of the next item, and the item."""
         return (self._heap[0][0], self._heap[0][3]) if self._heap else None
 
     def pop(self) -> None:
-        """Take out the next thing."""
+        """Remove the next item."""
         heappop(self._heap)
 
     def take(self, now: float) -> list[T]:
-        """Take out all that is due."""
+        """Remove and return all due items."""
         taken = []
         while self._heap and self._heap[0][0] <= now:
             taken.append(heappop(self._heap)[3])

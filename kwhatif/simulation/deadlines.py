@@ -1,7 +1,7 @@
-"""Deadlines that are waited for: those of Jobs whose end gives another pod its place.
+"""Deadlines that a simulation waits for: those of Jobs whose end makes room for another pod.
 
-A Job has until its `activeDeadlineSeconds`; how long its pods run is not known. So a simulation does not wait for it,
-unless somebody's place hangs on it: a pod that is pending, or that a quota does not let its controller make.
+A Job may run until its `activeDeadlineSeconds`; how long its pods run is not known. So a simulation does not wait for
+it, unless it makes room for a pod that is pending, or that a quota does not let its controller create.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.simulation.reactions import Reactions
 from kwhatif.simulation.world import World
 
-#: Seconds from the moment at which nothing else happens any more: as long as a Deployment may go without progress
+#: Seconds from the moment at which nothing else happens: as long as a Deployment may go without progress
 #: before it counts as failed (the default of `progressDeadlineSeconds`).
 NEAR = 600.0
 
 
-def is_anybody_waiting(world: World, reactions: Reactions) -> bool:
-    """Whether a pod is pending, or refused."""
+def is_any_pod_waiting(world: World, reactions: Reactions) -> bool:
+    """Whether a pod is pending, or its creation was refused."""
     return bool(world.state.pending) or any(isinstance(each.obj, Pod) for each in reactions.refusals.values())
 
 
 def has_got_room(now: World, refused: Reactions, later: World) -> bool:
-    """Whether a pod has its place, or is made, later that waits, or is refused, now."""
+    """Whether a pod that is pending or refused now is bound or created later."""
     pods = (later.state.pods.get(key) for key in now.state.pending)
     if any(info is not None and info.pod.spec.node_name for info in pods):
         return True

@@ -1,8 +1,8 @@
-"""`Engine`: the phases of every moment, one moment after another, until nothing is left to happen.
+"""`Engine`: the phases of every moment, until nothing is left to happen.
 
-At one moment: kubelets, then clocks, then controllers until they have nothing to do, then evictors, then the scheduler,
-pod by pod, with controllers reacting after each; at last the objects go of pods whose end everybody has seen.
-Why so: in reality controllers and the scheduler take milliseconds, kubelets seconds.
+Each moment: kubelets, then clocks, then controllers until they have nothing to do, then evictors, then the scheduler,
+pod by pod, with controllers reacting after each; finally pods whose end all controllers have seen are removed.
+The reason: in a real cluster controllers and the scheduler take milliseconds, kubelets seconds.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
-from kwhatif.simulation.deadlines import NEAR, has_got_room, is_anybody_waiting
+from kwhatif.simulation.deadlines import NEAR, has_got_room, is_any_pod_waiting
 from kwhatif.simulation.evictors import Evictor, Evictors
+from kwhatif.simulation.groups import scheduler_for
 from kwhatif.simulation.kubelets import Kubelets
 from kwhatif.simulation.loops import EndlessLoop, Loops
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.reactions import LivelockError, Reactions
-from kwhatif.simulation.scheduler import Scheduler
 from kwhatif.simulation.tally import WorkloadTally
 from kwhatif.simulation.world import World
 from kwhatif.state.state import State
 
-#: The disruption controller's name: it counts while the scheduler goes on, so a burst of pods does not see it count.
+#: The disruption controller's name: it counts while the scheduler continues, so a burst of pods is not counted.
 BUDGETS = ("PodDisruptionBudget",)
-#: Controllers that look at things from time to time: what they come to is not known to come before what is asked for.
+#: Controllers that sync periodically: their next sync may be later than what is asked for.
 LATE = ("HorizontalPodAutoscaler",)
-#: More attempts at one moment than this times the number of pods come to no end.
+#: More attempts at one moment than this times the number of pods never end.
 _TOO_MANY = 10
 
 
 class Engine:
-    """One simulation."""
+    """A simulation."""
 
     def __init__(  # noqa: PLR0913 - all that a simulation starts from
         self,
@@ -49,7 +49,7 @@ class Engine:
         clock: Clock,
         parameters: Parameters,
         chance: Chance | None = None,
-        asleep: Collection[str] = (),
+        unschedulable: Collection[str] = (),
         *,
         usage: QuotaUsage | None = None,
         scored: bool = False,
@@ -57,39 +57,39 @@ class Engine:
         """Set up.
 
         Args:
-            state: it moves on: give a fork of one that is still needed.
+            state: is changed: pass a fork if it is still needed.
             profiles: scheduler name -> profile.
-            controllers: in the order in which they act at one moment.
-            clock: when it starts.
+            controllers: in the order in which they act at each moment.
+            clock: has the start.
             parameters: how long things take.
-            chance: who takes one of several equally good choices; by default, the convention.
-            asleep: keys of pending pods that are not tried before they change themselves.
-            usage: what is used of quotas; None: what they say themselves.
-            scored: whether somebody wants to know the scores of nodes that nobody has to choose between.
+            chance: decides between equal choices; by default, the convention.
+            unschedulable: keys of pending pods that are not tried before they change themselves.
+            usage: the usage of quotas; None: that of their status.
+            scored: whether scores are computed even where there is nothing to choose.
         """
         self.parameters = parameters
         self.clock = clock
         self.world = World(state, clock, chance or Chance(), usage)
-        self.scheduler = Scheduler(self.world, profiles, asleep, scored=scored)
+        self.scheduler = scheduler_for(state.cluster)(self.world, profiles, unschedulable, scored=scored)
         self.kubelets = Kubelets(self.world, parameters)
         self.reactions = Reactions(self.world, controllers)
         self.loops = Loops(self.world)
         self.tally = WorkloadTally(self.world)
         self.evictors = Evictors(self.world)
-        #: Found a round that comes back for ever.
+        #: The endless loop that was found.
         self.cycle: EndlessLoop | None = None
         self.is_over_horizon = False
         #: When the simulation gives up.
         self._horizon = parameters.horizon
-        #: How many events there were before anybody did anything.
+        #: The number of events before the first action.
         self.first_event = 0
-        #: Controllers whose timers nobody waits for before somebody does something.
+        #: Controllers whose timers are not waited for before the first action.
         self._not_waited_for: Sequence[str] = ()
 
     def fork(self) -> Engine:
-        """An independent simulation with the same past; it costs next to nothing, whatever the size of the cluster.
+        """An independent simulation with the same past; it is cheap for a cluster of any size.
 
-        Only between two moments: not while one is under way.
+        Only between two moments.
         """
         other = copy(self)
         other.world = world = self.world.fork()
@@ -103,16 +103,16 @@ class Engine:
         return other
 
     def end(self) -> None:
-        """Nobody goes on from here: break circles of references, which the garbage collector would find too late."""
+        """This simulation is finished: break reference cycles, which the garbage collector would find too late."""
         self.world.watchers.clear()
         self.scheduler.end()
 
-    # --- for those who run it ------------------------------------------------------------------------
+    # --- for callers ---------------------------------------------------------------------------------
 
     def begin(self, edited: Iterable[tuple[KubernetesObject | None, KubernetesObject]] = ()) -> None:
-        """Everybody looks at what there is, until nothing happens any more.
+        """Let all controllers sync, until nothing happens any more.
 
-        `edited`: what is not as the controllers left it, before and after.
+        `edited`: objects that the controllers have not seen yet, before and after.
         """
         self.reactions.start(edited)
         self._moment()
@@ -123,23 +123,23 @@ class Engine:
         self.first_event = len(self.world.history.events)
 
     def ask(self) -> None:
-        """What is asked begins now: it has as much time as there was before."""
+        """The question starts now: it gets the whole horizon again."""
         self._horizon = self.clock.now + self.parameters.horizon
         self.is_over_horizon = False
 
     def perform(self, *commands: Callable[[World], None]) -> None:
-        """Somebody does something now, and everybody reacts: controllers after each command, all others at the end."""
+        """Run commands now, with all reactions: controllers after each command, everything else at the end."""
         self.loops.forget()
         self._moment(commands)
 
     def evict(self, evictor: Evictor) -> None:
-        """Somebody begins to evict."""
+        """Start an evictor."""
         self.loops.forget()
         self.evictors.begin(evictor)
         self._moment()
 
     def silence(self, node: str) -> None:
-        """The node's kubelet is not heard of from now on."""
+        """The node's kubelet stops reporting."""
 
         def silenced(world: World) -> None:
             event = world.note(None, f"kubelet {node}", "fell silent", f"Node {node}")
@@ -149,7 +149,7 @@ class Engine:
         self.perform(silenced)
 
     def recover(self, node: str) -> None:
-        """The node's kubelet is heard of again."""
+        """The node's kubelet reports again."""
 
         def recovered(world: World) -> None:
             event = world.note(None, f"kubelet {node}", "came back", f"Node {node}")
@@ -161,9 +161,9 @@ class Engine:
         self.perform(recovered)
 
     def settle(self) -> None:
-        """Run until nothing is due but clocks that change nothing.
+        """Run until nothing is due that changes anything.
 
-        Deadlines are waited for where a pod gets its place by one of them that is near.
+        Waits for a near deadline if it makes room for a pod.
         """
         self._run()
         while self._goes_on() and (due := self._deadline_with_room()) is not None:
@@ -172,7 +172,7 @@ class Engine:
                 self._run()
 
     def _run(self) -> None:
-        """Run until nothing is due but deadlines, and clocks that change nothing."""
+        """Run until nothing but deadlines is due that changes anything."""
         while self._goes_on():
             due = self._next()
             if due is None:
@@ -181,9 +181,9 @@ class Engine:
             self._go_to(due)
 
     def _deadline_with_room(self) -> float | None:
-        """The deadline by which a pod that waits gets its place, if it is near: found by looking ahead."""
+        """The near deadline that makes room for a pending pod, if any: found by looking ahead."""
         due, last = self.reactions.next_deadline(), min(self.clock.now + NEAR, self._horizon)
-        if due is None or due > last or not is_anybody_waiting(self.world, self.reactions):
+        if due is None or due > last or not is_any_pod_waiting(self.world, self.reactions):
             return None
         ahead = self._look_ahead()
         try:
@@ -197,13 +197,13 @@ class Engine:
         return None
 
     def _look_ahead(self) -> Engine:
-        """A fork to see what comes; what was before does not count as a loop there."""
+        """A fork to look ahead; the past does not count for loops there."""
         ahead = self.fork()
         ahead.loops.forget()
         return ahead
 
     def wait(self, seconds: float) -> None:
-        """Run for so long, whatever happens."""
+        """Run for this long, whatever happens."""
         end = self.clock.now + seconds
         while self._goes_on():
             due = self.next_of_all()
@@ -214,13 +214,13 @@ class Engine:
             self._go_to(end)
 
     def next_of_all(self) -> float | None:
-        """When the next thing is due, and be it one that changes nothing."""
+        """When the next item is due, including those that change nothing."""
         scheduler, reactions = self.scheduler, self.reactions
         return earliest(self.kubelets.next(), reactions.next_of_all(), scheduler.next_flush(), self.evictors.next())
 
     @property
     def under_way(self) -> str:
-        """Who is not done, such as a pod that is still to end; "" where nothing is due that may change anything."""
+        """What is not finished, such as a terminating pod; "" if nothing is due that may change anything."""
         if self.kubelets.next() is not None:
             return self.kubelets.next_pod()
         return self.reactions.next_key() or next(iter(self.evictors.names), "")
@@ -231,10 +231,10 @@ class Engine:
         return self.cycle is None and not self.is_over_horizon
 
     def _next(self) -> float | None:
-        """When the next thing is due that may change anything."""
+        """When the next item is due that may change anything."""
         reactions = self.reactions.next(self._not_waited_for)
         others = earliest(self.kubelets.next(), reactions, self.scheduler.next_flush())
-        # Where nothing else will happen, trying again is worth while only after a change, or to come to a timeout.
+        # If nothing else will happen, a retry helps only after a change, or to reach a timeout.
         due = earliest(others, self.evictors.next(alone=others is None))
         return None if due is None else earliest(due, self.reactions.next_deadline())
 
@@ -251,7 +251,7 @@ class Engine:
     # --- one moment ----------------------------------------------------------------------------------
 
     def _moment(self, commands: Sequence[Callable[[World], None]] = ()) -> None:
-        """All phases of the present, until nothing more is due now."""
+        """Run all phases of this moment, until nothing more is due now."""
         try:
             for number, command in enumerate(commands):
                 if number:
@@ -278,7 +278,7 @@ class Engine:
         self.cycle = found
 
     def _comes_back(self) -> bool:
-        """Whether what looks like a loop goes round once more, to the very same picture (see `loops`)."""
+        """Whether a suspected loop returns once more to exactly the same picture (see `loops`)."""
         ahead = self._look_ahead()
         try:
             ahead.loops.wait_for_return()
@@ -296,7 +296,7 @@ class Engine:
         return due is not None and due <= self.clock.now
 
     def _schedule(self) -> None:
-        """Pods that wait together are one burst: budgets are counted only after it."""
+        """Schedule all pods in the queue as one burst: budgets are counted only after it."""
         scheduler, reactions = self.scheduler, self.reactions
         left = _TOO_MANY * len(self.world.state.pods) + 1000
         while burst := scheduler.waiting():
@@ -309,20 +309,20 @@ class Engine:
             reactions.react()
 
 
-# --- that it is over ---------------------------------------------------------------------------------
-# A simulation ends while keys and pods are still to be tried again, of which it is known that nothing has changed since
-# they were tried in vain. In the reference mode they are tried all the same.
+# --- proof that it is over ---------------------------------------------------------------------------
+# A simulation ends although keys and pods are due for a retry, if nothing has changed since they failed. In the
+# reference mode they are retried anyway.
 
 
 class NotAtRestError(AssertionError):
-    """A bug: something was given up that would have come to something."""
+    """A bug: a skipped retry would have changed something."""
 
 
 def prove_rest(engine: Engine) -> None:
-    """In the reference mode: let everything that was given up be tried once more, on a fork.
+    """In the reference mode: run all skipped retries on a fork.
 
     Raises:
-        NotAtRestError: something comes of it.
+        NotAtRestError: one changes something.
     """
     if not is_reference():
         return
@@ -334,7 +334,7 @@ def prove_rest(engine: Engine) -> None:
 def _what_comes_of_it(fork: Engine) -> Iterator[str]:
     scheduler, events = fork.scheduler, fork.world.history.events
     known = len(events)
-    # Pods whose attempts end with an error, and that are not waited for: what another attempt says otherwise.
+    # Pods whose attempts end with an error, and that are not waited for: whether another attempt differs.
     for info in scheduler.queue.backoff.pod_error_backoff.list():
         result = scheduler.attempts.attempt(info.pod_info)
         if not result.failed or result.message != scheduler.messages.get(info.uid):

@@ -1,4 +1,4 @@
-"""Those who evict pods during a simulation: each tries, waits, and tries again until it has come to its end."""
+"""Evictors of a simulation: each tries, waits, and retries until it is done."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kwhatif.simulation.world import World
 
 
 class Evictor(Protocol):
-    """Somebody who evicts pods, and tries again at times: `kubectl drain`."""
+    """Evicts pods, and retries: `kubectl drain`."""
 
     @property
     def name(self) -> str:
@@ -20,23 +20,23 @@ class Evictor(Protocol):
 
     @property
     def done(self) -> bool:
-        """Whether it has come to its end."""
+        """Whether it is done."""
 
     @property
     def left(self) -> Hashable:
-        """What it has still to do."""
+        """What is left to do."""
 
     def fork(self) -> Evictor:
-        """An independent one that has come as far."""
+        """An independent copy."""
 
     def attempt(self, view: View) -> SyncResult:
-        """What it does now; `again`: when it tries again."""
+        """What it does now; `again`: when it retries."""
 
     def is_waiting_for(self, view: View) -> bool:
-        """Whether what it waits for has happened, so that it goes on now."""
+        """Whether what it waits for has happened, so that it continues now."""
 
     def is_idle(self, view: View) -> bool:
-        """Whether trying again comes to nothing unless something else happens first."""
+        """Whether a retry changes nothing unless something else happens first."""
 
 
 class _Evicting(msgspec.Struct):
@@ -48,12 +48,12 @@ class _Evicting(msgspec.Struct):
 
 
 class Evictors:
-    """In the order in which they began."""
+    """All evictors, in the order of their start."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._active: list[_Evicting] = []
-        #: When which evictor has come to its end.
+        #: When each evictor was done, by name.
         self.ended: dict[str, float] = {}
 
     def fork(self, world: World) -> Evictors:
@@ -65,25 +65,25 @@ class Evictors:
 
     @property
     def names(self) -> list[str]:
-        """The names of the evictors that have not come to their end."""
+        """The names of the evictors that are not done."""
         return [each.evictor.name for each in self._active]
 
     @property
     def left(self) -> Hashable:
-        """What they have still to do."""
+        """What they have left to do."""
         return tuple(each.evictor.left for each in self._active)
 
     def begin(self, evictor: Evictor) -> None:
-        """Somebody begins to evict."""
+        """Start an evictor."""
         because = self._world.note(None, "user", "ran", evictor.name)
         self._active.append(_Evicting(evictor, self._world.now, because))
 
     def next(self, *, alone: bool = False) -> float | None:
-        """When the next one is due; `alone`: of those that may change anything although nothing else happens."""
+        """When the next one is due; `alone`: of those that may change something although nothing else happens."""
         return earliest(*(each.due for each in self._active if not alone or not each.evictor.is_idle(self._world)))
 
     def act(self) -> None:
-        """All that are due, or have what they waited for, try."""
+        """Run all that are due, or that have what they waited for."""
         world = self._world
         for each in self._active:
             evictor = each.evictor
@@ -95,7 +95,7 @@ class Evictors:
                 world.write(write, evictor.name, each.because)
             each.due = None if evictor.done else outcome.again
             if outcome.writes and not evictor.done and evictor.is_waiting_for(world):
-                each.due = world.now  # a pod that is over is gone at once, and nothing else will say so
+                each.due = world.now  # a finished pod is gone at once, and nothing else reports it
             if evictor.done:
                 self.ended[evictor.name] = world.now
         self._active = [each for each in self._active if not each.evictor.done]

@@ -1,4 +1,4 @@
-"""What has happened, in order, each with what it happened because of; and what became of pods that are gone."""
+"""The events in order, each with its cause; and the fate of pods that are gone."""
 
 from __future__ import annotations
 
@@ -9,43 +9,43 @@ from kwhatif.kube.model.meta import Row
 
 
 class EventRow(Row):
-    """One thing that happened, and the event because of which."""
+    """An event, and the event that caused it."""
 
     id: int
     #: Seconds since the start.
     at: float
-    #: None for what a user does, and for what was due from the start.
+    #: None for actions of a user, and for what was due from the start.
     because: int | None
     #: Who did it: "scheduler", "kubelet a1", "user", "ReplicaSet shop/web-6d4".
     actor: str
     verb: str
     #: Kind and key.
     object: str
-    #: Of a pod: the workload that it belongs to, known in the end.
+    #: The workload of a pod, as known in the end.
     workload: str | None = None
     node: str | None = None
     detail: str = ""
 
 
 class Gone(msgspec.Struct, frozen=True):
-    """A pod that was taken away, or is on its way out."""
+    """A pod that is gone or terminating."""
 
     pod: str
     uid: str
-    #: The workload that it belongs to, as "Deployment shop/web"; None for a bare pod.
+    #: Its workload, as "Deployment shop/web"; None for a bare pod.
     owner: str | None
-    #: Whether it was there at the start.
+    #: Whether it existed at the start.
     initial: bool
     node: str | None
     how: How
     by: str
     at: float
-    #: Why it was on its way out before the start, where the cluster says so.
+    #: Why it was already terminating at the start, if the cluster shows it.
     earlier: How | None = None
 
 
 class History:
-    """Grows, and is never changed."""
+    """An append-only list of events."""
 
     def __init__(self) -> None:
         self.events: list[EventRow] = []
@@ -59,10 +59,10 @@ class History:
         return other
 
     def note(self, event: EventRow) -> int:
-        """Write it down; returns its id."""
+        """Record the event; returns its id."""
         self.events.append(event)
         return event.id
 
     def lose(self, gone: Gone) -> None:
-        """The pod goes; why it went first is what counts."""
+        """Record that the pod goes; the first reason counts."""
         self.gone.setdefault(gone.uid, gone)

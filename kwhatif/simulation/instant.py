@@ -1,8 +1,8 @@
-"""`InstantEngine`: what the engine answers where no time passes.
+"""`InstantEngine`: the engine without simulated time.
 
-Pods appear as their controllers make them, and each is tried once, in the order of the scheduler's queue. A pod that
+Pods appear as their controllers create them, and each is tried once, in the order of the scheduler's queue. A pod that
 gets a node runs there and is ready at once; one that evicts others goes to its node at once, and their controllers do
-not hear of it. A pod that a controller deletes is gone at once. Nothing is tried again: `Engine` does that.
+not see it. A pod that a controller deletes is gone at once. Nothing is retried: `Engine` does that.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.removal import as_ready
 
-#: Of pods that wait already: they stand before those that are made.
+#: The rank of pods that are already pending: they come before new ones.
 WAITING = -1
 
 
@@ -46,10 +46,10 @@ class _Entry(NamedTuple):
     number: int
     key: str
     uid: str
-    #: The node that its manifest names: it is judged as if it were pending all the same.
+    #: The node that its manifest names: the pod is judged as if it were pending.
     node_name: str
     is_asked: bool
-    #: Whether controllers hear that it has got a node.
+    #: Whether controllers see that it got a node.
     is_known: bool
 
 
@@ -70,17 +70,17 @@ class InstantEngine:
         """Set up.
 
         Args:
-            state: it moves on: give a fork of one that is still needed.
+            state: is changed: pass a fork if it is still needed.
             profiles: scheduler name -> profile.
             controllers: in the order in which they act.
             clock: which stands still.
-            usage: what is used of quotas; it moves on.
-            is_ready: whether a pod is ready as soon as it has a node; else it is not by the end of the moment.
+            usage: the usage of quotas; is changed.
+            is_ready: whether a pod is ready as soon as it has a node; otherwise it is not ready at all.
             counts_budgets: whether budgets are counted after every eviction, not only when all pods have been tried.
         """
         self.world = World(state, clock, Chance(), usage)
         self.reactions = Reactions(self.world, controllers)
-        #: Is shown what comes of every attempt before anything changes; it may take the pod out of the state.
+        #: Called with the result of every attempt before anything changes; it may remove the pod from the state.
         self.watcher: Callable[[ScheduleResult], None] | None = None
         self._profiles = profiles
         self._attempts = SimulatedAttempts(self.world, profiles, scored=True, gated=True)
@@ -90,11 +90,11 @@ class InstantEngine:
         self._numbers = 0
         #: By rank, how many pods are in the queue.
         self._queued: Counter[int] = Counter()
-        #: How many pods are in the queue whose fate is asked for.
+        #: How many pods in the queue are asked for.
         self._asked = 0
-        #: Keys of the pods that are to go.
+        #: Keys of the pods to remove.
         self._going: list[str] = []
-        #: Keys of the pods that were evicted: what a controller makes in their place is not tried.
+        #: Keys of evicted pods: their replacements are not tried.
         self._evicted: set[str] = set()
         self.world.watchers.append(self._observe)
 
@@ -106,17 +106,17 @@ class InstantEngine:
     # --- the queue -----------------------------------------------------------------------------------
 
     def enqueue(self, info: PodInfo, rank: int, *, is_asked: bool, is_known: bool = True) -> None:
-        """A pod that is there waits for its turn.
+        """Add an existing pod to the queue.
 
-        Pods of higher priority go first; among equals those of the lowest rank, and then in the order of these calls. A
-        controller that makes its pods one by one has the next one made when those before it run. That one does not go
+        Pods of higher priority come first; of equal ones those of lower rank, and then in the order of these calls. A
+        controller that creates its pods one by one creates the next one when those before it run. That one does not go
         to the end of the queue: how long a pod takes to be ready is not known.
 
         Args:
             info: the pod.
             rank: the number of its workload, or `WAITING`.
-            is_asked: whether anybody wants to know what becomes of it: others are tried only before one of these.
-            is_known: whether controllers hear that it has got a node.
+            is_asked: whether its result is asked for: other pods are tried only if they come before such a pod.
+            is_known: whether controllers see that it got a node.
         """
         pod = info.pod
         if info.key in self._evicted:
@@ -130,7 +130,7 @@ class InstantEngine:
         heappush(self._queue, entry)
 
     def schedule(self) -> None:
-        """Try the pods one after another, until none is left whose fate is asked for."""
+        """Try the pods in order, until none is left that is asked for."""
         while self._asked:
             entry = heappop(self._queue)
             info = self.world.state.pending.get(entry.key)
@@ -142,15 +142,15 @@ class InstantEngine:
                 self.react()
 
     def retry(self) -> None:
-        """Controllers try again what quotas have refused: others may have given back what it needs."""
+        """Let controllers retry what quotas have refused: quota may be free again."""
         self.reactions.retry_refused()
         self.react()
 
     def react(self) -> None:
-        """Let controllers act until they have nothing to do; what they delete is gone.
+        """Let controllers act until they have nothing to do; what they delete is gone at once.
 
         Raises:
-            LivelockError: they never come to an end.
+            LivelockError: they never settle.
         """
         self.reactions.react()
         while self._going:
@@ -190,7 +190,7 @@ class InstantEngine:
             state.apply(Nominate(info.key, nominated))
 
     def _goes(self, info: PodInfo, result: ScheduleResult, node: str, *, is_known: bool) -> None:
-        """The pod runs on its node, those that make way for it are gone."""
+        """The pod runs on its node; its victims are gone."""
         world, state = self.world, self.world.state
         if result.victims:
             self._evicted.update(victim.pod.key for victim in result.victims)
@@ -212,5 +212,5 @@ class InstantEngine:
             self.watcher(result)
 
     def _run(self, info: PodInfo, placed: Pod) -> None:
-        """The pod runs on its node; one of another scheduler is taken to run, wherever that is."""
+        """The pod runs on its node; a pod of another scheduler is assumed to run somewhere."""
         self.world.replaced(info.pod, as_ready(placed) if self._is_ready(info) else placed)

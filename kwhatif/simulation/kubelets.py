@@ -1,7 +1,7 @@
-"""Kubelets: what becomes of a pod on its node, and when (`pkg/kubelet/kubelet_pods.go`, `status/status_manager.go`).
+"""Kubelets: what happens to a pod on its node, and when (`pkg/kubelet/kubelet_pods.go`, `status/status_manager.go`).
 
-A pod ends in three moments: its deletionTimestamp is set (by anybody), its containers have ended, its object is gone.
-Here the second and the third are made to happen, as are start and readiness.
+A pod ends in three steps: its deletionTimestamp is set (by any client), its containers end, its object is removed.
+This module does the second and third, and start and readiness.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from kwhatif.workloads.survey import survey_of
 
 
 class _What(IntEnum):
-    """In the order in which things happen that are due at one moment."""
+    """What is due; at one moment in this order."""
 
     END = 0
     RUN = 1
     READY = 2
-    #: The resizes that wait on the pod's node are tried.
+    #: The pending resizes on the pod's node are tried.
     RESIZE = 3
-    #: After everybody has seen that the containers have ended: in reality that is a tenth of a second later.
+    #: After all controllers have seen that the containers ended: in a real cluster a tenth of a second later.
     GO = 4
 
 
@@ -40,21 +40,21 @@ class _Due(NamedTuple):
     what: _What
     key: str
     uid: str
-    #: The event that it happens because of.
+    #: The event that causes it.
     because: int | None
     #: The phase that the pod ends in.
     phase: str = ""
 
 
 class Kubelets:
-    """All nodes' kubelets."""
+    """The kubelets of all nodes."""
 
     def __init__(self, world: World, parameters: Parameters) -> None:
         self._world = world
         self._parameters = parameters
         self._agenda: Agenda[_Due] = Agenda()
         self._last: Agenda[_Due] = Agenda()
-        #: What does not happen while the kubelet is silent, and when it was due, by node.
+        #: What a silent kubelet has missed, and when it was due, by node.
         self._missed: dict[str, list[tuple[float, _Due]]] = {}
         self.resizes = Resizes(world)
         world.watchers.append(self._observe)
@@ -76,14 +76,14 @@ class Kubelets:
         return other
 
     def next(self) -> float | None:
-        """When the next thing is due; not what silent kubelets would do."""
+        """When the next item is due, without those of silent kubelets."""
         while (head := self._agenda.head()) is not None and self._is_missed(head[1]):
             self._agenda.pop()
             self._miss(*head)
         return earliest(self._agenda.next(), self._last.next())
 
     def _is_missed(self, due: _Due) -> bool:
-        """Whether the kubelet of the pod does nothing about it, as it is silent."""
+        """Whether the pod's kubelet misses it, as it is silent."""
         pod = self._world.state.cluster.get(Pod, due.key)
         return pod is not None and pod.metadata.uid == due.uid and self._is_silent(pod.spec.node_name)
 
@@ -92,21 +92,21 @@ class Kubelets:
         self._missed.setdefault(pod.spec.node_name, []).append((time, due))
 
     def next_pod(self) -> str:
-        """Which pod the next thing happens to: `Pod shop/web-0`; "" if none."""
+        """The pod of the next item: `Pod shop/web-0`; "" if none."""
         head = self._agenda.head()
         return f"Pod {head[1].key}" if head is not None else ""
 
     def is_due_since(self, time: float) -> bool:
-        """Whether anything is still to come that was to come at that time already."""
+        """Whether an item that was already scheduled at that time is still to come."""
         return any(self._agenda.known_since(time))
 
     def act(self) -> None:
-        """Let happen what is due."""
+        """Do what is due."""
         for each in self._agenda.take(self._world.now):
             self._happen(each)
 
     def finish(self) -> bool:
-        """Let the objects go of pods whose end everybody has seen; whether there was any."""
+        """Remove pods whose end all controllers have seen; returns whether there were any."""
         due = self._last.take(self._world.now)
         for each in due:
             self._happen(each)
@@ -122,7 +122,7 @@ class Kubelets:
         agenda.put(now + max(delay, 0.0), order, _Due(what, key, pod.metadata.uid, because, phase), now)
 
     def _take_over(self, pod: Pod) -> None:
-        """A pod that is there at the start. One that runs and is not ready stays so: nothing says when it will be."""
+        """Take over a pod that exists at the start. If it runs and is not ready, it stays so, as nothing shows more."""
         end = pod.metadata.deletion_timestamp
         if is_terminal(pod):
             if end is not None:
@@ -167,7 +167,7 @@ class Kubelets:
             self._put(self._termination(after, grace), _What.END, after, event, "Failed")
 
     def _termination(self, pod: Pod, grace: float) -> float:
-        """How long the containers take to end: nobody knows more than the most."""
+        """How long the containers take to end: only the maximum is known."""
         most = min(self._parameters.termination_of(pod, grace), grace)
         chance = self._world.chance
         if most <= 0 or pod.metadata.annotations.stop_seconds:
@@ -175,14 +175,14 @@ class Kubelets:
         chance.note("stopTimes")
         return most * chance.share(key_of(pod))
 
-    # --- it happens ----------------------------------------------------------------------------------
+    # --- actions -------------------------------------------------------------------------------------
 
     def silence(self, node: str) -> None:
-        """The node's kubelet is not heard of any more, and does nothing."""
+        """The node's kubelet stops reporting, and does nothing."""
         self._world.silent.setdefault(node, self._world.now)
 
     def wake(self, node: str) -> None:
-        """The node's kubelet is back: it does what it has missed, and the rest in its time."""
+        """The node's kubelet is back: it does what it has missed at once, and the rest when it is due."""
         self._world.silent.pop(node, None)
         for time, due in self._missed.pop(node, ()):
             pod = self._world.state.cluster.get(Pod, due.key)
@@ -247,7 +247,7 @@ class Kubelets:
         world.put(running(pod, world.stamp(world.now), ready=True), event)
 
     def _resize(self, pod: Pod, due: _Due) -> None:
-        """All resizes that wait on the node; a container that restarts for one takes its time to end and get ready."""
+        """Try all pending resizes on the node; a container that restarts takes time to end and get ready."""
         for made in self.resizes.retry(pod.spec.node_name, due.because):
             if made.restarts and is_ready(made.pod):
                 self._restart(made.pod, made.restarts, made.event)

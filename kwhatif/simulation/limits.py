@@ -1,4 +1,4 @@
-"""How many pods of one workload a simulation makes at most (`workloads/many.py`)."""
+"""The limit of pods of one workload in a simulation (`workloads/many.py`)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from kwhatif.workloads.many import FEW, most_pods, room_for, wanted
 
 
 class PodLimits:
-    """Pods beyond a number that says nothing new are refused, and the workloads that ask for them are kept."""
+    """Refuses pods beyond the number that could change the answer, and records their workloads."""
 
     def __init__(self, cluster: Cluster) -> None:
-        #: How many pods of a workload are made.
+        #: The most pods of a workload.
         self.most = most_pods(cluster)
-        #: By kind and key the workloads that ask for more.
+        #: The workloads that ask for more, by kind and key.
         self.short: dict[str, KubernetesObject] = {}
         #: How many pods of a workload may evict others; None: any number.
         self.evicting: int | None = None
         #: By workload, how many others its pods have evicted.
         self._evicted: Counter[str] = Counter()
-        #: By workload, how many pods it can have at most, and when that was so.
+        #: By workload, when its limit was computed, and the limit.
         self._known: dict[str, tuple[float, int]] = {}
 
     def fork(self) -> PodLimits:
@@ -37,13 +37,13 @@ class PodLimits:
         return other
 
     def has_evicted(self, preemptor: Pod) -> None:
-        """A pod has been evicted for this one."""
+        """Count an eviction for this pod."""
         controller = controller_of(preemptor.metadata)
         if controller is not None:
             self._evicted[f"{controller.kind} {preemptor.metadata.namespace}/{controller.name}"] += 1
 
     def refuse(self, pod: Pod, view: SimulatedView) -> Denied | None:
-        """Whether the pod, which is to be created, is one too many of its workload."""
+        """Refuse a pod that is to be created if its workload has too many."""
         owner = controller_of(pod.metadata)
         kind = POD_CONTROLLERS.get(owner.kind) if owner is not None else None
         if owner is None or kind is None:
@@ -58,9 +58,9 @@ class PodLimits:
         return Denied(f"it has {count:,} pods, and more of one workload are not simulated")
 
     def _evicts_too_many(self, pod: Pod, workload: KubernetesObject, count: int, view: SimulatedView) -> bool:
-        """Whether one more pod of the workload would have to evict others, and so many have done so already.
+        """Whether one more pod of the workload would have to evict others, and enough have done so already.
 
-        Of more pods than could ever find a node, those are enough that could evict somebody.
+        Of pods that could never all find a node, it is enough to make those that could evict another.
         """
         if self.evicting is None or isinstance(workload, DaemonSet):
             return False

@@ -1,16 +1,16 @@
 """Endless loops, found by fingerprints: the same picture again, with pods created or deleted in between.
 
-The picture holds all that controllers go by and that changes for good: pods, nodes, budgets, counts of Jobs, how many
-pods workloads want, their revisions, volumes and claims, and what drains have still to do. Times are left out: they
-never come back.
+The picture has everything that controllers read and that lasts: pods, nodes, budgets, counts of Jobs, how many
+pods workloads want, their revisions, volumes and claims, and what drains have left to do. Times are left out: they
+never repeat.
 
-Why what comes to an end is not called a loop: to come to an end, something has to move on with every round, and all
-that may do so for ever is in the picture, so a picture that has come back means a round in which nothing did. Two
-things could still deceive. One: what moves on may be written late. A Job counts a failed pod up to a second after it
-has failed, so the picture before the second failure is counted is that after the first one is. That happens once for
-each number; therefore the very same picture has to come back again, while everything is played on, on a fork
-(`Engine`). Two: a timer, such as a Job's deadline, may run through all rounds; then it is waited for, and what comes
-back many times before that is only suspected to be a loop.
+Why something that ends is never reported as a loop: to end, something has to progress with every round, and all that
+can progress is in the picture, so a repeated picture means a round without progress. Two things could still deceive.
+One: progress may be written late. A Job counts a failed pod up to a second after it
+has failed, so the picture before the second failure is counted equals that after the first one. That happens once for
+each number; therefore the same picture has to come back once more while the simulation continues on a fork
+(`Engine`). Two: a timer, such as a Job's deadline, may run through all rounds; then it is waited for, and a picture
+that comes back many times before that is only suspected to be a loop.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from kwhatif.simulation.world import World
 from kwhatif.workloads.replicas import HASH_LABEL
 from kwhatif.workloads.stateful_set import REVISION_LABEL
 
-#: A picture that has come back so often is taken for a loop, although something is still due that might end it.
+#: A picture that has come back this often counts as a loop, although something is still due that might end it.
 _TIMES = 4
-#: Fingerprints are added up and subtracted within so many bits.
+#: Fingerprints are added and subtracted in 64 bits.
 _MASK = (1 << 64) - 1
 #: A pod of a StatefulSet keeps its name, and that of a DaemonSet its node.
 _NAMED = "StatefulSet"
@@ -43,7 +43,7 @@ _REVISIONS = (HASH_LABEL, REVISION_LABEL)
 
 
 class EndlessLoop(msgspec.Struct, frozen=True):
-    """One round of what comes back for ever."""
+    """One round of an endless loop."""
 
     #: Seconds since the start.
     start: float
@@ -51,12 +51,12 @@ class EndlessLoop(msgspec.Struct, frozen=True):
     #: The ids of the first event of the round, and of the first one after it.
     first: int
     last: int
-    #: Why it is not sure to come back for ever; "" where it is.
+    #: Why it is not certain to be endless; "" if it is.
     doubt: str = ""
 
     @classmethod
     def at_one_moment(cls, world: World, why: str) -> EndlessLoop:
-        """No time passes any more."""
+        """A loop at one moment: no time passes."""
         last = len(world.history.events)
         return cls(world.now, world.now, max(0, last - 100), last, why)
 
@@ -70,15 +70,15 @@ class _Seen(msgspec.Struct):
 
 
 class Loops:
-    """Keeps the fingerprint of the present up, and those of the past."""
+    """Maintains the fingerprint of the present, and remembers those of the past."""
 
     def __init__(self, world: World) -> None:
         self._world = world
-        #: The fingerprints of all that has come since the start, less those of what has gone.
+        #: The fingerprints of all that was added since the start, less those of what was removed.
         self._sum = 0
-        #: That of the picture at which was looked last.
+        #: The fingerprint of the last picture.
         self._mark = 0
-        #: Whether that picture alone counts which `wait_for_return` was about.
+        #: Whether only the picture of `wait_for_return` counts.
         self.is_waiting = False
         self._seen: dict[int, _Seen] = {}
         world.watchers.append(self._observe)
@@ -96,11 +96,11 @@ class Loops:
             self._sum += (0 if after is None else _of(after)) - (0 if before is None else _of(before))
 
     def forget(self) -> None:
-        """Somebody acts from outside: what was before does not count."""
+        """An action from outside: the past no longer counts."""
         self._seen = {}
 
     def wait_for_return(self) -> None:
-        """From now on only the present picture counts, which was looked at already."""
+        """From now on only the present picture counts."""
         self._seen = {self._mark: self._present()}
         self.is_waiting = True
 
@@ -109,11 +109,11 @@ class Loops:
         return _Seen(world.now, world.churn, len(world.history.events))
 
     def look(self, evictors: Hashable, is_due_since: Callable[[float], bool]) -> EndlessLoop | None:
-        """Whether the present was there before.
+        """The loop, if the present picture was there before.
 
         Args:
-            evictors: how far those have come that are at work.
-            is_due_since: whether anything that was due at a time already is still to come: it may end the loop.
+            evictors: the progress of evictors.
+            is_due_since: whether something that was already due at a time is still to come: it may end the loop.
         """
         self._mark = mark = (self._sum + hash(evictors)) & _MASK
         now = self._present()
@@ -155,7 +155,7 @@ def _picture(obj: KubernetesObject) -> tuple[object, ...]:
             return "ReplicaSet", key_of(obj), obj.spec.replicas, obj.metadata.annotations
         case Deployment() | ReplicationController():
             return type(obj).__name__, key_of(obj), obj.spec.replicas
-        case PersistentVolume():  # without names: those of what is made for one pod never come back
+        case PersistentVolume():  # without names: volumes that are made for one pod never repeat
             return "volume", obj.spec.storage_class_name, obj.status.phase, obj.spec.claim_ref is None
         case PersistentVolumeClaim():
             return "claim", obj.metadata.namespace, obj.spec.storage_class_name, bool(obj.spec.volume_name)

@@ -1,4 +1,4 @@
-"""Who controls what, kept up with every change."""
+"""Which object controls which, kept up to date with every change."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _NONE: Mapping[str, ReplicaSet] = {}
 
 
 class Owned:
-    """The objects that others control, by their owners, in the order of creation."""
+    """Controlled objects by their owners, in the order of creation."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        #: By place the keys of the objects, and the UID by which each names its owner.
+        #: By place: the keys of the objects, and the UID in each one's owner reference.
         self._keys: Drawers[_Place, dict[str, str]] = Drawers(dict.copy, _places_of_pods(cluster))
-        #: Places whose keys are not in order yet.
+        #: Places whose keys are not sorted yet.
         self._unsorted: set[_Place] = set()
-        #: By place and by the UID by which they name their owner, how many pods are active; where some were restless at
-        #: the start, once somebody has asked.
+        #: By place and UID of the owner reference: the number of active pods; if some were restless at start, from the
+        #: first use on.
         self._active: Drawers[_Place, Counter[str]] = Drawers(Counter.copy, _active_pods(cluster))
-        #: By key, those that have gone: their pods, which go after them, were their Deployments'.
+        #: Deleted ReplicaSets by key: their remaining pods still belong to their Deployments.
         self.gone: dict[str, ReplicaSet] = {}
         for kind in cluster.counts():
             if kind not in (Node, Pod):
@@ -59,7 +59,7 @@ class Owned:
         return self._keys.put(place, {}) if keys is None else keys
 
     def changed(self, before: KubernetesObject | None, after: KubernetesObject | None) -> None:
-        """An object has come, changed or gone."""
+        """An object was created, changed or deleted."""
         if isinstance(before, ReplicaSet) and after is None:
             self.gone[key_of(before)] = before
         old = None if before is None else _place(before)
@@ -79,7 +79,7 @@ class Owned:
             counts[at[1]] += amount
 
     def count_active(self, owner: KubernetesObject) -> int:
-        """How many of its pods are neither terminating nor at their end."""
+        """How many of its pods are neither terminating nor finished."""
         meta = owner.metadata
         place = type(owner).__name__, meta.namespace, meta.name, Pod
         counts = self._active.get(place)
@@ -90,7 +90,7 @@ class Owned:
         return counts[meta.uid] + counts[""] if meta.uid else counts.total()
 
     def count(self, owner: KubernetesObject, kind: type) -> int:
-        """How many there are."""
+        """How many objects of that kind it controls."""
         meta = owner.metadata
         return len(self._keys.get((type(owner).__name__, meta.namespace, meta.name, kind)) or ())
 
@@ -100,7 +100,7 @@ class Owned:
         return ((place, self._keys.get((*place, Pod)) or {}) for place in places)
 
     def bare_pods(self) -> Iterator[str]:
-        """The keys of the pods that nobody controls."""
+        """The keys of the pods without a controller."""
         for place in self._pod_places():
             if not place[0]:
                 yield from self._keys.get(place) or ()
@@ -118,7 +118,7 @@ class Owned:
         if place in self._unsorted:
             self._unsorted.discard(place)
             keys = self._in_order(place, keys)
-        # UIDs decide where both sides have one; hand-written objects have none.
+        # UIDs decide if both sides have one; hand-written objects have none.
         uid = meta.uid
         if uid and not {uid, ""}.issuperset(keys.values()):
             return self._cluster.select(kind, (key for key, named in keys.items() if not named or named == uid))
@@ -130,7 +130,7 @@ class Owned:
         times = [each.metadata.creation_timestamp or "" for each in objects]
         if all(len(time) == PLAIN_TIME and time[-1] == "Z" for time in times):
             order = [key for _, key in sorted(zip(times, keys, strict=True))]
-        else:  # as texts, fractions of a second would sort before the whole second
+        else:  # as strings, fractions of a second would sort before the whole second
             parsed = [parse_time(time) if time else 0 for time in times]
             order = [key for _, key in sorted(zip(parsed, keys, strict=True))]
         in_order = {key: keys[key] for key in order}
@@ -152,7 +152,7 @@ def _active_pods(cluster: Cluster) -> dict[_Place, Counter[str]]:
 
 
 def _place(obj: KubernetesObject) -> tuple[_Place, str] | None:
-    """Where the object is filed, and the UID by which it names its owner; bare pods are filed by namespace."""
+    """The object's place, and the UID in its owner reference; the place of bare pods is their namespace."""
     owner = controller_of(obj.metadata)
     if owner is not None:
         return (owner.kind, obj.metadata.namespace, owner.name, type(obj)), owner.uid
@@ -160,9 +160,9 @@ def _place(obj: KubernetesObject) -> tuple[_Place, str] | None:
 
 
 def root_of(pod: Pod, cluster: Cluster, gone: Mapping[str, ReplicaSet] = _NONE) -> str | None:
-    """The workload that the pod belongs to, as "Deployment shop/web"; None for a bare pod.
+    """The workload of the pod, as "Deployment shop/web"; None for a bare pod.
 
-    A ReplicaSet's Deployment is looked up, also of one that is `gone`; an owner that is not there is named by the
+    A ReplicaSet's Deployment is looked up, also for one in `gone`; a missing owner is named by the owner
     reference.
     """
     namespace = pod.metadata.namespace

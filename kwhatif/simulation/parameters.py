@@ -1,4 +1,4 @@
-"""How long things take that no object says: every answer in time rests on these."""
+"""Durations that no object specifies: all simulated times depend on these."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import msgspec
 from kwhatif.kube.model.container import Probe
 from kwhatif.kube.model.pod import Pod
 
-#: Seconds that a dead node's pods, and everything else that is slow, get before the simulation gives up.
+#: Seconds before the simulation gives up.
 HOUR = 3600.0
 
 
@@ -16,22 +16,22 @@ class Parameters(msgspec.Struct, frozen=True):
 
     #: From a pod's binding until its containers run: images, volumes, init containers.
     start: float = 5.0
-    #: From then until it is Ready; None: as its probes say at the least.
+    #: From then until it is Ready; None: the minimum of its probes.
     readiness: float | None = None
     #: From a deletion until the containers have ended, at most the grace period; None: the grace period.
     termination: float | None = None
     #: kube-controller-manager's `--node-monitor-grace-period` and `--node-monitor-period`.
     node_monitor_grace_period: float = 50.0
     node_monitor_period: float = 5.0
-    #: When the simulation ends, whatever is still to come.
+    #: When the simulation ends in any case.
     horizon: float = HOUR
 
     def start_of(self, pod: Pod) -> float:
-        """How long the pod's containers take to run."""
+        """How long the pod's containers take to start."""
         return _seconds(pod.metadata.annotations.start_seconds, self.start)
 
     def termination_of(self, pod: Pod, grace: float) -> float:
-        """How long they take to end, with that grace period."""
+        """How long the pod's containers take to end, with that grace period."""
         most = grace if self.termination is None else self.termination
         return min(_seconds(pod.metadata.annotations.stop_seconds, most), grace)
 
@@ -48,7 +48,7 @@ class Parameters(msgspec.Struct, frozen=True):
         return float(max(delays, default=0))
 
     def run_of(self, pod: Pod) -> float | None:
-        """After how long the pod's containers end by themselves, with success; None: they run for ever."""
+        """After how long the pod's containers succeed; None: they run forever."""
         text = pod.metadata.annotations.run_seconds
         return _seconds(text, 0.0) if text else None
 
@@ -58,7 +58,7 @@ def _delay(probe: Probe) -> int:
 
 
 def _seconds(text: str, default: float) -> float:
-    """The number in an annotation; what is not a number of seconds is ignored."""
+    """The number in an annotation; the default if it is not a number of seconds."""
     try:
         number = float(text)
     except ValueError:

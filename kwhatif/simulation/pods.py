@@ -1,4 +1,4 @@
-"""What becomes of a pod's object as the API server, the scheduler and the kubelet write it."""
+"""Changes of a pod object, as the API server, the scheduler and the kubelet write them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _STARTED = ("Initialized", "ContainersReady", "Ready")
 
 
 def with_condition(pod: Pod, condition: PodCondition) -> Pod:
-    """The pod with that condition in place of one of its type; the same pod if it has it already."""
+    """The pod with that condition instead of one of its type; the same pod if it already has it."""
     there = pod_condition(pod, condition.type)
     if there is not None and (there.status, there.reason) == (condition.status, condition.reason):
         return pod
@@ -23,12 +23,12 @@ def with_condition(pod: Pod, condition: PodCondition) -> Pod:
 
 
 def marked(pod: Pod, end: str) -> Pod:
-    """The pod is being deleted; `end`: when its grace period is over."""
+    """The terminating pod; `end`: when its grace period is over."""
     return replace(pod, metadata=replace(pod.metadata, deletion_timestamp=end))
 
 
 def begins_to_go(before: Pod, after: Pod) -> bool:
-    """Whether somebody has deleted it just now."""
+    """Whether this change is its deletion."""
     return before.metadata.deletion_timestamp is None and after.metadata.deletion_timestamp is not None
 
 
@@ -38,14 +38,14 @@ def unbound(pod: Pod) -> Pod:
 
 
 def bound(pod: Pod, node: str, time: str) -> Pod:
-    """The pod has got a node, and its kubelet has seen it."""
+    """The pod with a node, and as its kubelet has seen it."""
     status = replace(pod.status, nominated_node_name="", start_time=time)
     pod = replace(pod, spec=replace(pod.spec, node_name=node), status=status)
     return with_condition(pod, PodCondition(type="PodScheduled", status="True", last_transition_time=time))
 
 
 def running(pod: Pod, time: str, *, ready: bool) -> Pod:
-    """The pod's containers run."""
+    """The pod with running containers."""
     pod = replace(pod, status=replace(pod.status, phase="Running"))
     for name in _STARTED if ready else _STARTED[:1]:
         pod = with_condition(pod, PodCondition(type=name, status="True", last_transition_time=time))
@@ -55,7 +55,7 @@ def running(pod: Pod, time: str, *, ready: bool) -> Pod:
 
 
 def ended(pod: Pod, phase: str, time: str) -> Pod:
-    """All its containers have ended."""
+    """The pod with all containers terminated."""
     status = replace(pod.status, phase=phase)
     reason = "PodFailed" if phase == "Failed" else "PodCompleted"
     pod = replace(pod, status=status)
@@ -66,7 +66,7 @@ def ended(pod: Pod, phase: str, time: str) -> Pod:
 
 
 def restarting(pod: Pod, time: str) -> Pod:
-    """Containers of the pod restart: it is not ready until they run again."""
+    """The pod while containers restart: it is not ready until they run again."""
     for name in ("ContainersReady", "Ready"):
         pod = with_condition(pod, PodCondition(type=name, status="False", last_transition_time=time))
     return pod

@@ -1,4 +1,4 @@
-"""Controllers at work: who is to look at what because something has changed, round after round."""
+"""The work queues of controllers: which keys they have to sync after a change, round by round."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kwhatif.simulation.clock import Agenda
 from kwhatif.simulation.world import World
 from kwhatif.workloads.survey import survey_of
 
-#: After so many timers in a row without a write, a key only looks whether there is something to do.
+#: After this many timers in a row without a write, a key is only checked for something to do.
 _IDLE_AFTER = 30
 
 
@@ -29,22 +29,22 @@ class _Timer(NamedTuple):
 
 
 class CreateRefusal(NamedTuple):
-    """The API server does not take what a controller would create."""
+    """The API server refuses what a controller would create."""
 
     #: The controller with the key of its object, as in events.
     actor: str
     obj: KubernetesObject
     message: str
-    #: How many events there were when the key was refused for the first time since it got what it wanted.
+    #: The number of events at the key's first refusal since its last success.
     since: int
-    #: That of the state when it was refused last: before it changes, trying is in vain.
+    #: The state's generation at the last refusal: until it changes, a retry fails.
     generation: int
-    #: When the controller would try again.
+    #: When the controller would retry.
     retry: float | None
 
 
 class LivelockError(Exception):
-    """Controllers react to each other without end, and no time passes."""
+    """Controllers react to each other endlessly while no time passes."""
 
 
 class Reactions:
@@ -56,16 +56,16 @@ class Reactions:
         self._controllers = controllers
         #: By kind, the numbers of the controllers that watch it.
         self._watching: dict[type, list[int]] = {}
-        #: By controller: what is to be synced, and the event because of which.
+        #: By controller: the keys to sync, each with the event that caused it.
         self._due: list[dict[str, int | None]] = [{} for _ in controllers]
         self._timers: Agenda[_Timer] = Agenda()
-        #: When which key wants to be synced again.
+        #: When each key is to be synced again.
         self._again: dict[tuple[int, str], float] = {}
-        #: By key the time that nobody waits for (`SyncResult.deadline`).
+        #: The deadline of each key, which is not waited for (`SyncResult.deadline`).
         self._deadlines: dict[tuple[int, str], float] = {}
-        #: How many timers of a key have come to nothing since something has.
+        #: The number of a key's consecutive timers that changed nothing.
         self._vain: dict[tuple[int, str], int] = {}
-        #: The last refusal of each key that still wants to create what was refused.
+        #: The last refusal of each key that still wants to create the object.
         self.refusals: dict[tuple[int, str], CreateRefusal] = {}
         world.watchers.append(self._observe)
 
@@ -80,11 +80,11 @@ class Reactions:
         return other
 
     def start(self, edited: Iterable[tuple[KubernetesObject | None, KubernetesObject]] = ()) -> None:
-        """Every controller looks at everything once, as after a restart.
+        """Every controller syncs everything once, as after a restart.
 
-        Left out are pods that simply run: their controllers look at them anyway. Budgets, which have been counted
-        before (`disruption.recounted`). And who owns what: a controller that runs has adopted what it selects; but what
-        was edited (before, after) it has yet to see.
+        Left out are running pods, which their controllers sync anyway; budgets, which are already counted
+        (`disruption.recounted`); and ownership: a running controller has already adopted what it selects. Only what
+        was edited (before, after) is new to it.
         """
         cluster = self._world.state.cluster
         for kind in list(cluster.counts()):
@@ -100,7 +100,7 @@ class Reactions:
             self._observe(before, after, None)
 
     def look_at(self, obj: KubernetesObject | None, event: int | None) -> None:
-        """Every controller that it concerns looks at the object, as if it were new."""
+        """Every controller of the object syncs it, as if it were new."""
         if obj is not None:
             self._observe(None, obj, event)
 
@@ -118,13 +118,13 @@ class Reactions:
     # --- timers --------------------------------------------------------------------------------------
 
     def next(self, without: Collection[str] = ()) -> float | None:
-        """When the next timer is due that may change anything, but of controllers of these names; None: never."""
+        """When the next timer that may change anything is due, without controllers of these names; None: never."""
         awaited = self._awaited()
         times = (time for place, time in awaited.items() if self._controllers[place[0]].name not in without)
         return min(times if without else awaited.values(), default=None)
 
     def next_key(self) -> str:
-        """Whose timer that is: `Job shop/report`; "" if there is none."""
+        """The key of that timer: `Job shop/report`; "" if there is none."""
         awaited = self._awaited()
         number, key = min(awaited, key=awaited.__getitem__, default=(0, ""))
         return f"{self._controllers[number].name} {key}".rstrip() if awaited else ""
@@ -139,33 +139,33 @@ class Reactions:
         }
 
     def retry(self) -> None:
-        """Now, for once, those are synced that `next` passes over, as it would be in vain."""
+        """Make the keys due that `next` skips because a retry would fail."""
         idle = {place for place, count in self._vain.items() if count >= _IDLE_AFTER}
         for number, key in sorted({*self._in_vain(), *idle}):
             self._due[number].setdefault(key, None)
         self.react()
 
     def retry_refused(self) -> None:
-        """Whatever a quota has refused is due now."""
+        """Make all keys due that a quota has refused."""
         for (number, key), refusal in self.refusals.items():
             if "exceeded quota" in refusal.message:
                 self._due[number].setdefault(key, None)
 
     def _in_vain(self) -> set[tuple[int, str]]:
-        """Whose creation was refused, and nothing has changed since."""
+        """The keys whose creation was refused, if nothing has changed since."""
         unchanged = self._world.state.generation
         return {place for place, refusal in self.refusals.items() if refusal.generation == unchanged}
 
     def next_deadline(self) -> float | None:
-        """When the next time comes that nobody waits for."""
+        """The next deadline, which is not waited for."""
         return min(self._deadlines.values(), default=None)
 
     def next_of_all(self) -> float | None:
-        """When the next timer is due, and be it one that nobody waits for."""
+        """When the next timer or deadline is due."""
         return min((*self._again.values(), *self._deadlines.values()), default=None)
 
     def is_due_since(self, time: float) -> bool:
-        """Whether a timer still runs that ran at that time already."""
+        """Whether a timer that already ran at that time still runs."""
         timers = self._timers.known_since(time)
         return any(self._again.get((timer.controller, timer.key)) == timer.time for timer in timers)
 
@@ -186,7 +186,7 @@ class Reactions:
                 self._due[timer.controller].setdefault(timer.key, timer.because)
 
     def _later_retry(self, place: tuple[int, str], due: float) -> float | None:
-        """When a refused key tries again that nobody let try when it was due, as nothing had changed; None if now."""
+        """When a refused key retries whose last retry was skipped because nothing had changed; None if now."""
         refusal, controller = self.refusals.get(place), self._controllers[place[0]]
         if refusal is None or refusal.retry != due or due >= self._world.now or not isinstance(controller, BackingOff):
             return None
@@ -210,10 +210,10 @@ class Reactions:
     # --- syncs ---------------------------------------------------------------------------------------
 
     def react(self, without: Collection[str] = ()) -> None:
-        """Let all controllers sync what is due, but those of these names, until nobody has anything to do.
+        """Let all controllers, except those of these names, sync what is due, until none has anything to do.
 
         Raises:
-            LivelockError: they never come to an end.
+            LivelockError: they never settle.
         """
         numbers = [number for number, one in enumerate(self._controllers) if one.name not in without]
         rounds = 0

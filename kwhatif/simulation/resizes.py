@@ -1,4 +1,4 @@
-"""`Resizes`: the resizes that kubelets have not granted yet, and their next try (`allocation_manager.go`)."""
+"""`Resizes`: resizes that kubelets have not granted yet, and their retries (`allocation_manager.go`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kwhatif.kube.model.pod import Pod, is_terminal, pod_condition
 from kwhatif.simulation import resizing
 from kwhatif.simulation.world import World
 
-#: `retryDelay`: after so many seconds at most a resize is tried again, such as one on a node that has grown.
+#: `retryDelay`: a resize is retried at least this often (in seconds), such as on a node that has grown.
 RETRY = 180.0
 #: Decision -> the verb of the event.
 _VERBS = {"Deferred": "deferred", "Infeasible": "found infeasible"}
@@ -28,15 +28,15 @@ class Resized(NamedTuple):
 
 
 class Resizes:
-    """What waits, node by node. Kubelets ask it when something has changed."""
+    """Pending resizes by node, retried after changes."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         #: Node -> key of the pod -> its UID.
         self._waiting: dict[str, dict[str, str]] = {}
-        #: Pods that have been asked to be resized since their kubelets have last said something about it.
+        #: Pods with a new resize request since their kubelets' last decision.
         self._fresh: set[str] = set()
-        #: Pods that got what they ask for though their kubelets might have said no, and those for which a kubelet might
+        #: Pods whose resize was granted though their kubelets might have refused, and those for which a kubelet might
         #: have evicted others.
         self.assumed: dict[str, None] = {}
         self.critical: dict[str, None] = {}
@@ -52,12 +52,12 @@ class Resizes:
         return other
 
     def at_start(self) -> Iterator[Pod]:
-        """A pod for each node where any waits."""
+        """One pod with a pending resize for each node that has any."""
         pods = self._world.state.cluster.all(Pod)
         return (pods[next(iter(waiting))] for waiting in self._waiting.values() if waiting)
 
     def seen(self, before: Pod | None, after: Pod | None) -> Pod | None:
-        """A pod has changed, or is gone: a pod that waits on its node, if it is worth while to try again there."""
+        """After a change or removal of a pod: a pod with a pending resize on its node, if a retry may succeed."""
         if before is None:
             return None
         if after is not None and self._world.state.cluster.resizes.containers and is_resize(after, before):
@@ -73,7 +73,7 @@ class Resizes:
         return None
 
     def any_on(self, node: str) -> Pod | None:
-        """A pod that waits on the node, if any does."""
+        """A pod with a pending resize on the node, if any."""
         pods = self._world.state.cluster.all(Pod)
         found = (pods.get(key) for key in self._waiting.get(node, ()))
         return next((pod for pod in found if pod is not None), None)
@@ -84,7 +84,7 @@ class Resizes:
     # --- a try ---------------------------------------------------------------------------------------
 
     def retry(self, node: str, because: int | None) -> Iterator[Resized]:
-        """All that wait there are tried, in their order; who shrinks makes room for who is tried next."""
+        """Try all pending resizes there in order; a pod that shrinks makes room for the next."""
         waiting = self._waiting.pop(node, {})
         pods = self._world.state.cluster.all(Pod)
         there = [pods[key] for key, uid in waiting.items() if key in pods and pods[key].metadata.uid == uid]
@@ -127,7 +127,7 @@ class _UnderWay(NamedTuple):
 
 
 def under_way(cluster: Cluster) -> tuple[Pod, ...]:
-    """The pods about whose resizes kubelets have still to decide, or which they have to carry out."""
+    """The pods whose resizes kubelets have yet to decide about, or to carry out."""
     if not cluster.resizes.containers:
         return ()
     return cluster.derived(_find, Pod).pods
@@ -138,12 +138,12 @@ def _find(cluster: Cluster) -> _UnderWay:
 
 
 def _may_be(pod: Pod) -> bool:
-    """What costs little to ask of a hundred thousand pods: whether not all is granted as it is asked."""
+    """A cheap check for a hundred thousand pods: whether not everything is granted as requested."""
     status, containers = pod.status, pod.spec.containers
     rows = status.container_statuses
     if len(containers) == 1 == len(rows) and not status.init_container_statuses and status.resources is None:
         row, asked = rows[0], containers[0].resources.requests
         granted, actual = row.allocated_resources, row.resources
         if (not granted or granted == asked) and (actual is None or actual.requests == asked):
-            return False  # one of limits alone makes no difference to anybody else
+            return False  # a change of limits only does not affect other pods
     return True

@@ -1,7 +1,7 @@
-"""Resizing pods in place: what a kubelet decides, and what it then writes (`pkg/kubelet/allocation`).
+"""In-place pod resize: what a kubelet decides, and what it then writes (`pkg/kubelet/allocation`).
 
-A pod asks by its spec; what its kubelet has granted stands in its status. The kubelet tries the resize as if the pod
-came anew, beside what it has granted all others: it fits, or it is deferred until there is room. Until 1.35 one that
+A pod's spec has the requests, its status what the kubelet has granted. The kubelet tries the resize as if the pod
+were new, beside what it has granted all others: it fits, or it is deferred until there is room. Until 1.35 one that
 asks for more than the whole node has is infeasible; since then the API server refuses it (`admission/resize.py`).
 """
 
@@ -46,9 +46,9 @@ FITS = Verdict("Fits")
 
 
 def allocated(pod: Pod) -> Pod:
-    """The pod with what its kubelet has granted in place of what it asks for (`UpdatePodFromAllocation`).
+    """The pod with what its kubelet has granted instead of what it requests (`UpdatePodFromAllocation`).
 
-    Where its status does not say it, it has got what it asks for.
+    If its status does not say, everything is granted.
     """
     status, spec = pod.status, pod.spec
     rows = {row.name: row for row in (*status.init_container_statuses, *status.container_statuses)}
@@ -81,16 +81,16 @@ def _granted(
 
 
 def _compute_of(granted: ResourceList, asked: ResourceList) -> ResourceList:
-    """Cpu and memory as granted, all else as asked."""
+    """Cpu and memory as granted, everything else as requested."""
     others = {name: amount for name, amount in asked.items() if name not in RESIZABLE}
     return {name: amount for name, amount in granted.items() if name in RESIZABLE} | others
 
 
 def is_under_way(pod: Pod) -> bool:
-    """Whether a kubelet has still to decide about a resize, or to carry it out.
+    """Whether a kubelet has yet to decide about a resize, or to carry it out.
 
-    Requests show it, not limits: those in a pod's status are what its container runtime has made of them. What is
-    infeasible is not tried again.
+    Requests show it, not limits: those in a pod's status are the container runtime's. What is
+    infeasible is not retried.
     """
     if is_terminal(pod) or not pod.spec.node_name or pod.metadata.deletion_timestamp is not None:
         return False
@@ -125,7 +125,7 @@ def _differ(asked: ResourceRequirements, allocated: ResourceList | None, actual:
 
 
 def asks_as_before(new: Pod, old: Pod) -> Pod:
-    """The pod, which asks for something else now; where its status does not say what it has got, that is as before."""
+    """The pod with new requests; if its status does not say what is granted, that stays as before."""
     return replace(new, status=_with_grants(new, allocated(old), known=True))
 
 
@@ -133,12 +133,12 @@ def asks_as_before(new: Pod, old: Pod) -> Pod:
 
 
 def decide(pod: Pod, node: NodeInfo, cluster: Cluster) -> Verdict:
-    """`canAdmitPod` of a resize, and what stood before it until 1.35.
+    """`canAdmitPod` of a resize, and until 1.35 the check before it.
 
     Args:
-        pod: as it asks.
-        node: its node, with all pods that are there.
-        cluster: says of which release the kubelet is, which is taken to be the cluster's.
+        pod: with its new requests.
+        node: its node, with all its pods.
+        cluster: has the release, which is assumed for the kubelet too.
     """
     if cluster.minor < API_SERVER_LOOKS_AT_NODES and (impossible := _impossible(pod, node)):
         return Verdict("Infeasible", impossible)
@@ -160,7 +160,7 @@ def _impossible(pod: Pod, node: NodeInfo) -> str:
 
 
 def _reasons(pod: Pod, node: NodeInfo) -> Iterator[str]:
-    """`generalFilter`: why the pod would not be admitted beside the others, the first first."""
+    """`generalFilter`: why the pod would not be admitted beside the others, in order."""
     asked = to_resources(pod_requests(pod))
     known = [each for each in asked.scalars if not is_extended_resource(each[0]) or node.allocatable.scalar(each[0])]
     for short in Room(asked._replace(scalars=tuple(known))).filter(node).evidence:
@@ -176,7 +176,7 @@ def _reasons(pod: Pod, node: NodeInfo) -> Iterator[str]:
 
 
 def in_order(pods: Iterable[Pod]) -> list[Pod]:
-    """Who is tried first (`sortPendingResizes`): who asks for no more, then by priority, class of service, and time."""
+    """In the order of retries (`sortPendingResizes`): pods that do not grow, then by priority, QoS class, and time."""
     return sorted(pods, key=_place)
 
 
@@ -188,7 +188,7 @@ def _place(pod: Pod) -> tuple[bool, int, bool, bool, str, str]:
 
 
 def grows(pod: Pod) -> bool:
-    """Whether it asks for more cpu or memory than it has got (`isResizeIncreasingRequests`)."""
+    """Whether it requests more cpu or memory than granted (`isResizeIncreasingRequests`)."""
     now, before = pod_requests(pod), pod_requests(allocated(pod))
     return any(now.get(name, 0) > before.get(name, 0) for name in RESIZABLE)
 
@@ -199,10 +199,10 @@ def is_critical(pod: Pod) -> bool:
 
 
 def is_assumed(pod: Pod) -> bool:
-    """Whether something that the cluster does not show might make its kubelet refuse, or fail.
+    """Whether something that is not in the input might make its kubelet refuse, or fail.
 
-    A Guaranteed pod is not resized under a static CPU or memory manager policy, nor memory where containers may swap;
-    and a memory limit is not lowered below what is used.
+    A Guaranteed pod is not resized under a static CPU or memory manager policy, nor is memory if containers may swap;
+    and a memory limit is not lowered below the usage.
     """
     before = allocated(pod)
     if qos_class(pod) == "Guaranteed":
@@ -218,16 +218,16 @@ def is_assumed(pod: Pod) -> bool:
     )
 
 
-# --- what becomes of the pod -------------------------------------------------------------------------------------
+# --- the pod afterwards ------------------------------------------------------------------------------------------
 
 
 def resized(pod: Pod) -> Pod:
-    """The pod has what it asks for, and its containers run with it."""
+    """The pod with all its requests granted and in use."""
     return _without_conditions(replace(pod, status=_with_grants(pod, pod)))
 
 
 def put_off(pod: Pod, verdict: Verdict, time: str | None) -> Pod:
-    """The pod keeps what it has, and its status says why; `time`: now, None where no time passes."""
+    """The pod without the resize, and with the reason in its status; `time`: now, None if no time passes."""
     known = pod_condition(pod, PENDING)
     if known is not None and known.reason == verdict.decision:
         return pod
@@ -242,9 +242,9 @@ def _without_conditions(pod: Pod) -> Pod:
 
 
 def _with_grants(pod: Pod, granted: Pod, *, known: bool = False) -> PodStatus:
-    """The pod's status with the resources of the other's spec as granted and actual ones.
+    """The pod's status with the resources of `granted`'s spec as granted and actual ones.
 
-    `known`: what stands there already stays.
+    `known`: existing values stay.
     """
     status, spec = pod.status, granted.spec
     sidecars = tuple(filter(is_sidecar, spec.init_containers))
@@ -294,7 +294,7 @@ def _restarts(container: Container, before: ResourceRequirements) -> bool:
 
 
 def change_of(pod: Pod) -> str:
-    """What it asks for beside what it has got: `cpu 1500m to 7`; "" where only limits change."""
+    """The change of its requests: `cpu 1500m to 7`; "" if only limits change."""
     now, before = pod_requests(pod), pod_requests(allocated(pod))
     said = [
         f"{name} {_written(name, before.get(name, 0))} to {_written(name, now.get(name, 0))}"

@@ -1,4 +1,4 @@
-"""Which updates of objects are events of the story, and in which words."""
+"""Which updates of objects are events of the story, and their text."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _WORKLOADS = (*SCALABLE, DaemonSet, Job)
 
 
 class Said(NamedTuple):
-    """What the story says of an update."""
+    """The text of an update in the story."""
 
     verb: str
     detail: str = ""
 
 
 def said_of_update(before: Any, after: Any) -> Said | None:
-    """What happened to the object; None for what only moves its status on."""
+    """The update as an event of the story; None for mere progress of its status."""
     was, now = controller_of(before.metadata), controller_of(after.metadata)
     if was != now:
         return Said("adopted" if now else "released")
@@ -82,7 +82,7 @@ def _said_of_pod(before: Pod, after: Pod) -> Said | None:
     return None
 
 
-#: How a pod goes -> the verb of the event.
+#: How a pod is removed -> the verb of the event.
 GONE_VERBS: Mapping[How, str] = {
     "Preempted": "preempted",
     "Evicted": "evicted",
@@ -93,7 +93,7 @@ GONE_VERBS: Mapping[How, str] = {
 }
 
 
-#: Reasons of the condition DisruptionTarget -> how the pod goes.
+#: Reasons of the condition DisruptionTarget -> how the pod is removed.
 DISRUPTIONS: Mapping[str, How] = {
     "PreemptionByScheduler": "Preempted",
     "EvictionByEvictionAPI": "Evicted",

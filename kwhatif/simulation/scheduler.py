@@ -1,30 +1,34 @@
 """The scheduler's loop (`ScheduleOne` in `pkg/scheduler/schedule_one.go`) around the queue and the cycle.
 
-One attempt at a time, and every call to the API server is answered at once. What the queue wants to know of times are
-nanoseconds since the epoch, each a little later than the one before, so that nothing is left to the order of a heap.
+One attempt at a time, and every call to the API server is answered at once. The queue's times are
+nanoseconds since the epoch, each a little later than the one before, so that no order depends on a heap.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
+from functools import partial
+from typing import Self
 
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import DeletePod
-from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.meta import SECOND
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_status import PodCondition
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.diagnosis import NO_NODES
 from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.pod_groups.result import GroupResult
 from kwhatif.scheduler.queue.event_handlers import EventHandlers
 from kwhatif.scheduler.queue.failure import FailedAttempt, handle_failure
 from kwhatif.scheduler.queue.nominator import pod_lister
 from kwhatif.scheduler.queue.preempting import Preempting
 from kwhatif.scheduler.queue.profiles import QueueProfile, queue_profile
+from kwhatif.scheduler.queue.queued_group import QueuedEntity, QueuedPodGroupInfo
 from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
 from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 from kwhatif.simulation.attempts import SimulatedAttempts
@@ -34,10 +38,10 @@ from kwhatif.state.change import Nominate
 from kwhatif.state.pod_info import PodInfo
 
 _FLUSH_EVERY = 30
-#: After so many attempts that ended with the same error, while nothing changed, the next one ends so, too. By then the
-#: backoff is as long as it gets.
+#: After this many attempts that ended with the same error while nothing changed, the next one ends the same way. The
+#: backoff is at its maximum then.
 _IN_VAIN = 5
-#: Pods that are pending at the start were tried so long ago, in seconds, that no backoff is left.
+#: How long ago pods that are pending at the start were tried, in seconds: long enough that no backoff is left.
 _LONG_AGO = 3600
 ACTOR = "scheduler"
 
@@ -46,47 +50,72 @@ class Scheduler:
     """All profiles, one queue."""
 
     def __init__(
-        self, world: World, profiles: Mapping[str, Profile], asleep: Collection[str] = (), *, scored: bool = False
+        self,
+        world: World,
+        profiles: Mapping[str, Profile],
+        unschedulable: Collection[str] = (),
+        *,
+        scored: bool = False,
     ) -> None:
-        """`asleep`: see `Engine`; `scored`: see `BatchCache`."""
+        """`unschedulable`: see `Engine`; `scored`: see `BatchCache`."""
         self._world = world
         self.profiles = profiles
         cluster = world.state.cluster
         self._lister = pod_lister(cluster)
         self._preempting = Preempting(self._lister)
         self.attempts = SimulatedAttempts(world, profiles, scored=scored)
-        self.queue = SchedulingQueue(self._queue_profiles(), cluster)
+        self.queue = self._make_queue(self._queue_profiles(), cluster)
         self._handlers = EventHandlers(self.queue, profiles.keys())
         self._ticks = 0
         self._ago = _LONG_AGO * SECOND
-        #: UID of a pending pod -> what its condition PodScheduled says.
+        #: UID of a pending pod -> the message of its condition PodScheduled.
         self.messages: dict[str, str] = {}
-        #: UID of a pod that this scheduler has bound -> finds out which nodes were equally good, if there were several;
-        #: in the order of the bindings, in which that costs least.
+        #: UID of a pod that this scheduler has bound -> computes the nodes with equal scores, if there were several;
+        #: in the order of the bindings, which is the cheapest.
         self.ties: dict[str, Callable[[], tuple[str, ...]]] = {}
-        #: UID of a pod -> the event because of which it is tried next.
+        #: UID of a pod -> the event that causes its next attempt.
         self._causes: dict[str, int | None] = {}
         self._event: int | None = None
-        #: UID of a pod whose attempts end with an error -> how many ended with the same, and nothing has changed since.
+        #: UID of a pod whose attempts end with an error -> how many ended with the same one while nothing changed.
         self._in_vain: Counter[str] = Counter()
-        #: Is shown what comes of every attempt before anything changes; forks have none.
+        #: Whether the queue does not see what this scheduler writes into a pod's status before the pod has failed once
+        #: more: so the first attempt after an eviction looks at all nodes, not at the nominated one alone.
+        #: QUIRK: (eventhandlers.go, updatePodInSchedulingQueue) an update is passed over that brings no other
+        #: `resourceVersion`. API servers always bring one; clients that only play an API server do not.
+        self.forgets_nominations = False
+        self._is_muted = False
+        #: How many attempts begin before those know of it who come after a pod that evicts others: evictions are made
+        #: beside the loop, and it takes a moment until the cache and the queue hear of them.
+        self.preempts_after = 0
+        self._preemptions: deque[tuple[int, Callable[[], None]]] = deque()
+        self._attempted = 0
+        #: How long evicted pods may take to stop, in seconds; None: as long as they ask for.
+        self.grace: float | None = None
+        #: Called with the result of every attempt before anything changes; forks have none.
         self.watcher: Callable[[ScheduleResult], None] | None = None
+        #: The same of the attempts of groups.
+        self.group_watcher: Callable[[GroupResult], None] | None = None
         for info in sorted(world.state.pending.values(), key=lambda info: info.pod.metadata.creation_timestamp or ""):
             if (
                 info.pod.spec.scheduler_name in profiles
                 and info.pod.metadata.deletion_timestamp is None
-                and info.key not in asleep
+                and info.key not in unschedulable
             ):
                 self._tick()
                 self.queue.add(info)
         self.queue.woken = self._woken
         world.watchers.append(self._observe)
 
-    def fork(self, world: World) -> Scheduler:
-        """An independent scheduler for a fork of the world: the same pods wait, and known signatures are shared."""
+    def _make_queue(self, profiles: dict[str, QueueProfile], cluster: Cluster) -> SchedulingQueue:
+        return SchedulingQueue(profiles, cluster)
+
+    def fork(self, world: World) -> Self:
+        """An independent scheduler for a fork of the world, with the same queue; results for signatures are shared."""
         other = copy(self)
         state = world.state
         other._world, other._lister, other.watcher = world, pod_lister(state.cluster), None
+        other.group_watcher = None
+        other._preemptions = deque()
         other._preempting = self._preempting.fork(other._lister)
         other.attempts = self.attempts.fork(world)
         other.queue = self.queue.fork(other._queue_profiles(), state.cluster)
@@ -98,7 +127,7 @@ class Scheduler:
         return other
 
     def end(self) -> None:
-        """Forget what is known of signatures, and who refers to this."""
+        """Drop the results kept for signatures, and references to this object."""
         self.attempts.end()
         self.ties.clear()
         self.queue.woken = None
@@ -109,7 +138,7 @@ class Scheduler:
         return {name: queue_profile(profile, state, self._preempting) for name, profile in self.profiles.items()}
 
     def begin(self) -> None:
-        """What was pending at the start has been tried: from now on times are what they are."""
+        """The pods that are pending at the start were tried: from now on the clock counts."""
         self._ago = 0
 
     def _tick(self) -> None:
@@ -121,28 +150,38 @@ class Scheduler:
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
         self._tick()
         self._in_vain.clear()
+        if self._is_muted:
+            return
         self._event = event
         if before is None and isinstance(after, Pod):
             self._causes[after.metadata.uid] = event
         self._handlers.handle(before, after)
 
-    def _woken(self, info: QueuedPodInfo) -> None:
+    def _woken(self, info: QueuedEntity) -> None:
         self._causes[info.uid] = self._event
 
     def waiting(self) -> set[str]:
-        """UIDs of the pods that are to be tried now."""
+        """UIDs of the pods, and keys of the groups, that are to be tried now."""
         queue = self.queue
-        return {info.uid for part in (queue.active.queue, queue.backoff.pod_backoff) for info in part.list()}
+        parts = queue.active.queue, queue.backoff.pod_backoff
+        if self._preemptions and not any(map(len, parts)):
+            self._preempt_now()
+        return {info.uid for part in parts for info in part.entities()}
 
     def next_flush(self) -> float | None:
-        """When pods whose attempt ended with an error are tried again; None if that comes to nothing, or no nodes."""
-        retried = self.queue.backoff.pod_error_backoff.list()
-        if not self._world.state.nodes or all(self._in_vain[info.uid] >= _IN_VAIN for info in retried):
+        """When pods whose attempt ended with an error are retried; None if never, or if it changes nothing."""
+        retried = self.queue.backoff.pod_error_backoff.entities()
+        if not self._world.state.nodes or all(self._in_vain[info.uid] >= self._enough(info) for info in retried):
             return None
         return float(int(self._world.now) + 1)
 
+    @staticmethod
+    def _enough(info: QueuedEntity) -> int:
+        """After how many equal attempts another one comes to nothing new."""
+        return _IN_VAIN if isinstance(info, QueuedPodInfo) else 1
+
     def flush(self, since: float) -> None:
-        """Let the queue's tickers tick that were due after `since`, up to now."""
+        """Run the queue's periodic flushes that were due after `since`, up to now."""
         self._tick()
         self.queue.flush_backoff()
         if int(self._world.now) // _FLUSH_EVERY > int(since) // _FLUSH_EVERY:
@@ -151,11 +190,16 @@ class Scheduler:
     # --- an attempt ----------------------------------------------------------------------------------
 
     def schedule_one(self) -> str | None:
-        """Try the next pod; returns its UID, or None if there is none to be tried."""
+        """Try the next pod or group; returns its UID or key, or None if there is none to be tried."""
         self._tick()
-        info = self.queue.pop()
+        self._attempted += 1
+        self._preempt_now(self._attempted - 1)
+        info = self.queue.pop_entity()
         if info is None:
             return None
+        if isinstance(info, QueuedPodGroupInfo):
+            self._try_group(info)
+            return info.uid
         pod = info.pod_info.pod
         if pod.metadata.deletion_timestamp is not None:
             self.queue.done(info.uid)
@@ -169,6 +213,9 @@ class Scheduler:
         else:
             self._fail(info, result, because)
         return info.uid
+
+    def _try_group(self, info: QueuedPodGroupInfo) -> None:
+        raise NotImplementedError
 
     # --- no node -------------------------------------------------------------------------------------
 
@@ -185,7 +232,17 @@ class Scheduler:
             self._remember_nomination(info)
             self._patch(pod, "SchedulerError" if result.failed else "Unschedulable", nominated, event)
         if victims:
-            self._preempt(info, result.cleared_nominations, victims, event)
+            self._later(partial(self._preempt, info.uid, info.key, result.cleared_nominations, victims, event))
+
+    def _later(self, preemption: Callable[[], None]) -> None:
+        """Evict: at once, or when as many more attempts have begun as the API server's answers take."""
+        self._preemptions.append((self._attempted + self.preempts_after, preemption))
+        if not self.preempts_after:
+            self._preempt_now(self._attempted)
+
+    def _preempt_now(self, until: int | None = None) -> None:
+        while self._preemptions and (until is None or self._preemptions[0][0] <= until):
+            self._preemptions.popleft()[1]()
 
     def _note_failure(self, info: QueuedPodInfo, message: str, nominated: str, because: int | None) -> int | None:
         same = self.messages.get(info.uid) == message
@@ -199,7 +256,7 @@ class Scheduler:
         return self._world.note(because, ACTOR, verb, f"Pod {info.key}", nominated, message)
 
     def _remember_nomination(self, info: QueuedPodInfo) -> None:
-        """The state knows of nominations what the queue's nominator does."""
+        """Copy the nomination from the queue's nominator to the state."""
         node, there = self.queue.nominator.node_of(info.uid), self._world.state.nomination_of(info.key)
         if node != there and info.key in self._world.state.pending:
             self._world.state.apply(Nominate(info.key, node))
@@ -211,10 +268,12 @@ class Scheduler:
         if nominated != pod.status.nominated_node_name:
             after = replace(after, status=replace(after.status, nominated_node_name=nominated))
         if after is not pod:
+            self._is_muted = self.forgets_nominations
             self._world.put(after, event)
+            self._is_muted = False
 
     def _preempt(
-        self, info: QueuedPodInfo, cleared: Sequence[PodInfo], victims: list[PodInfo], event: int | None
+        self, uid: str, by: str, cleared: Sequence[PodInfo], victims: Sequence[PodInfo], event: int | None
     ) -> None:
         """All but the last victim are deleted, then the last one (`prepareCandidateAsync` in `executor.go`)."""
         world = self._world
@@ -225,9 +284,9 @@ class Scheduler:
         condition = PodCondition(type="DisruptionTarget", status="True", reason="PreemptionByScheduler")
         for victim in victims:
             if victim is victims[-1]:
-                self._preempting.reach_last(info.uid, victim.key)
-            world.write(DeletePod(victim.key, "Preempted", condition=condition, by=info.key), ACTOR, event)
-        self._preempting.end(info.uid)
+                self._preempting.reach_last(uid, victim.key)
+            world.write(DeletePod(victim.key, "Preempted", self.grace, condition=condition, by=by), ACTOR, event)
+        self._preempting.end(uid)
 
     # --- a node --------------------------------------------------------------------------------------
 
@@ -243,5 +302,5 @@ class Scheduler:
         for obj in reserved:
             world.put(obj, event)
         pod = world.state.cluster.get(Pod, info.key)
-        assert pod is not None, "nobody else has acted since it was popped"
+        assert pod is not None, "nothing has changed since it was popped"
         world.put(bound(pod, node, world.stamp(world.now)), event)

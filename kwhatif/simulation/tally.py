@@ -1,4 +1,4 @@
-"""How workloads and budgets fare: where their pods are, how many were ready, and how few at the worst moment."""
+"""Counts of workloads and budgets: where their pods are, how many are ready, and the minimum at any moment."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ from kwhatif.workloads.survey import survey_of
 
 
 class Standing(msgspec.Struct):
-    """How one workload fares. But for `terminating`, only pods that are neither terminating nor over count."""
+    """The counts of one workload. Only `terminating` has pods that are terminating; finished ones do not count."""
 
-    #: The mark of the tally that may change it in place; all others, such as forks, make a copy first.
+    #: The tally that may change it in place; others, such as forks, make a copy first.
     owner: object = None
-    #: By node how many pods are there.
+    #: The number of pods by node.
     nodes: dict[str, int] = {}
     pending: int = 0
     ready: int = 0
-    #: The fewest that were ready at any moment.
+    #: The fewest ready pods at any moment.
     ready_lowest: int = 0
     terminating: int = 0
 
     @property
     def pods(self) -> int:
-        """How many there are, pending ones included."""
+        """The number of pods, including pending ones."""
         return sum(self.nodes.values()) + self.pending
 
     def copy(self, owner: object) -> Standing:
-        """An independent copy, which the tally with this mark may change."""
+        """An independent copy, which the tally `owner` may change."""
         return Standing(owner, self.nodes.copy(), self.pending, self.ready, self.ready_lowest, self.terminating)
 
 
 class BudgetStanding(msgspec.Struct, frozen=True):
-    """How one budget fares; all are numbers of pods."""
+    """The counts of one budget, in pods."""
 
     #: How many disruptions it allows now, and at the worst moment.
     allowed: int
     lowest: int
-    #: By how many more healthy pods than at the start it was below what it asks for, at the worst moment. Pods that
-    #: have not been healthy yet, as those of a new workload, do not count.
+    #: How many more healthy pods than at the start it lacked at the worst moment. Pods that
+    #: have not been healthy yet, such as those of a new workload, do not count.
     overrun: int
     #: How many healthy pods it lacked at the start.
     short: int
@@ -58,7 +58,7 @@ class BudgetStanding(msgspec.Struct, frozen=True):
 
 
 class WorkloadTally:
-    """Kept up with every change; `look` is for the end of a moment."""
+    """The counts, updated with every change; `look` is called at the end of a moment."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -100,7 +100,7 @@ class WorkloadTally:
             self._hand_over(before, after)
 
     def _hand_over(self, before: ReplicaSet, after: ReplicaSet) -> None:
-        """Its pods are another workload's where another one, or none, owns it from now on."""
+        """If the owner of the ReplicaSet changed, its pods now belong to another workload."""
         if controller_of(before.metadata) == controller_of(after.metadata):
             return
         pods = self._world.pods_of(after)
@@ -125,7 +125,7 @@ class WorkloadTally:
         self.budgets[key] = BudgetStanding(allowed, min(before.lowest, allowed), overrun, before.short, most)
 
     def root(self, pod: Pod) -> str:
-        """The workload of the pod; a bare one is its own."""
+        """The workload of the pod; for a bare pod the pod itself."""
         meta = pod.metadata
         owner = controller_of(meta)
         if owner is None:
@@ -137,7 +137,7 @@ class WorkloadTally:
         return found
 
     def _count_all(self) -> None:
-        """What `_count` does, of all pods at the start."""
+        """The same as `_count`, for all pods at the start."""
         cluster = self._world.state.cluster
         survey = survey_of(cluster)
         for pod in chain(survey.restless, survey.bare):
@@ -172,7 +172,7 @@ class WorkloadTally:
             standing.ready += amount
 
     def _own(self, name: str) -> Standing:
-        """The standing of the workload, to be changed."""
+        """The standing of the workload, which may be changed."""
         standing = self.workloads.get(name)
         if standing is None:
             standing = self.workloads[name] = Standing(self._mark)
@@ -181,7 +181,7 @@ class WorkloadTally:
         return standing
 
     def look(self) -> None:
-        """A moment is over: how few are ready?"""
+        """End of a moment: update the minimum of ready pods."""
         for name in self._touched:
             standing = self.workloads[name]
             if standing.ready < standing.ready_lowest:

@@ -1,4 +1,4 @@
-"""`SimulatedView`: what controllers see of the simulated world (`contract.View`), and what was there at the start."""
+"""`SimulatedView`: what controllers see of the simulated world (`contract.View`), and what existed at the start."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ T = TypeVar("T", bound=KubernetesObject)
 
 
 class SimulatedView:
-    """What is there. It changes nothing; `World` does."""
+    """Read access to the simulated world."""
 
     def __init__(self, state: State, clock: Clock) -> None:
         self.state = state
         self.clock = clock
-        #: Nodes whose kubelet is silent, and since when.
+        #: Nodes with a silent kubelet, and since when.
         self.silent: dict[str, float] = {}
         self._owned = Owned(state.cluster)
         self._memory: Drawers[tuple[str, str], dict[str, Any]] = Drawers(dict.copy)
@@ -55,7 +55,7 @@ class SimulatedView:
         return self._owned.of(owner, Pod)
 
     def count_pods(self, owner: KubernetesObject) -> int:
-        """How many there are."""
+        """The number of pods that it controls."""
         return self._owned.count(owner, Pod)
 
     def count_active(self, owner: KubernetesObject) -> int:
@@ -73,7 +73,7 @@ class SimulatedView:
         return self._memory.put(place, {}) if found is None else found
 
     def was_there(self, pod: Pod) -> bool:
-        """Whether the pod was there at the start."""
+        """Whether the pod existed at the start."""
         known = self._before.get(Pod, key_of(pod))
         return known is not None and known.metadata.uid == pod.metadata.uid
 
@@ -83,7 +83,7 @@ class SimulatedView:
         return (pods[key] for key in self._owned.bare_pods())
 
     def pods_without_controller(self) -> Iterator[Pod]:
-        """The pods whose controller is not there."""
+        """The pods whose controller does not exist."""
         pods = self.state.cluster.all(Pod)
         for (kind_name, namespace, name), keys in self._owned.pods_by_owner():
             kind = POD_CONTROLLERS.get(kind_name)

@@ -1,4 +1,4 @@
-"""`World`: the API server's side of the simulation. Whatever anybody writes goes through it, one write at a time."""
+"""`World`: the API server of the simulation. All writes go through it, one at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kwhatif.admission.defaults import default_object
 from kwhatif.admission.device_taints import with_times
 from kwhatif.admission.injection import injection_of
 from kwhatif.admission.new_claim import admit_claim
-from kwhatif.admission.new_pod import ReplicaAdmission
+from kwhatif.admission.new_pod import ReplicaAdmission, stored_pod
 from kwhatif.admission.outcome import Admitted, Denied, already_exists
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
@@ -36,28 +36,28 @@ from kwhatif.state.change import Change, Delete, Evict, Upsert
 from kwhatif.state.state import State
 from kwhatif.workloads.generated import generated_name, uid_of
 
-#: Is shown every change, once it is made: the object before and after it, and the event that it is part of.
+#: Called after every change: with the object before and after it, and the event that it is part of.
 Watcher = Callable[[KubernetesObject | None, KubernetesObject | None, int | None], None]
-#: Is shown a pod that is to be created, and what admission makes of it.
+#: Called with a pod that is to be created, and the result of admission.
 AdmissionWatcher = Callable[[Pod, Admitted[Pod] | Denied], None]
 
 
 class World(SimulatedView):
-    """The objects, what has happened to them, and who is to be shown what happens.
+    """The objects, their history, and the watchers.
 
-    Nobody changes the state but by `write` and `put`.
+    The state is changed only by `write` and `put`.
     """
 
     def __init__(self, state: State, clock: Clock, chance: Chance, usage: QuotaUsage | None = None) -> None:
-        """`usage`: what is used of quotas; None: what they say themselves."""
+        """`usage`: the usage of quotas; None: that of their status."""
         super().__init__(state, clock)
         self.chance = chance
         self.history = History()
         self.watchers: list[Watcher] = []
         self.admission_watcher: AdmissionWatcher | None = None
-        #: How many pods were created or deleted so far.
+        #: The number of pods created or deleted so far.
         self.churn = 0
-        finished_pods(state.cluster)  # made of the survey, which holds for the start only; from here on it is kept up
+        finished_pods(state.cluster)  # derived from the survey, which is valid only at the start; then kept up to date
         self._usage = usage or QuotaUsage(state.cluster)
         self._replicas = ReplicaAdmission()
         #: What webhooks add to pods that were created, by workload.
@@ -66,7 +66,7 @@ class World(SimulatedView):
         self.limits = PodLimits(state.cluster)
 
     def fork(self) -> Self:
-        """An independent world with the same past, which nobody watches yet."""
+        """An independent world with the same past and no watchers."""
         other = super().fork()
         other.chance = self.chance.fork()
         other.history, other.watchers, other.admission_watcher = self.history.fork(), [], None
@@ -79,16 +79,16 @@ class World(SimulatedView):
     def note(
         self, because: int | None, actor: str, verb: str, obj: object, node: str | None = None, detail: str = ""
     ) -> int:
-        """Something happens that the story is to have; returns the event's id."""
+        """Record an event of the story; returns its id."""
         name = obj if isinstance(obj, str) else f"{type(obj).__name__} {key_of(cast('KubernetesObject', obj))}"
         number = len(self.history.events)
         return self.history.note(EventRow(number, self.now, because, actor, verb, name, None, node or None, detail))
 
     def write(self, write: Write, actor: str, because: int | None) -> Denied | None:
-        """What the API server makes of a request; a refusal only of a `Create`."""
+        """Carry out a request to the API server; only a `Create` may be refused."""
         match write:
             case Create():
-                return self._create(write.obj, actor, because)
+                return self._create(write.obj, actor, because, stored=write.stored)
             case Update():
                 self._update(write.obj, actor, because)
             case DeletePod():
@@ -98,7 +98,7 @@ class World(SimulatedView):
         return None
 
     def put(self, obj: KubernetesObject, event: int | None) -> None:
-        """The object is as it is given from now on; no questions asked."""
+        """Store the object as it is, without admission."""
         before = self.state.cluster.get(type(obj), key_of(obj))
         changes: list[Change] = [Upsert(obj)]
         if isinstance(obj, Pod) and isinstance(before, Pod) and is_terminal(obj) and not is_terminal(before):
@@ -109,23 +109,23 @@ class World(SimulatedView):
         self._announce(before, obj, event)
 
     def complete(self, obj: KubernetesObject) -> None:
-        """The object was as it is given from the start, though the input lacks it: nothing has happened."""
+        """Store an object that existed from the start, though the input lacks it: without an event."""
         before = self.state.cluster.get(type(obj), key_of(obj))
         self.state.apply(Upsert(obj))
         self._owned.changed(before, obj)
 
     def refuse(self, pod: Pod, denied: Denied) -> None:
-        """The API server would not take the pod."""
+        """Record that the API server refuses the pod."""
         if self.admission_watcher is not None:
             self.admission_watcher(pod, denied)
 
     def replaced(self, before: Pod, after: Pod) -> None:
-        """The pod is as it is given from now on: what it was is given as well, as it need not be there."""
+        """Replace the pod; `before` is passed as well, as it may not be in the state."""
         self.state.apply(Upsert(after))
         self._announce(before, after, None)
 
     def lose_at_once(self, pods: Sequence[Pod]) -> None:
-        """The pods leave their nodes and are gone, and controllers do not hear of it."""
+        """Remove the pods at once, without notice to controllers."""
         self.state.apply(*(Evict(key_of(pod), "PreemptionByScheduler") for pod in pods))
         for pod in pods:
             self._owned.changed(pod, None)
@@ -139,14 +139,14 @@ class World(SimulatedView):
             watcher(before, after, event)
 
     def _off_its_node(self, pod: Pod, change: Change) -> list[Change]:
-        """The pod leaves its node as the scheduler's cache sees it, before the change."""
+        """In the scheduler's cache the pod leaves its node before the change."""
         if pod.spec.node_name and self.state.node(pod.spec.node_name) is not None and not is_terminal(pod):
             return [Evict(key_of(pod)), change]
         return [change]
 
     # --- requests ------------------------------------------------------------------------------------
 
-    def _create(self, obj: Any, actor: str, because: int | None) -> Denied | None:
+    def _create(self, obj: Any, actor: str, because: int | None, *, stored: bool = False) -> Denied | None:
         cluster = self.state.cluster
         meta = obj.metadata
         if not meta.name:
@@ -154,7 +154,7 @@ class World(SimulatedView):
         if cluster.get(type(obj), key_of(obj)) is not None:
             return already_exists(obj)
         refused = self.limits.refuse(obj, self) if isinstance(obj, Pod) else None
-        admitted = refused or self._admitted(obj)
+        admitted = refused or (stored_pod(obj, cluster) if stored else self._admitted(obj))
         if isinstance(admitted, Denied):
             self.note(because, actor, "was refused", obj, detail=admitted.message)
             return admitted
@@ -236,7 +236,7 @@ class World(SimulatedView):
         self._announce(obj, None, event)
 
     def drop_pod(self, pod: Pod, how: How, actor: str, because: int | None) -> None:
-        """The pod's object is gone."""
+        """Remove the pod's object."""
         event = self.note(because, actor, "removed", pod, pod.spec.node_name)
         if pod.metadata.deletion_timestamp is None and (pod.metadata.uid or key_of(pod)) not in self.history.gone:
             self.churn += 1
@@ -260,5 +260,5 @@ class World(SimulatedView):
 
 
 def held(pod: Pod) -> bool:
-    """Whether a finalizer keeps the object; the Job controller lifts its own as soon as the pod has ended."""
+    """Whether a finalizer keeps the object; the Job controller removes its own once the pod has ended."""
     return any(name != JOB_TRACKING for name in pod.metadata.finalizers)

@@ -231,7 +231,7 @@ class _Reading:
     # --- the expander -------------------------------------------------------------------------------------------------
 
     def _expander(self, data: object) -> tuple[str, ...] | None:
-        """The chain; None: nobody says it."""
+        """The chain; None: not given."""
         if data is None:
             return None
         names = data.split(",") if isinstance(data, str) else data

@@ -6,7 +6,7 @@ import re
 
 from kwhatif.kube.model.duration import parse_duration
 
-#: Seconds. Nobody waits for longer than a day for one answer, and the clocks of sockets overflow.
+#: Seconds. One answer never takes more than a day, and the clocks of sockets overflow.
 LONGEST = 86_400.0
 _SECONDS = re.compile(r"[0-9]+")
 

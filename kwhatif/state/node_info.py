@@ -181,10 +181,6 @@ class NodeInfo:
         """A copy whose pods and sums can change; the data of the node itself is shared."""
         return self._bare()._take_pods(self)
 
-    def with_node(self, node: Node, shape: int = 0) -> NodeInfo:
-        """Another version of the node with these pods, sums and ports (`SetNode`)."""
-        return NodeInfo(node, shape)._take_pods(self)
-
     def _take_pods(self, other: NodeInfo) -> NodeInfo:
         """Copy the pods and sums of the other."""
         self.pods = other.pods.copy()

@@ -32,10 +32,6 @@ class NodeTree:
         for node in nodes:
             self.add(node)
 
-    def __len__(self) -> int:
-        """The number of nodes; one that is in two zones counts twice."""
-        return sum(map(len, self._zones.values()))
-
     def add(self, node: Node) -> None:
         """Add the node last in its zone, and a new zone after all others; an existing node keeps its place."""
         self._zones.setdefault(zone_of(node), {})[node.metadata.name] = None

@@ -11,6 +11,7 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.overlay import Overlay
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.state.history import Move, Touched
+from kwhatif.state.member_index import MemberIndex
 from kwhatif.state.nodes import Nodes
 from kwhatif.state.nominations import Nominations
 from kwhatif.state.pod_index import PodIndex
@@ -32,6 +33,7 @@ class Pods:
         self._owns_index = True
         self._load(cluster)
         self.index = PodIndex(self.live)
+        self.members = MemberIndex()
 
     def _load(self, cluster: Cluster) -> None:
         pods, pending, resizes = {}, {}, cluster.resizes
@@ -67,7 +69,7 @@ class Pods:
             self._owns_index = False
         other = Pods.__new__(Pods)
         other.index, other._owns_index = self.index, False
-        other.nodes, other.nominations = nodes, self.nominations.fork()
+        other.nodes, other.nominations, other.members = nodes, self.nominations.fork(), self.members.fork()
         other.live, other.pending, other.strays = self.live.fork(), self.pending.fork(), self.strays.fork()
         return other
 
@@ -169,6 +171,7 @@ class Pods:
 
     def _add(self, pod: PodInfo, touched: Touched) -> None:
         self.live.put(pod.key, pod)
+        self.members.put(pod)
         if pod.pod.spec.node_name:
             self._place(pod, pod.pod.spec.node_name, touched)
             return
@@ -184,6 +187,7 @@ class Pods:
         """Replace a pod that stays where it is."""
         node_name = after.pod.spec.node_name
         self.live.put(after.key, after)
+        self.members.put(after)
         if not node_name:
             self.pending.put(after.key, after)
             self._renominate(before, after, touched)
@@ -212,6 +216,7 @@ class Pods:
             touched.nodes.update(self.nominations.drop(pod.key))
             self.pending.pop(pod.key)
             self.live.pop(pod.key)
+            self.members.pop(pod)
             return
         self._replace_on(node_name, lambda pods: [other for other in pods if other is not pod])
         self._unlist(pod, node_name, touched)
@@ -226,6 +231,7 @@ class Pods:
 
     def _unlist(self, pod: PodInfo, node_name: str, touched: Touched) -> None:
         self.live.pop(pod.key)
+        self.members.pop(pod)
         self._note(Move(pod, node_name, -1), touched)
 
     def _note(self, move: Move, touched: Touched) -> None:

@@ -118,6 +118,10 @@ class State:
         """The pods on nodes, by labels and by affinity terms."""
         return self._pods.index
 
+    def members_of(self, group: str) -> Mapping[str, PodInfo]:
+        """The live pods of the PodGroup, `namespace/name`, by key: those on nodes, and those that wait."""
+        return self._pods.members.of(group, self._pods.live.values())
+
     def users_of(self, claim: str) -> int:
         """How many pods on nodes use the PersistentVolumeClaim, `namespace/name` (`PVCRefCounts`)."""
         return self._pods.users_of(claim)
@@ -138,6 +142,10 @@ class State:
         self.users_of("")
         self.index.build()
         self.cluster.derive_all()
+
+    def forget_history(self) -> None:
+        """Let go of what was done, and of all that it was about: caches of this state start again."""
+        self._history = None
 
     # --- changes -------------------------------------------------------------------------------------
 

@@ -9,22 +9,22 @@ from typing import Any
 from kwhatif.errors import InputError, Problem, WorkersLost
 from kwhatif.sweep.scenario import Player, ScenarioOutcome, SweepScenario, blocks
 
-#: Seconds until a scheduler that does not answer is given up.
+#: The timeout for a scheduler that does not answer.
 _PATIENCE = "10s"
-#: A block with which so many workers were lost is given to nobody else.
+#: After this many lost workers a block is not handed out again.
 _TRIES = 3
-#: So many blocks for each worker: one that is slower, or comes later, gets fewer.
+#: The number of blocks for each worker: one that is slower, or joins later, gets fewer.
 _FEWEST = 4
 
 
 def play_on_dask(player: Player, scenarios: Sequence[SweepScenario], address: str) -> Iterator[ScenarioOutcome]:
-    """Play them on the workers of that scheduler; the outcomes come as they are found.
+    """Play the scenarios on the workers of that scheduler; yields outcomes as they arrive.
 
-    What a lost worker was at others do. Whoever stops asking for more leaves nothing behind.
+    The blocks of a lost worker are given to others. A caller that stops early leaves nothing running.
 
     Raises:
         InputError: Dask is not installed, or there is no scheduler of that address, or it has no workers.
-        WorkersLost: workers are lost at the same scenarios again and again.
+        WorkersLost: workers were lost repeatedly with the same scenarios.
     """
     try:
         from distributed import Client
@@ -44,7 +44,7 @@ def play_on_dask(player: Player, scenarios: Sequence[SweepScenario], address: st
 
 
 class _Work:
-    """What was handed out, and to whom it is to be handed out again."""
+    """The blocks that were handed out, and those to hand out again."""
 
     def __init__(self, client: Any, player: Player) -> None:
         self._client = client
@@ -53,7 +53,7 @@ class _Work:
         self._lost: dict[str, int] = {}
 
     def outcomes(self, left: list[list[SweepScenario]]) -> Iterator[ScenarioOutcome]:
-        """Until all blocks are done."""
+        """The outcomes, until all blocks are done."""
         from distributed import KilledWorker, as_completed
 
         while left:

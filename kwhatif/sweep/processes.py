@@ -1,8 +1,8 @@
-"""Players side by side: processes that share the cluster's memory where there is `fork`, or else load it once each.
+"""Players in parallel: processes that share the cluster's memory if there is `fork`, or else load it once each.
 
-To count references is to write, so a process that plays has a copy of much that it shares before long. This process has
-one anyway: so it plays, too, and hires one process less. And it plays some scenarios before the others start: what was
-found out of all nodes by then, whose pods nobody has to look at again, is found out once, and much less is copied.
+Reference counts are writes, so a process that plays soon has a copy of much that it shares. This process has
+one anyway: so it plays too, and starts one process less. And it plays some scenarios before the others start: then
+results about all nodes are computed only once, and much less is copied.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from multiprocessing.process import BaseProcess
 from kwhatif.errors import WorkersLost
 from kwhatif.sweep.scenario import Player, ScenarioOutcome, SweepScenario, blocks
 
-#: A cluster of so many pods, times so many scenarios, takes a second or two: more than it takes to start processes.
+#: With this many pods times scenarios it takes a second or two: longer than starting processes.
 _WORTHWHILE = 100_000
-#: How often, in seconds, a worker looks whether there is still somebody to work for.
+#: How often, in seconds, a worker checks whether its parent still runs.
 _LOOK = 2.0
-#: So many scenarios are played before processes are forked: some for each priority that pods of the cluster have.
+#: The number of scenarios to play before processes are forked: some for each priority of the cluster's pods.
 _FIRST = 8
-#: A scenario with which so many workers have ended is played by nobody else.
+#: After this many workers that ended with a scenario it is not played again.
 _TRIES = 2
 
 
@@ -38,7 +38,7 @@ def available_cores() -> int:
 
 
 def default_jobs(player: Player, scenarios: int) -> int:
-    """How many processes are worth while."""
+    """How many processes are worthwhile."""
     if scenarios * len(player.session.state.pods) < _WORTHWHILE:
         return 1
     return max(1, min(available_cores(), scenarios))
@@ -50,7 +50,7 @@ def play_here(player: Player, scenarios: Sequence[SweepScenario]) -> Iterator[Sc
 
 
 def play(player: Player, scenarios: Sequence[SweepScenario], jobs: int = 0) -> Iterator[ScenarioOutcome]:
-    """Play them in so many processes; 0: as many as are worth while."""
+    """Play the scenarios in `jobs` processes; 0: as many as are worthwhile."""
     jobs = jobs or default_jobs(player, len(scenarios))
     return play_here(player, scenarios) if jobs == 1 else play_in_processes(player, scenarios, jobs)
 
@@ -58,18 +58,18 @@ def play(player: Player, scenarios: Sequence[SweepScenario], jobs: int = 0) -> I
 def play_in_processes(
     player: Player, scenarios: Sequence[SweepScenario], jobs: int, method: str = ""
 ) -> Iterator[ScenarioOutcome]:
-    """Play them in so many processes, this one included; the outcomes come as they are found.
+    """Play the scenarios in `jobs` processes, including this one; yields outcomes as they arrive.
 
-    Whoever stops asking for more, or is interrupted, leaves no process behind.
+    A caller that stops early, or is interrupted, leaves no process running.
 
     Args:
-        player: it plays some of them here first where processes share its memory.
-        scenarios: in an order in which neighbours have much in common.
+        player: plays some scenarios here first if processes share its memory.
+        scenarios: ordered so that neighbours have much in common.
         jobs: how many processes.
-        method: how they are started: "fork" or "spawn"; "": as is best here.
+        method: how they are started: "fork" or "spawn"; "": the best one here.
 
     Raises:
-        WorkersLost: processes come to their end, and not by themselves.
+        WorkersLost: processes were killed or crashed.
     """
     method = method or ("fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn")
     context = multiprocessing.get_context(method)
@@ -78,7 +78,7 @@ def play_in_processes(
         assert player.base is not None, "it settles before it is shared"
         yield from play_here(player, first)
         gc.collect()
-        gc.freeze()  # nobody looks for garbage in what is shared: that would copy it
+        gc.freeze()  # the garbage collector would copy shared memory
     team = _Team(context, player, [list(block) for block in blocks(scenarios, jobs)])
     try:
         for _ in range(min(jobs, len(team.left)) - 1):
@@ -91,7 +91,7 @@ def play_in_processes(
 
 
 def _some_first(scenarios: Sequence[SweepScenario], jobs: int) -> tuple[list[SweepScenario], list[SweepScenario]]:
-    """A few from all parts of the sequence, none where they would be much of it; and the others."""
+    """A few from all parts of the sequence, none if they would be a large part of it; and the others."""
     count = min(_FIRST, len(scenarios) // (8 * jobs))
     places = {number * len(scenarios) // count for number in range(count)}
     others = [scenario for place, scenario in enumerate(scenarios) if place not in places]
@@ -99,18 +99,18 @@ def _some_first(scenarios: Sequence[SweepScenario], jobs: int) -> tuple[list[Swe
 
 
 class _Team:
-    """The workers, and what each is at."""
+    """The workers, and the blocks of each."""
 
     def __init__(self, context: BaseContext, player: Player, left: list[list[SweepScenario]]) -> None:
         self._context = context
         self._player = player
-        #: Blocks that nobody is at, the next one last.
+        #: Blocks without a worker, the next one last.
         self.left = left[::-1]
         self._working: dict[Connection, tuple[BaseProcess, list[SweepScenario]]] = {}
         self._lost: dict[str, int] = {}
 
     def hire(self) -> None:
-        """One more worker, with a block to begin with."""
+        """Start one more worker, with a first block."""
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_work, args=(theirs, self._player, os.getpid()), daemon=True)  # type: ignore[attr-defined]
         process.start()
@@ -118,7 +118,7 @@ class _Team:
         self._give(ours, process, [])
 
     def _give(self, worker: Connection, process: BaseProcess, block: list[SweepScenario]) -> None:
-        """Let the worker have one scenario in reserve; when none are left, one that is at nothing may go."""
+        """Give the worker one scenario in reserve; if none are left, an idle worker may end."""
         more: list[SweepScenario] = []
         while self.left and len(block) + len(more) <= 1:
             more += self.left.pop()
@@ -133,7 +133,7 @@ class _Team:
             worker.close()
 
     def outcomes(self) -> Iterator[ScenarioOutcome]:
-        """Until all blocks are done; those of a worker that has ended are done by another."""
+        """The outcomes, until all blocks are done; another worker takes over the blocks of one that has ended."""
         own: list[SweepScenario] = []
         while self._working or own or self.left:
             if not own:
@@ -143,7 +143,7 @@ class _Team:
                 yield self._player.play(own.pop(0))
 
     def _received(self, timeout: float | None) -> Iterator[ScenarioOutcome]:
-        """What workers have found out; `timeout`: seconds to wait for some if there is nothing yet."""
+        """The outcomes from workers; `timeout`: seconds to wait if there are none yet."""
         while self._working and (ready := wait(list(self._working), timeout)):
             timeout = 0.0
             for worker in ready:
@@ -158,7 +158,7 @@ class _Team:
                     raise outcome
                 yield outcome
                 block.pop(0)
-                if len(block) <= 1:  # so that it need not wait while this process plays
+                if len(block) <= 1:  # so that it does not wait while this process plays
                     self._give(worker, process, block)
 
     def _replace(self, worker: Connection, process: BaseProcess, block: list[SweepScenario]) -> None:
@@ -170,10 +170,10 @@ class _Team:
         if self._lost[first] >= _TRIES:
             raise WorkersLost(f"a process of --jobs has ended {_TRIES} times at {first}; is there enough memory?")
         self.left.append(block)
-        self.hire()  # takes just this block: this process would not survive it either
+        self.hire()  # gets only this block: this process would not survive it either
 
     def dismiss(self) -> None:
-        """Nobody works any more."""
+        """End all workers."""
         for process, _ in self._working.values():
             process.terminate()
         for worker, (process, _) in self._working.items():
@@ -183,8 +183,8 @@ class _Team:
 
 
 def _work(orders: Connection, player: Player, parent: int) -> None:
-    """What a worker does: block after block, until there is none, or nobody to work for."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who interrupts the parent has it end its workers
+    """The worker: plays block after block, until there is none left, or the parent has ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # when the parent is interrupted it ends its workers
     try:
         while block := _next_block(orders, parent):
             for name, nodes in block:

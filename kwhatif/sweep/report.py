@@ -1,4 +1,4 @@
-"""The answers to one question about many nodes, or groups of nodes, each alone: which of them may go?"""
+"""The report of one question about many nodes, or groups of nodes, each alone: which of them may go?"""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from kwhatif.report.story import ScenarioRow
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sweep.scenario import Outages, Player, ScenarioOutcome, SweepQuestion, SweepScenario, together
 
-#: So many that do harm are explained, the worst first.
+#: The number of harmful scenarios to explain, the worst first.
 _EXPLAINED = 2
-#: Plays scenarios; the outcomes come in any order.
+#: Plays scenarios; yields outcomes in any order.
 Runner = Callable[[Player, Sequence[SweepScenario]], Iterable[ScenarioOutcome]]
 
 
@@ -33,7 +33,7 @@ def drain_each(
 
 
 def outage_each(session: Session, key: str, question: Outages, parameters: Parameters, run: Runner) -> Report:
-    """Let all nodes fail that have one value of the label, for each value alone.
+    """Let all nodes with one value of the label fail, for each value alone.
 
     Raises:
         InputError: no node has the label.
@@ -47,7 +47,7 @@ def outage_each(session: Session, key: str, question: Outages, parameters: Param
 
 
 def groups_of(session: Session, key: str) -> list[SweepScenario]:
-    """For each value of the label the nodes that have it."""
+    """The nodes of each value of the label."""
     groups: dict[str, tuple[str, ...]] = {}
     for name, node in session.cluster.all(Node).items():
         value = node.metadata.labels.get(key)
@@ -80,7 +80,7 @@ def trouble(row: ScenarioRow) -> tuple[object, ...]:
 
 
 def _explained(player: Player, rows: Sequence[ScenarioRow]) -> tuple[list[ScenarioRow], list[Caveat]]:
-    """The worst ones with their stories, and what these leave out."""
+    """The worst ones with their stories, and the caveats."""
     found: list[ScenarioRow] = []
     caveats: list[Caveat] = []
     for row in rows[:_EXPLAINED]:
@@ -94,7 +94,7 @@ def _explained(player: Player, rows: Sequence[ScenarioRow]) -> tuple[list[Scenar
 
 
 def _in_one(caveats: Iterable[Caveat]) -> Iterator[Caveat]:
-    """Those about silent owners are one about all of them."""
+    """The caveats, with those about silent owners merged into one."""
     owners: dict[str, None] = {}
     count = 0
     for caveat in caveats:

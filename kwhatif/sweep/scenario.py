@@ -1,4 +1,4 @@
-"""Scenarios: drains or outages of the same cluster, each alone, and who plays them."""
+"""Scenarios: drains or outages of the same cluster, each alone; and the `Player`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kwhatif.report.story import ScenarioRow
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 
-#: Verdicts about so many nodes are kept of the base, and of a scenario: less than elsewhere, as scenarios of the same
+#: The limit of kept verdicts about nodes, of the base and of a scenario: lower than elsewhere, as scenarios of the same
 #: workloads follow each other.
 _KEPT_NODES = 250_000
 
@@ -41,21 +41,21 @@ SweepQuestion = DrainOptions | Outages
 
 
 class SweepScenario(msgspec.Struct, frozen=True):
-    """What it is called, and the nodes that it is about."""
+    """A name, and the nodes that fail or are drained."""
 
     name: str
     nodes: tuple[str, ...]
 
 
 class ScenarioOutcome(msgspec.Struct, frozen=True):
-    """What became of one scenario, and what that leaves out."""
+    """The result of one scenario, and its caveats."""
 
     row: ScenarioRow
     caveats: tuple[Caveat, ...] = ()
 
 
 class Player:
-    """Plays scenarios of one cluster, one at a time. Elsewhere it lets the cluster settle again."""
+    """Plays scenarios of one cluster, one at a time. In another process it lets the cluster settle again."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Player:
         question: SweepQuestion,
         applied: tuple[KubernetesObject, ...] = (),
     ) -> None:
-        """`applied`: objects that somebody applies before all scenarios."""
+        """`applied`: objects that are applied before all scenarios."""
         self.session = session.with_owners()
         self.parameters = parameters
         self.question = question
@@ -74,7 +74,7 @@ class Player:
 
     @property
     def base(self) -> SettledCluster:
-        """Where all scenarios start."""
+        """The start of all scenarios."""
         if self._base is None:
             self._base = SettledCluster(self.session, self.parameters, self._apply if self.applied else None)
             self._base.engine.scheduler.attempts.keep(_KEPT_NODES)
@@ -91,7 +91,7 @@ class Player:
         return Lost(self.base, nodes, deleted=self.question.deleted)
 
     def play(self, scenario: SweepScenario) -> ScenarioOutcome:
-        """What becomes of the scenario."""
+        """The outcome of the scenario."""
         with self._lock:
             played = self.played(scenario.nodes)
             row = ScenarioRow(scenario=scenario.name, verdict=played.verdict())
@@ -100,14 +100,14 @@ class Player:
             return outcome
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Elsewhere it is made anew of what it was made of, and finds out the rest itself."""
+        """Pickle only the arguments: the rest is computed again in the other process."""
         return type(self), (self.session, self.parameters, self.question, self.applied)
 
 
 def together(session: Session, scenarios: Iterable[SweepScenario]) -> list[SweepScenario]:
-    """The scenarios in an order in which those of the same workloads follow one another.
+    """The scenarios ordered so that those of the same workloads follow each other.
 
-    What was found out for a workload's pods serves the next scenario, and is forgotten sooner or later.
+    Results for a workload's pods serve the next scenario, and are dropped later.
     """
 
     def workloads(scenario: SweepScenario) -> list[tuple[str, str]]:
@@ -125,7 +125,7 @@ def together(session: Session, scenarios: Iterable[SweepScenario]) -> list[Sweep
 
 
 def blocks(scenarios: Sequence[SweepScenario], workers: int) -> Iterator[Sequence[SweepScenario]]:
-    """The scenarios in pieces, small enough for all workers to be done at about the same time."""
+    """The scenarios in blocks, small enough for all workers to finish at about the same time."""
     size = max(1, min(32, len(scenarios) // (8 * workers)))
     for start in range(0, len(scenarios), size):
         yield scenarios[start : start + size]

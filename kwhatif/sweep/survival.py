@@ -20,11 +20,11 @@ _ZONE = "topology.kubernetes.io/zone"
 def survival(
     session: Session, objects: Iterable[KubernetesObject], kinds: Sequence[str], run: Runner
 ) -> tuple[list[Fragile], tuple[Caveat, ...]]:
-    """What may not fail any more, and what finding that out leaves out.
+    """The nodes and zones that may no longer fail, and the caveats.
 
     Args:
         session: the cluster without the manifests.
-        objects: what they hold.
+        objects: the objects of the manifests.
         kinds: "node" and "zone", one of them or both.
         run: plays the scenarios.
     """
@@ -40,7 +40,7 @@ def survival(
 
 
 def _of_kind(kind: str, before: Player, after: Player, run: Runner) -> Iterator[Fragile]:
-    """One finding about all that may not fail, and might without the manifests."""
+    """One finding about all that may not fail with the manifests, but may without them."""
     session = after.session
     nodes = [SweepScenario(node.name, (node.name,)) for node in session.state.nodes]
     scenarios = nodes if kind == "node" else groups_of(session, _ZONE)

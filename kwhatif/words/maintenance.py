@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from kwhatif.report.maintenance import BlockedCause, BlockedRow, VerdictRow
-from kwhatif.words.amounts import some
+from kwhatif.words.amounts import plural, some
 
 _BLOCKED: Mapping[BlockedCause, str] = {
     "timeout": "it is gone only after the --timeout of {about}",
@@ -64,7 +64,8 @@ def why_harmful(verdict: VerdictRow) -> str:
         case "pending":
             return _pending(verdict)
         case "refused":
-            return f"{worst.subject} has {worst.count} fewer pods, because new ones are rejected: {worst.messages[0]}"
+            pods = plural(worst.count, "pod")
+            return f"{worst.subject} has {pods} fewer, because new ones are rejected: {worst.messages[0]}"
         case "failed":
             return f"{worst.subject} fails ({worst.messages[0]}){f', and {more} more' if more else ''}"
         case "unready":

@@ -1,4 +1,4 @@
-"""An object once a manifest is applied: the manifest merged with what is there (`workloads.merge`)."""
+"""An object once a manifest is applied: the manifest merged with the existing object (`workloads.merge`)."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _owned(applied: LastApplied | None) -> Owned:
 
 
 def without_secrets(applied: LastApplied | None) -> LastApplied | None:
-    """What a snapshot may hold of it: names that the API gives, none that somebody has chosen."""
+    """What a snapshot may keep of it: names that the API defines, none that a user has chosen."""
     if applied is None:
         return None
     places = places_of(applied.configuration) | managed_paths(applied.managed) | frozenset(applied.paths)

@@ -45,7 +45,7 @@ def target_of(scaler: HorizontalPodAutoscaler, cluster: Cluster) -> Scalable | N
 
 
 def bounded(replicas: int, scaler: HorizontalPodAutoscaler) -> int:
-    """How many pods it makes of so many, before it asks its metrics (`reconcileAutoscaler`)."""
+    """The number of replicas within its bounds, before metrics (`reconcileAutoscaler`)."""
     least, most = least_of(scaler), scaler.spec.max_replicas
     if replicas == 0 and least != 0:
         return 0

@@ -43,8 +43,8 @@ _NO_VOLUME = Volume()
 def difference(pod: Pod, expected: Expected) -> Injection:
     """What the pod has more than is expected.
 
-    QUIRK: requests of a pod whose spec has changed since it was created are not compared: somebody may have resized it
-    in place, which `metadata.generation` shows from 1.33 on, and before that nobody could.
+    QUIRK: requests of a pod whose spec has changed since it was created are not compared: it may have been resized
+    in place, which `metadata.generation` shows; before 1.33 there was no in-place resize.
     """
     spec, own = pod.spec, expected.spec
     names = {each.name for each in (*own.containers, *own.init_containers)}

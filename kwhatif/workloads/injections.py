@@ -46,7 +46,7 @@ class _Shown(NamedTuple):
 
 
 class ShownInjections:
-    """What the pods of this cluster show; looked at when somebody asks, workload by workload."""
+    """What the pods of this cluster show; computed on demand, workload by workload."""
 
     def __init__(self, cluster: Cluster) -> None:
         """Set up; the cluster does not change any more."""
@@ -141,10 +141,10 @@ class ShownInjections:
             return None
         place = namespace, marks, host_network
         if place not in self._of_others:
-            alike = dict(self._alike(namespace, marks, host_network=host_network))
-            if not alike and are_webhooks_known(self._cluster):
-                alike = self._elsewhere(marks, host_network=host_network)
-            self._of_others[place] = _known_of_others(alike, marks, namespace) if alike else None
+            similar = dict(self._similar(namespace, marks, host_network=host_network))
+            if not similar and are_webhooks_known(self._cluster):
+                similar = self._elsewhere(marks, host_network=host_network)
+            self._of_others[place] = _known_of_others(similar, marks, namespace) if similar else None
         return self._of_others[place]
 
     def _elsewhere(self, marks: Marks, *, host_network: bool) -> dict[str, _Shown]:
@@ -152,12 +152,12 @@ class ShownInjections:
         for namespace in sorted(self._cluster.derived(_keys_by_namespace, Pod)):
             stands_for = (pods[0].metadata for pods in self._controlled(namespace).values())
             if any(marks_of(meta, namespace, self._cluster) == marks for meta in stands_for):
-                found = dict(self._alike(namespace, marks, host_network=host_network))
+                found = dict(self._similar(namespace, marks, host_network=host_network))
                 if found:
                     return found
         return {}
 
-    def _alike(self, namespace: str, marks: Marks, *, host_network: bool) -> Iterator[tuple[str, _Shown]]:
+    def _similar(self, namespace: str, marks: Marks, *, host_network: bool) -> Iterator[tuple[str, _Shown]]:
         owners = (workload_of(pods[0], self._cluster) for pods in self._controlled(namespace).values())
         for owner in sorted(set(owners)):
             shown = self._shown(owner)
@@ -260,16 +260,16 @@ def _known(owner: str, shown: _Shown) -> KnownInjection:
     return KnownInjection(workload=owner, injection=shown.injection, pods=shown.pods, differ=shown.differ)
 
 
-def _known_of_others(alike: Mapping[str, _Shown], marks: Marks, namespace: str) -> KnownInjection | None:
+def _known_of_others(similar: Mapping[str, _Shown], marks: Marks, namespace: str) -> KnownInjection | None:
     # Requests are recommended for one workload, not for those that say the same to webhooks.
-    injection, differ = shared([replace(each.injection, resources={}) for each in alike.values()])
+    injection, differ = shared([replace(each.injection, resources={}) for each in similar.values()])
     if not injection:
         return None
     return KnownInjection(
         workload="",
         injection=injection,
-        pods=sum(each.pods for each in alike.values()),
-        like=tuple(alike),
+        pods=sum(each.pods for each in similar.values()),
+        like=tuple(similar),
         marks=words_of(marks, namespace),
-        differ=differ or any(each.differ for each in alike.values()),
+        differ=differ or any(each.differ for each in similar.values()),
     )

@@ -23,7 +23,7 @@ _SOME_MINUTE = "00000000"
 
 
 def wanted_pods(spec: JobSpec, succeeded: int = 0) -> int:
-    """How many pods a Job runs at once, of whose pods so many have succeeded (`manageJob`)."""
+    """How many pods a Job runs at once after `succeeded` successes (`manageJob`)."""
     if spec.suspend:
         return 0
     parallelism, completions = parallelism_of(spec), completions_of(spec)

@@ -1,4 +1,4 @@
-"""Workloads that ask for very many pods: as many as could ever fit are made one by one, and at most `MOST` more."""
+"""Workloads that ask for very many pods: as many as could ever fit are created one by one, and at most `MOST` more."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.job import wanted_pods
 from kwhatif.workloads.numbers import resolved
 
-#: At least, and at most, so many more pods than the largest workload has are made one by one.
+#: The minimum and maximum of pods to create one by one beyond those of the largest workload.
 FEW, MOST = 500, 10_000
-#: So many pods of a workload evict others in a story, which goes on with these.
+#: The most pods of a workload that evict others in a story.
 EVICTING = 1_000
 
 Kind = TypeVar("Kind")
 
 
 def most_pods(cluster: Cluster) -> int:
-    """How many pods of a workload are made one by one: one more than all nodes can take, within `FEW` and `MOST`.
+    """How many pods of a workload are created one by one: one more than all nodes can take, within `FEW` and `MOST`.
 
-    So the last of them finds no node, and no other that is like it does; or, where nodes take very many pods, most of
+    So the last of them finds no node, like any further one; or, if nodes take very many pods, most of
     what is asked for is judged. It is more than any workload has already: some of what is new is always judged.
     """
     largest = _largest(cluster)
@@ -120,7 +120,7 @@ def keeps_number(workload: object) -> bool:
 
 
 def capped(workload: Kind, most: int) -> Kind:
-    """The workload with at most so many pods, and at most so many more in a rolling update."""
+    """The workload with at most `most` pods, and at most that many more in a rolling update."""
     if isinstance(workload, Deployment) and _surge(workload) > most:
         strategy = workload.spec.strategy
         rolling = replace(strategy.rolling_update or RollingUpdate(), max_surge=most)

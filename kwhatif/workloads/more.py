@@ -19,7 +19,7 @@ from kwhatif.workloads.owners import reference_to
 from kwhatif.workloads.replicas import expand_replicas, names_for, pod_like, replica_set_for
 from kwhatif.workloads.stateful_set import expand_stateful_set, ordinals_of
 
-#: So many pods are made at a time: few at first, as many questions end soon.
+#: The number of pods to create at a time: few at first, as many questions end soon.
 _SIZES = (16, 64, 256)
 _MOST = 1024
 
@@ -64,7 +64,7 @@ def copies(pod: Pod, cluster: Cluster) -> Iterator[ReplicaGroup]:
 
 
 def _copy(pod: Pod) -> Pod:
-    """The pod as somebody would create it once more, under another name."""
+    """The pod as a user would create it once more, with another name."""
     meta = pod.metadata
     meta = replace(
         meta,

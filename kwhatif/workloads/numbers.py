@@ -1,4 +1,4 @@
-"""Numbers in names, annotations and bounds, which anybody may have written."""
+"""Numbers in names, annotations and bounds, which are user input."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class _Rank(NamedTuple):
     pod: Pod
     #: Bound, phase, ready, cost, fewer neighbours: the lower ones go first.
     place: tuple[bool, int, bool, int, int]
-    #: Since when it has been ready; None: nobody knows.
+    #: Since when it has been ready; None: not known.
     ready: int | None
     #: Restarts of a container, of a sidecar, the most of each; negative.
     restarts: tuple[int, int]

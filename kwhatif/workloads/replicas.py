@@ -24,7 +24,7 @@ HASH_LABEL = "pod-template-hash"
 
 
 def expand_deployment(deployment: Deployment, count: int, cluster: Cluster) -> Expansion:
-    """So many pods of the ReplicaSet that has the Deployment's template: of one that is there, else of a new one."""
+    """`count` pods of the ReplicaSet with the Deployment's template: of an existing one, else of a new one."""
     return equal_pods(pod_like(deployment, *replica_set_for(deployment, cluster)), count, cluster)
 
 
@@ -35,7 +35,7 @@ def pod_like(deployment: Deployment, owner: OwnerReference, hash_: str) -> Pod:
 
 
 def expand_replicas(controller: ReplicaSet | ReplicationController, count: int, cluster: Cluster) -> Expansion:
-    """So many pods of the controller."""
+    """`count` pods of the controller."""
     template = controller.spec.template or PodTemplateSpec()
     owner = reference_to(controller, cluster)
     return equal_pods(pod_of(template, controller.metadata.namespace, owner), count, cluster)
@@ -102,14 +102,14 @@ def _end(name: str) -> str:
 
 
 def equal_pods(pod: Pod, count: int, cluster: Cluster) -> Expansion:
-    """So many pods that are all like this one, with names of their own."""
+    """`count` pods that are like this one except for their names."""
     if count <= 0:
         return Expansion()
     return Expansion((ReplicaGroup(pod, free_names(pod, count, cluster)),))
 
 
 def free_names(pod: Pod, count: int, cluster: Cluster, used: Container[str] = ()) -> tuple[str, ...]:
-    """So many names for pods like this one, none of them in use."""
+    """`count` names for pods like this one, none of them in use."""
     return tuple(islice(names_for(pod, cluster, used), count))
 
 

@@ -30,7 +30,7 @@ PARALLEL = "Parallel"
 
 
 def ordinals_of(stateful_set: StatefulSet, replicas: int) -> range:
-    """The numbers of so many pods."""
+    """The ordinals of `replicas` pods."""
     start = stateful_set.spec.ordinals.start if stateful_set.spec.ordinals else 0
     return range(start, start + replicas)
 
@@ -45,7 +45,7 @@ def first_to_roll(stateful_set: StatefulSet) -> int | None:
 
 
 def most_unavailable(stateful_set: StatefulSet, replicas: int, gates: Gates) -> int | None:
-    """How many of so many pods may be unavailable while they are updated (`getStatefulSetMaxUnavailable`).
+    """How many of `replicas` pods may be unavailable while they are updated (`getStatefulSetMaxUnavailable`).
 
     None without the gate: then each waits for those above it.
     """

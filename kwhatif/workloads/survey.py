@@ -1,6 +1,6 @@
-"""`Survey`: what everybody wants to know of all pods at the start of a simulation, found out in one go.
+"""`Survey`: facts about all pods at the start of a simulation, collected in one pass.
 
-A hundred thousand pods are all over the memory: to look at each again for every question would cost several times that.
+A hundred thousand pods are spread over memory: to visit each again for every question would cost several times that.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Survey:
 
     def __init__(self, cluster: Cluster) -> None:
         self.controlled: dict[ControllerKey, Controlled] = {}
-        #: All pods but those that run on a node that is there, and will do so until somebody acts.
+        #: All pods except those that run on an existing node, and do so until something acts on them.
         self.restless: list[Pod] = []
         #: The others that name no controller.
         self.bare: list[Pod] = []

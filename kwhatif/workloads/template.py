@@ -62,7 +62,7 @@ def _prefix(name: str) -> str:
 
 
 def content_of(template: PodTemplateSpec | None) -> object:
-    """What the template says, in a form that is equal, and prints alike, for templates that mean the same.
+    """The template in a form that is equal, and prints the same, for equivalent templates.
 
     Defaults are filled in, quantities are numbers, and what is empty is absent, as the API server compares them
     (`equality.Semantic`). Of fields that are not in the model, there is only the template's mark.

@@ -102,7 +102,7 @@ def equal_digests(one: PodTemplateSpec, other: PodTemplateSpec) -> bool | None:
 
 
 def keyed_digest(salt: str, text: str, size: int) -> str:
-    """A digest of so many bytes, in hexadecimal digits; who does not know the salt cannot make it."""
+    """A digest of `size` bytes, in hexadecimal digits; without the salt it cannot be computed."""
     return blake2b(text.encode(), digest_size=size, key=salt.encode()).hexdigest()
 
 

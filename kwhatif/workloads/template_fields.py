@@ -42,7 +42,7 @@ _KEYS = {
     "volumes": ("name",),
 }
 _DEFAULT_KEYS = {"protocol": "TCP"}
-#: Maps whose keys are anybody's; empty values count there.
+#: Maps with user-defined keys; empty values count there.
 _MAPS = frozenset(
     {"annotations", "labels", "matchLabels", "nodeSelector", "options", "userAnnotations", "volumeAttributes"}
 )
@@ -134,7 +134,7 @@ def managed_paths(json: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def places_of(json: str) -> frozenset[str]:
-    """The paths of all fields that are given, of those too that have others below them; none if it is no object."""
+    """The paths of all given fields, also of those that have others below them; none if it is not an object."""
     tree = _parsed(json)
     found: set[str] = set()
     if tree is not None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import kwhatif
 from tests.http.conftest import kubeconfig_writer
 from tests.http.fake_api import FakeAPI, answer, status
 
@@ -168,3 +169,21 @@ def test_no_cluster_is_the_end(tmp_path: Path) -> None:
     done = subprocess.run(argv, capture_output=True, text=True, check=False, env=environ)
     assert done.returncode == 4
     assert done.stderr.startswith("error: no cluster to read")
+
+
+def test_a_snapshot_follows_the_cluster(api: FakeAPI, tmp_path: Path) -> None:
+    file = tmp_path / "cluster.json"
+    argv = ("snapshot", "save", str(file), "--follow", "--every", "0.1s")
+    with running(api, tmp_path, *argv) as command:
+        assert command.process.stderr is not None
+        assert "objects saved to" in command.process.stderr.readline()
+        before = kwhatif.load(file)
+        assert "roomy" not in before.state.by_name
+        api.change(NODES, a_node("4"))
+        assert "objects saved to" in command.process.stderr.readline()
+        after = kwhatif.load(file)
+        kubeconfig = str(tmp_path / "config")
+        live = kwhatif.load_live(kubeconfig=kubeconfig)
+        assert kwhatif.preempt(after).decisions == kwhatif.preempt(live).decisions
+        assert list(after.state.by_name) == list(live.state.by_name)
+        assert after.caveats[: len(live.caveats)] == live.caveats

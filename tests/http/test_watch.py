@@ -50,7 +50,7 @@ def has(live: LiveCluster, name: str) -> Callable[[], bool]:
 
 
 def test_what_happens_is_known(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
-    with watched(kubeconfig()) as live:
+    with watched(kubeconfig(), Patience()) as live:
         before = live.session
         node = before.state.nodes[0].name
         api.change(PODS, a_pod("new", nodeName=node))

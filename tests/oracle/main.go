@@ -30,7 +30,6 @@ const usage = `usage: oracle [-j N] CASE_DIR...            write CASE_DIR/expect
        oracle [-j N] --compare CASE_DIR...  say which stored expected.json differ; exit 1 if any does
        oracle [-j N] --queue                read scripts of fixtures/queue from standard input, one a line, and print
                                             the states of the real scheduling queue, one line of JSON per script
-       oracle [-j N] --cache                the same for scripts of fixtures/cache and the scheduler's cache
        oracle --version                     say which Kubernetes this is
 
 A CASE_DIR holds cluster.yaml, pod.yaml and, if wanted, config.yaml. "-" reads directories from
@@ -46,7 +45,6 @@ type options struct {
 	verbose bool
 	version bool
 	queue   bool
-	cache   bool
 	dirs    []string
 }
 
@@ -73,7 +71,6 @@ func parseOptions() options {
 	flag.BoolVar(&opts.compare, "compare", false, "compare with the stored expected.json, write nothing")
 	flag.BoolVar(&opts.verbose, "v", false, "let the scheduler log to standard error")
 	flag.BoolVar(&opts.queue, "queue", false, "play scripts on the scheduling queue")
-	flag.BoolVar(&opts.cache, "cache", false, "play scripts on the scheduler's cache")
 	flag.BoolVar(&opts.version, "version", false, "print the Kubernetes version")
 	flag.Usage = func() {
 		fmt.Fprint(flag.CommandLine.Output(), usage)
@@ -81,7 +78,7 @@ func parseOptions() options {
 	}
 	flag.Parse()
 	opts.dirs = flag.Args()
-	if len(opts.dirs) == 0 && !opts.version && !opts.queue && !opts.cache {
+	if len(opts.dirs) == 0 && !opts.version && !opts.queue {
 		flag.Usage()
 		os.Exit(exitTrouble)
 	}
@@ -90,7 +87,7 @@ func parseOptions() options {
 
 func run(opts options) (int, error) {
 	switch {
-	case opts.queue || opts.cache:
+	case opts.queue:
 		return 0, playScripts(opts)
 	case opts.compare && (opts.stdout || opts.output != ""):
 		return 0, errors.New("--compare writes nothing: give neither -o nor --stdout with it")

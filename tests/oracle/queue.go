@@ -42,12 +42,9 @@ type operation struct {
 // player plays a script and says what state everything is in after each of its operations.
 type player func(script []byte) (states any, err error)
 
-// playScripts plays what it reads from standard input, on the queue or on the cache.
+// playScripts plays what it reads from standard input on the queue.
 func playScripts(opts options) error {
-	if opts.queue {
-		return playLines(playQueue, opts.jobs, os.Stdin, os.Stdout)
-	}
-	return playLines(playCache, opts.jobs, os.Stdin, os.Stdout)
+	return playLines(playQueue, opts.jobs, os.Stdin, os.Stdout)
 }
 
 // playLines reads a script a line from in and writes its states, a line each, in the same order.

@@ -11,25 +11,15 @@ import msgspec
 from hypothesis import given, settings
 
 import kwhatif
-from kwhatif.api.scheduler import scheduler_source
-from kwhatif.api.sessions import admitted, follow_release
 from kwhatif.questions.session.session import Session
-from kwhatif.sources.dumps.collected import Collected
-from kwhatif.sources.live.cache import Cache
-from kwhatif.sources.live.intake import Intake
-from kwhatif.sources.live.lists import ListEvent
-from kwhatif.sources.live.read import take_in
 from kwhatif.sources.live.watches import WatchEvent
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.state import State
 from tests.examples import examples
 from tests.property.worlds import RANDOMS
 from tests.valid_state import validate
-from tests.watching import BY_NAME, CHANGING, World
+from tests.watching import BY_NAME, CHANGING, Watched, World, read
 
-NOW = "2026-01-01T12:00:00Z"
-SOURCE = scheduler_source({"kubernetes_version": "1.36"})
 POD = """
 apiVersion: v1
 kind: Pod
@@ -38,42 +28,6 @@ spec:
   priority: 20
   containers: [{name: main, image: "app:1", resources: {requests: {cpu: 700m}}}]
 """
-
-
-def _collected() -> Collected:
-    return Collected(sources=["context test"], live=True, server_version="1.36")
-
-
-def read(events: Iterable[ListEvent]) -> Session:
-    """As `load_live` reads it."""
-    collected = _collected()
-    take_in(iter(events), Intake("the server"), collected)
-    collected.cluster.taken_at = NOW
-    scheduler = follow_release(collected, SOURCE)
-    loaded = admitted(collected, None, strict=False)
-    return scheduler.session(loaded, State(loaded.cluster), loaded.caveats, 0)
-
-
-class Watched:
-    """As `kwhatif.watch` keeps it, without threads and a server."""
-
-    def __init__(self, events: Iterable[ListEvent | WatchEvent]) -> None:
-        collected = _collected()
-        self._cache = Cache(collected, Intake("the server"))
-        self.take(events)
-        assert self._cache.is_complete
-        self._cache.note_unfinished()
-        self._scheduler = follow_release(collected, SOURCE)
-        self._loaded = admitted(collected, None, strict=False)
-        self._cache.begin(self._loaded.cluster)
-
-    def take(self, events: Iterable[ListEvent | WatchEvent]) -> None:
-        self._cache.take(events)
-
-    @property
-    def session(self) -> Session:
-        state = self._cache.moment(NOW)
-        return self._scheduler.session(self._loaded, state, self._cache.caveats(state), 0)
 
 
 def _pods(pods: Iterable[PodInfo]) -> list[Any]:

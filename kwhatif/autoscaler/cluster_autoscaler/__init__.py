@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from kwhatif.autoscaler.answer import RefusedPod, ScalingPlan, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler.batch import pods_to_help, shown, snapshot_of
 from kwhatif.autoscaler.cluster_autoscaler.groups import DEFAULT_EXPANDER, NodeGroups
-from kwhatif.autoscaler.cluster_autoscaler.nodes import readiness
+from kwhatif.autoscaler.cluster_autoscaler.nodes import is_halted, readiness
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable
 from kwhatif.autoscaler.cluster_autoscaler.scale_down import ScaleDown
-from kwhatif.autoscaler.cluster_autoscaler.scale_up import ScaleUp, Scaling, upcoming
+from kwhatif.autoscaler.cluster_autoscaler.scale_up import ScaleUp, Scaling, grown, upcoming
 from kwhatif.autoscaler.cluster_autoscaler.templates import templates_of
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import (
+    AutoscalerHalted,
     ExpanderAssumed,
     ExpanderTied,
     ExpendablePodsCount,
@@ -40,6 +41,8 @@ def scale_up(
     """
     now, flags = parse_time(at), settings.flags
     said = (*_of_settings(settings), *_of_expendable(state, settings))
+    if is_halted([info.node for info in state.nodes], flags, now):
+        return ScalingRound(), (*said, AutoscalerHalted())
     templates = templates_of(settings, state, now)
     snapshot = snapshot_of(state, _profile(profiles, settings), flags, expendable=True)
     upcoming(settings, snapshot, templates, now)
@@ -53,6 +56,11 @@ def scale_up(
         return ScalingRound(refused=refused), said
     found = ScaleUp(snapshot, settings, templates, batch.pods, now).run()
     return found.round, (*said, *_of_choice(settings, found))
+
+
+def with_new_nodes(state: State, settings: NodeGroups, round_: ScalingRound, at: str) -> tuple[State, NodeGroups]:
+    """The cluster, and its groups, once the nodes of a round are there; the state stays as it is."""
+    return grown(state, settings, round_.scale_up, parse_time(at))
 
 
 def _profile(profiles: Mapping[str, Profile], settings: NodeGroups) -> Profile:
@@ -87,7 +95,9 @@ def scale_down(
     state: State, profiles: Mapping[str, Profile], settings: NodeGroups, at: str
 ) -> tuple[ScalingPlan, tuple[Caveat, ...]]:
     """Which nodes are unneeded now; arguments as of `scale_up`."""
-    now = parse_time(at)
+    now, said = parse_time(at), tuple(_of_settings(settings))
+    if is_halted([info.node for info in state.nodes], settings.flags, now):
+        said = (*said, AutoscalerHalted())
     snapshot = snapshot_of(state, _profile(profiles, settings), settings.flags)
     found = ScaleDown(snapshot, state.cluster, settings, now).run()
-    return ScalingPlan(nodes=tuple(found)), tuple(_of_settings(settings))
+    return ScalingPlan(nodes=tuple(found)), said

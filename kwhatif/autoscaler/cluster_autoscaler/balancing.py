@@ -1,4 +1,4 @@
-"""Groups that are alike, and how new nodes are spread over them (`processors/nodegroupset/`)."""
+"""Similar node groups, and how new nodes are balanced over them (`processors/nodegroupset/`)."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.autoscaler.cluster_autoscaler.nodes import is_being_deleted
 from kwhatif.autoscaler.cluster_autoscaler.pods import (
-    Alike,
+    Equivalence,
     is_daemon,
     is_expendable,
     is_recreatable,
@@ -35,7 +35,7 @@ _MOVED = " (drained)"
 
 
 class Batch(NamedTuple):
-    """The pods to help, the largest priority first, and those that fit on what is there (`namespace/name` -> node)."""
+    """The pods to help, the highest priority first, and those that fit on existing nodes (`namespace/name` -> node)."""
 
     pods: Sequence[PodInfo]
     fitting: Mapping[str, str]
@@ -70,7 +70,7 @@ def _is_allowed(pod: Pod, flags: Flags) -> bool:
 
 
 def pods_to_help(snapshot: Snapshot, state: State, flags: Flags, now: int) -> Batch:
-    """The pods that wait for a node; those that fit on what is there are put on it.
+    """The pending pods to help; those that fit on existing nodes are put there.
 
     Args:
         snapshot: the cluster with all upcoming nodes.
@@ -143,14 +143,14 @@ def _cleared(containers: Iterable[Container]) -> tuple[Container, ...]:
 
 
 def _fitting(snapshot: Snapshot, pods: Iterable[PodInfo]) -> Mapping[str, str]:
-    """Put the pods on what is there, one after another (`filterOutSchedulableByPacking`).
+    """Put the pods on existing nodes, in order (`filterOutSchedulableByPacking`).
 
-    One that is like a pod which has found no place is not tried any more.
+    A pod that is equivalent to one that did not fit is not tried.
     """
     found: dict[str, str] = {}
-    alike, hopeless = Alike(), set[int]()
+    equivalence, hopeless = Equivalence(), set[int]()
     for pod in pods:
-        number = alike.number(pod)
+        number = equivalence.number(pod)
         if number in hopeless:
             continue
         node = snapshot.schedule_anywhere(pod)

@@ -171,9 +171,9 @@ class Rules:
         return None
 
     def _is_unknown(self, kind: type, maker: type | None) -> bool:
-        """Whether nobody asked for objects of the kind, so that one that is not in the input may be there.
+        """Whether the kind was not read, so that an object that is not in the input may exist.
 
-        Where the input has owners of other kinds, somebody did: unless it has what makes them, and none of them.
+        If the input has owners of other kinds, it was: unless it has what makes them, and none of them.
         """
         if not lacks(kind, self._cluster):
             return False

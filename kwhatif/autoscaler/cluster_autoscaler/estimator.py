@@ -23,12 +23,12 @@ _HOSTNAME = "kubernetes.io/hostname"
 #: `ErrReasonConstraintsNotMatch` of the plugin.
 _SPREAD_REASON = "node(s) didn't match pod topology spread constraints"
 
-#: Pods that are alike.
+#: Equivalent pods.
 PodGroup = Sequence[PodInfo]
 
 
 class Estimate(NamedTuple):
-    """So many new nodes, and the pods that they help."""
+    """A number of new nodes, and the pods that they help."""
 
     nodes: int
     pods: Sequence[PodInfo]

@@ -16,7 +16,7 @@ from kwhatif.kube.model.quantity import milli_value, parse_quantity, value
 from kwhatif.state.pod_info import PodInfo
 
 _MIB, _GIB = 2**20, 2**30
-#: In hours and cores, as prices of machines are made: what a pod costs where nobody says it.
+#: In hours and cores, as prices of machines are made: the price of a pod if none is given.
 _PER_CORE, _PER_GIB = 1.0, 0.125
 #: `priceStabilizationPod` of `expander/price/price.go`: milli-cpu, bytes.
 _STABILIZATION = (500, 500 * _MIB)
@@ -24,7 +24,7 @@ _GPU_UNFITNESS = 1000.0
 
 
 class Option(msgspec.Struct, frozen=True):
-    """So many nodes of the group would help these pods."""
+    """A number of nodes of the group that would help these pods."""
 
     group: NodeGroup
     template: Template
@@ -81,7 +81,7 @@ def _least_waste(options: Sequence[Option]) -> Sequence[Option]:
 
 
 def _waste(option: Option) -> float:
-    """The part of cpu and the part of memory that nobody would request, added up; of what the nodes have in all."""
+    """The sum of the unrequested shares of cpu and of memory of the nodes."""
     requested = [pod.resources.requested for pod in option.pods]
     there = _capacity(option.template.node)
     asked = sum(each.cpu for each in requested), sum(each.memory for each in requested)

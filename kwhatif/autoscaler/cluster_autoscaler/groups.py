@@ -9,7 +9,7 @@ import msgspec
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.kube.model.node import Node
 
-#: What a group may grow to whose maximum nobody said.
+#: The maximum size of a group without one.
 NO_MAXIMUM = 2**31 - 1
 DEFAULT_EXPANDER = "least-waste"
 #: Those that choose among the options (`expander/expander.go`); `grpc` asks a server.
@@ -44,7 +44,7 @@ class NodeGroups(msgspec.Struct, frozen=True, kw_only=True):
     """All groups, by name, and the settings."""
 
     groups: Sequence[NodeGroup] = ()
-    #: In order: what one of them leaves undecided the next one decides. None: nobody said it.
+    #: In order: what one of them leaves undecided the next one decides. None: not given.
     expander: tuple[str, ...] | None = None
     flags: Flags = Flags()
     #: Flags that would change the answer, and are not modelled.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
@@ -64,9 +65,24 @@ def readiness(node: Node, flags: Flags) -> Readiness:
         and not any(each.status in _UNREADY[each.type] for each in conditions)
         and not _UNREADY_TAINTS.intersection(taints)
         and not any(is_startup_taint(key, flags) for key in taints)
+        and not _waits_for_gpus(node)
     )
     times = (parse_time(each.last_transition_time) for each in conditions if each.last_transition_time)
     return Readiness(ready, max(times, default=0))
+
+
+def _waits_for_gpus(node: Node) -> bool:
+    """Whether its label promises GPUs that it does not have yet (`gpu_processor.go`)."""
+    listed = node.status.capacity if node.status.allocatable is None else node.status.allocatable
+    has_any = any(parse_quantity(listed.get(name, 0)) for name in _GPUS)
+    return not has_any and any(label in node.metadata.labels for label in _GPU_LABELS)
+
+
+def is_halted(nodes: Sequence[Node], flags: Flags, now: int) -> bool:
+    """Whether so many nodes are not ready that the autoscaler does nothing at all (`IsClusterHealthy`)."""
+    unready = sum(not readiness(node, flags).ready and has_started(node, flags, now) for node in nodes)
+    is_too_many = unready > flags.ok_total_unready_count
+    return is_too_many and unready > flags.max_total_unready_percentage / 100 * len(nodes)
 
 
 def has_started(node: Node, flags: Flags, now: int) -> bool:

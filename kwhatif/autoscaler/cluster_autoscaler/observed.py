@@ -1,4 +1,4 @@
-"""Node groups as the labels of nodes show them, where nobody gives a file: how large each may be is not known."""
+"""Node groups derived from the labels of nodes, if no file is given: their limits are not known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods as the Cluster Autoscaler sees them: what each is, and which are alike."""
+"""Pods as the Cluster Autoscaler sees them: the kind of each, and which are equivalent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kwhatif.state.pod_info import PodInfo
 
 #: So long after its grace period a pod that is being deleted counts as gone (`PodLongTerminatingExtraThreshold`).
 _EXTRA_SECONDS = 30
-#: So many different kinds of pods of one controller are told apart (`maxEquivalenceGroupsByController`).
+#: The most equivalence groups of one controller (`maxEquivalenceGroupsByController`).
 _MOST_KINDS = 10
 
 
@@ -32,7 +32,7 @@ def is_mirror(pod: Pod) -> bool:
 
 
 def is_recreatable(pod: Pod) -> bool:
-    """Whether a controller makes it anew elsewhere (`FilterRecreatablePods`)."""
+    """Whether a controller replaces it elsewhere (`FilterRecreatablePods`)."""
     source = pod.metadata.annotations.config_source
     is_from_file = source is not None and source != "api"
     return not (is_from_file or is_mirror(pod) or is_daemon(pod))
@@ -89,8 +89,8 @@ def _sanitized(spec: PodSpec) -> PodSpec:
     return replace(spec, hostname="", volumes=volumes)
 
 
-class Alike:
-    """Pods that are told apart: of each controller those with other labels or another spec, up to so many."""
+class Equivalence:
+    """Numbers groups of equivalent pods: of one controller, with equal labels and specs; up to a limit."""
 
     def __init__(self, *, by_controller: int = _MOST_KINDS) -> None:
         self._most = by_controller
@@ -99,7 +99,7 @@ class Alike:
         self._said = cache(lambda info: said_of(info.pod))
 
     def number(self, info: PodInfo) -> int:
-        """The number of those that it is like; a new one, if it is like none."""
+        """The number of the pod's group; a new one if it is equivalent to no other."""
         owner = controller_of(info.pod.metadata)
         if owner is None or is_daemon(info.pod):
             return self._new()
@@ -118,8 +118,8 @@ class Alike:
 
 
 def equivalent(pods: Iterable[PodInfo]) -> Sequence[Sequence[PodInfo]]:
-    """The pods in groups of those that are alike, in the order in which they come (`BuildPodGroups`)."""
-    alike, groups = Alike(), dict[int, list[PodInfo]]()
+    """The pods in equivalence groups, in the given order (`BuildPodGroups`)."""
+    equivalence, groups = Equivalence(), dict[int, list[PodInfo]]()
     for pod in pods:
-        groups.setdefault(alike.number(pod), []).append(pod)
+        groups.setdefault(equivalence.number(pod), []).append(pod)
     return list(groups.values())

@@ -39,11 +39,11 @@ class Quotas:
         return self._known.setdefault(template.group, _amounts(template.node))
 
     def allowed(self, template: Template, nodes: int) -> int:
-        """How many of so many nodes are within the limits (`CheckDelta`)."""
+        """How many of these nodes are within the limits (`CheckDelta`)."""
         return min([nodes, *(self._left[name] // amount for name, amount in self._short(template, nodes))])
 
     def exceeded(self, template: Template, nodes: int) -> str:
-        """Why so many nodes are too many, in upstream's words; "" where they are not."""
+        """Why that number of nodes exceeds the limits, with upstream's message; "" if it does not."""
         names = [name for name, _ in self._short(template, nodes)]
         return f'exceeded quota: "{_ID}", resources: {", ".join(names)}' if names else ""
 
@@ -55,7 +55,7 @@ class Quotas:
         ]
 
     def consume(self, template: Template, nodes: int) -> None:
-        """Count so many nodes, if they are within the limits (`ConsumeQuota`)."""
+        """Count the nodes, if they are within the limits (`ConsumeQuota`)."""
         if not self._short(template, nodes):
             for name, amount in self._of(template).items():
                 if name in self._left:

@@ -18,6 +18,7 @@ from kwhatif.autoscaler.cluster_autoscaler.nodes import (
     SCALE_DOWN_DISABLED,
     TO_BE_DELETED,
     is_being_deleted,
+    is_halted,
     readiness,
 )
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot
@@ -43,6 +44,8 @@ class ScaleDown:
         #: Nodes that pods may go to.
         self._destinations = {name for name in snapshot.names if not is_being_deleted(snapshot.node(name).node, now)}
         self._removed = 0
+        nodes = [info.node for info in snapshot.state.nodes]
+        self._is_off = not settings.flags.scale_down_enabled or is_halted(nodes, settings.flags, now)
 
     def run(self) -> Sequence[NodeVerdict]:
         """A verdict for every node of the cluster; how much is requested of each is looked at before any goes."""
@@ -54,6 +57,8 @@ class ScaleDown:
         group = self._groups.get(name)
         if group is None:
             return NodeVerdict(node=name, removable=False, reason=NOT_A_CANDIDATE)
+        if self._is_off:
+            return NodeVerdict(node=name, removable=False, reason="NotUnneededOtherReason", group=group.name)
         if group.size <= group.minimum:
             return NodeVerdict(node=name, removable=False, reason=NOT_A_CANDIDATE, group=group.name)
         node = self._snapshot.node(name)

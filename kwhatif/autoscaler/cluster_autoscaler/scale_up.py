@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count, islice
 
 import msgspec
+from msgspec.structs import replace
 
 from kwhatif.autoscaler.answer import (
     GroupDelta,
@@ -24,9 +26,11 @@ from kwhatif.autoscaler.cluster_autoscaler.nodes import has_started, readiness
 from kwhatif.autoscaler.cluster_autoscaler.pods import equivalent
 from kwhatif.autoscaler.cluster_autoscaler.quotas import Quotas
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot
-from kwhatif.autoscaler.cluster_autoscaler.templates import Template
+from kwhatif.autoscaler.cluster_autoscaler.templates import Template, templates_of
 from kwhatif.scheduler.framework.status import Verdict
+from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 # The words of `orchestrator/skippedreasons.go` and `rejectedreasons.go`.
 NOT_READY = "not ready for scale-up"
@@ -47,7 +51,7 @@ class Scaling(msgspec.Struct, frozen=True):
 
 
 class _Group(msgspec.Struct):
-    """Pods that are alike: which groups take the first of them, and what the others object to."""
+    """Equivalent pods: the groups that accept the first of them, and the reasons of the others."""
 
     pods: PodGroup
     takers: set[str]
@@ -57,7 +61,7 @@ class _Group(msgspec.Struct):
 
 
 class ScaleUp:
-    """One loop. The snapshot holds upcoming nodes, and the pods that fit on what is there."""
+    """One loop. The snapshot has upcoming nodes, and the pods that fit on existing nodes."""
 
     def __init__(
         self,
@@ -272,3 +276,24 @@ def upcoming(settings: NodeGroups, snapshot: Snapshot, templates: Mapping[str, T
         for number in range(count if template is not None else 0):
             assert template is not None
             snapshot.add_node(*template.made(f"upcoming-{number}"))
+
+
+def grown(state: State, settings: NodeGroups, added: Iterable[GroupDelta], now: int) -> tuple[State, NodeGroups]:
+    """The cluster and its groups once these nodes are there, with the pods of their DaemonSets; the state stays."""
+    templates = templates_of(settings, state, now)
+    state, more = state.fork(), dict[str, list[str]]()
+    for row in added:
+        template = templates[row.group].real()
+        free = (f"new-{number}" for number in count(1))
+        suffixes = (each for each in free if state.node(f"{template.node.metadata.name}-{each}") is None)
+        for suffix in islice(suffixes, row.delta):
+            node, pods, besides = template.made(suffix)
+            state.apply(Upsert(node), *map(Upsert, besides), *map(Upsert, pods))
+            more.setdefault(row.group, []).append(node.metadata.name)
+    groups = [_with(group, more.get(group.name, [])) for group in settings.groups]
+    return state, replace(settings, groups=groups)
+
+
+def _with(group: NodeGroup, names: Sequence[str]) -> NodeGroup:
+    target = None if group.target is None else group.target + len(names)
+    return replace(group, nodes=(*group.nodes, *names), target=target)

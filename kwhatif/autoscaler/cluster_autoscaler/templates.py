@@ -27,7 +27,7 @@ from kwhatif.workloads.daemon_set import daemon_pod, tolerable_among
 
 _HOSTNAME = "kubernetes.io/hostname"
 _TEMPLATE_LABEL = "cluster-autoscaler.kubernetes.io/template-node"
-#: A node is no example in its first minute of being ready, in nanoseconds.
+#: A node is not used as a template in its first minute of being ready, in nanoseconds.
 _STABILIZATION = 60 * SECOND
 #: Labels of nodes made of a template that stand for newer ones (`utils/labels/labels.go`).
 _DEPRECATED = {
@@ -53,6 +53,13 @@ class Template(msgspec.Struct, frozen=True):
             () if csi_node is None else (replace(csi_node, metadata=replace(csi_node.metadata, name=name, uid="")),)
         )
         return _renamed(self.node, name), [_on(pod, name, suffix) for pod in self.pods], besides
+
+    def real(self) -> Template:
+        """What nodes are like that have really come: under the group's name, and without the label of templates."""
+        meta = self.node.metadata
+        labels = {name: value for name, value in meta.labels.items() if name != _TEMPLATE_LABEL}
+        name = self.group.replace("/", "-")
+        return replace(self, node=replace(self.node, metadata=replace(meta, name=name, labels=labels)))
 
     def info(self) -> NodeInfo:
         """The node with its pods, as a state would have it."""

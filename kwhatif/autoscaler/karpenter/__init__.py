@@ -30,7 +30,7 @@ def provision(state: State, types: Iterable[InstanceType] | None, at: str) -> tu
 
     Args:
         state: the cluster, with its NodePools and NodeClaims; it stays as it is.
-        types: the catalogue; None: nobody gave one, and the shapes that run in the cluster are all that is known.
+        types: the catalogue; None: not given, and only the shapes that run in the cluster are known.
         at: the moment, RFC 3339.
     """
     catalogue = catalogue_of(observed_types(state) if types is None else types)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from kwhatif.controllers.cron import is_due
 from kwhatif.kube.model.bystanders import DisruptionBudget, NodePool
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.duration import parse_duration
+from kwhatif.kube.model.go_sort import go_sort
 from kwhatif.kube.model.meta import SECOND
 from kwhatif.kube.model.pod import Pod
 
@@ -33,7 +34,8 @@ class Events:
 
     def add(self, node: StateNode, reason: str, message: str) -> None:
         """Say it of the node."""
-        self.by_node.setdefault(node.name, {})[f"{reason}: {message}"] = None
+        name = node.name if node.node is None else node.node.metadata.name
+        self.by_node.setdefault(name, {})[f"{reason}: {message}"] = None
 
 
 def eviction_cost(pod: Pod) -> float:
@@ -154,6 +156,23 @@ def _node_objection(node: StateNode) -> str:
     return ""
 
 
+def by_savings(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Those that save the most for what they disturb first (`sortCandidates`)."""
+    ordered = list(candidates)
+    go_sort(ordered, lambda one, other: one.savings_ratio > other.savings_ratio)
+    return ordered
+
+
+def interwoven(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The first of each pool, then the second, and so on (`shuffleCandidates`); pools by name."""
+    rank: dict[str, int] = {}
+    placed = []
+    for each in candidates:
+        rank[each.pool_name] = rank.get(each.pool_name, -1) + 1
+        placed.append((rank[each.pool_name], each.pool_name, each))
+    return [each for _, _, each in sorted(placed, key=lambda entry: entry[:2])]
+
+
 # --- budgets ---------------------------------------------------------------------------------------------------------
 
 
@@ -201,9 +220,11 @@ def _of_budget(budget: DisruptionBudget, nodes: int, now: int) -> int:
         ValueError: its number, or its duration, cannot be read.
     """
     if budget.schedule is not None or budget.duration is not None:
+        if budget.schedule is None:
+            raise ValueError("a duration has no beginning")
         duration = parse_duration(budget.duration or "0s") // SECOND
         now //= SECOND
-        if not is_due(budget.schedule or "", "", now - duration, now):
+        if not is_due(budget.schedule, "", now - duration, now):
             return _UNBOUNDED
     text = str(budget.nodes)
     if text.endswith("%"):

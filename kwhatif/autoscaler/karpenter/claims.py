@@ -218,7 +218,7 @@ class NewClaim:
     def _with(self, pod: Wanted, base: Requirements) -> Addition | Refusal:
         requests = merged(self._requests, pod.requests)
         if self.pods and not any(fits(requests, type_.allocatable) for type_ in self.types):
-            return Refusal(str)  # said to nobody: the pod gets a NodeClaim of its own then
+            return Refusal(str)  # not reported: the pod gets a NodeClaim of its own then
         narrowed = self._topology.narrowed(pod, self.template.taints, base)
         if isinstance(narrowed, Refusal):
             return narrowed

@@ -11,6 +11,7 @@ from math import inf
 from typing import NamedTuple
 
 from kwhatif.autoscaler.answer import DisruptionCommand, KeptNode, ScalingPlan
+from kwhatif.autoscaler.karpenter.amounts import NODES, parsed
 from kwhatif.autoscaler.karpenter.candidates import (
     BLOCKED,
     DRIFTED,
@@ -22,19 +23,22 @@ from kwhatif.autoscaler.karpenter.candidates import (
     Events,
     Totals,
     allowed,
+    by_savings,
+    interwoven,
     is_static,
     pool_totals,
 )
 from kwhatif.autoscaler.karpenter.claims import NewClaim, Reservations, Template
-from kwhatif.autoscaler.karpenter.nodes import NEVER, StateNode, World, is_true, nanos_of
+from kwhatif.autoscaler.karpenter.nodes import NEVER, StateNode, World, is_going, is_true, nanos_of
 from kwhatif.autoscaler.karpenter.places import Ground
 from kwhatif.autoscaler.karpenter.pods import is_provisionable
 from kwhatif.autoscaler.karpenter.provisioning import Batch, claim_row, moving_pods
-from kwhatif.autoscaler.karpenter.requirements import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE, Refusal, one_of
+from kwhatif.autoscaler.karpenter.requirements import CAPACITY_TYPE, NODE_POOL, ON_DEMAND, SPOT, ZONE, Refusal, one_of
 from kwhatif.autoscaler.karpenter.scheduling import Results, Scheduler
 from kwhatif.kube.model.bystanders import karpenter_condition
 from kwhatif.kube.model.go_sort import go_sort
 from kwhatif.kube.model.meta import SECOND
+from kwhatif.kube.model.quantity import value
 
 #: After that long a command has to be as good as before.
 _VALIDATION = 15 * SECOND
@@ -93,7 +97,7 @@ class Disruption:
         candidates = self._candidates.find(self._world.now, self._is_empty)
         if not candidates:
             return []
-        chosen = self._within_budgets(_by_savings(candidates), EMPTY, self._world.now)
+        chosen = self._within_budgets(by_savings(candidates), EMPTY, self._world.now)
         later = self._world.now + _VALIDATION
         still = {each.name for each in self._candidates.find(later, self._is_empty)}
         chosen = self._within_budgets([each for each in chosen if each.name in still], EMPTY, later)
@@ -125,11 +129,11 @@ class Disruption:
         for name in sorted({each.pool_name for each in found}):
             own = [each for each in found if each.pool_name == name]
             pool = own[0].pool
-            nodes = [node for node in self._world.nodes if node.claim is not None and node.pool == name]
-            if sum(not node.is_going for node in nodes) > (pool.spec.replicas or 0):
+            claims = [claim for claim in self._world.claims if claim.metadata.labels.get(NODE_POOL) == name]
+            if sum(not is_going(claim) for claim in claims) > (pool.spec.replicas or 0):
                 continue  # it is still being scaled down
-            limit = pool.spec.limits.get("nodes")
-            room = inf if limit is None else int(limit) - len(nodes)
+            limit = parsed(pool.spec.limits).get(NODES)
+            room = inf if limit is None else value(limit) - len(claims)
             template = Template(pool, self._world.catalogue)
             most = int(max(min(budgets.get(name, 0), len(own), room), 0))
             commands += [Command([each], [self._claim_of(template)]) for each in own[:most]]
@@ -146,7 +150,7 @@ class Disruption:
             self._world.now, lambda each: not is_static(each.pool) and _drifted(each), eventual=True
         )
         go_sort(candidates, lambda one, other: _drifted_since(one) < _drifted_since(other))
-        budgets = allowed(self._world, DRIFTED, self._world.now) if candidates else {}
+        budgets = self._allowed(DRIFTED) if candidates else {}
         for each in sorted(candidates, key=lambda candidate: bool(candidate.pods)):
             if not budgets.get(each.pool_name):
                 continue
@@ -160,7 +164,8 @@ class Disruption:
     def _several(self) -> list[Command]:
         """The longest prefix of the candidates that a binary search finds (`firstNConsolidationOption`)."""
         candidates = self._consolidatable()
-        candidates = self._within_budgets(_by_savings(candidates), UNDERUTILIZED, self._world.now)
+        candidates = self._within_budgets(by_savings(candidates), UNDERUTILIZED, self._world.now)
+        candidates = candidates if self._world.pools else []
         low, high = 1, min(len(candidates) - 1, _MOST_AT_ONCE)
         found: Command | None = None
         while low <= high:
@@ -174,8 +179,8 @@ class Disruption:
 
     def _single(self) -> list[Command]:
         candidates = self._consolidatable()
-        budgets = allowed(self._world, UNDERUTILIZED, self._world.now) if candidates else {}
-        for each in _interwoven(_by_savings(candidates)):
+        budgets = self._allowed(UNDERUTILIZED) if candidates else {}
+        for each in interwoven(by_savings(candidates)):
             if not budgets.get(each.pool_name) or not self._can_pass(each):
                 continue
             command = self._consolidate([each])
@@ -183,6 +188,10 @@ class Disruption:
                 # What does not hold ends the search: it is begun again later.
                 return [command] if self._holds(command) else []
         return []
+
+    def _allowed(self, reason: str) -> dict[str, int]:
+        """The budgets; without a pool that could make nodes nothing is simulated, and so nothing goes."""
+        return allowed(self._world, reason, self._world.now) if self._world.pools else {}
 
     # --- consolidation ---------------------------------------------------------------------------------------------
 
@@ -337,23 +346,6 @@ def _drifted_since(candidate: Candidate) -> int:
     claim = candidate.node.claim
     condition = karpenter_condition(claim, DRIFTED) if claim is not None else None
     return (nanos_of(condition.last_transition_time) or 0) if condition is not None else 0
-
-
-def _by_savings(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Those that save the most for what they disturb first (`sortCandidates`)."""
-    ordered = list(candidates)
-    go_sort(ordered, lambda one, other: one.savings_ratio > other.savings_ratio)
-    return ordered
-
-
-def _interwoven(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The first of each pool, then the second, and so on (`shuffleCandidates`); pools by name."""
-    rank: dict[str, int] = {}
-    placed = []
-    for each in candidates:
-        rank[each.pool_name] = rank.get(each.pool_name, -1) + 1
-        placed.append((rank[each.pool_name], each.pool_name, each))
-    return [each for _, _, each in sorted(placed, key=lambda entry: entry[:2])]
 
 
 def _is_sensible(command: Command) -> bool:

@@ -187,13 +187,16 @@ class Group:
         """Whether it would be counted on a node with these taints and requirements."""
         return self.selects(pod) and self.spec.nodes.matches(taints, requirements)
 
-    def next(self, pod: Wanted, allowed: Requirement, of_node: Requirement) -> Requirement:
-        """The domains for the pod: among those that the node may have and the pod allows; none where it has none."""
+    def next(self, pod: Wanted, allowed: Requirement, of_node: Requirement, best: Requirement) -> Requirement:
+        """The domains for the pod: among those that the node may have and the pod allows; none where it has none.
+
+        Of domains that are as good, one that other groups of the pod leave (`best`): chance would find it, too.
+        """
         match self.spec.kind:
             case "topology spread":
-                return self._spread(pod, allowed, of_node)
+                return self._spread(pod, allowed, of_node, best)
             case "pod affinity":
-                return self._together(pod, allowed, of_node)
+                return self._together(pod, allowed, of_node, best)
             case _:
                 return self._apart(allowed, of_node)
 
@@ -203,7 +206,7 @@ class Group:
             return (domain for domain in sorted(of_node.values) if domain in domains)
         return (domain for domain in sorted(domains) if of_node.has(domain))
 
-    def _spread(self, pod: Wanted, allowed: Requirement, of_node: Requirement) -> Requirement:
+    def _spread(self, pod: Wanted, allowed: Requirement, of_node: Requirement, best: Requirement) -> Requirement:
         """The domain with the fewest pods, if that does not skew them (`nextDomainTopologySpread`)."""
         key, skew, more = self.spec.key, self.spec.max_skew, int(self.selects(pod))
         if key == HOSTNAME and len(of_node.values) == 1:
@@ -215,7 +218,9 @@ class Group:
         fitting = [domain for domain in self._of_node(of_node, known) if known[domain] + more - least <= skew]
         if not fitting:
             return Requirement(key)
-        return Requirement(key, frozenset((min(fitting, key=lambda domain: (known[domain], domain)),)))
+        return Requirement(
+            key, frozenset((min(fitting, key=lambda domain: (known[domain], not best.has(domain), domain)),))
+        )
 
     def _on_host(self, of_node: Requirement) -> int:
         return self.domains.get(next(iter(of_node.values)), 0)
@@ -229,7 +234,7 @@ class Group:
             return 0
         return min(counts, default=UNBOUNDED)
 
-    def _together(self, pod: Wanted, allowed: Requirement, of_node: Requirement) -> Requirement:
+    def _together(self, pod: Wanted, allowed: Requirement, of_node: Requirement, best: Requirement) -> Requirement:
         """Domains that have such pods; for the first of all, any (`nextDomainAffinity`)."""
         key, known = self.spec.key, self.domains
         if key == HOSTNAME and len(of_node.values) == 1:
@@ -239,9 +244,10 @@ class Group:
         found = [domain for domain in self._of_node(of_node, known) if known[domain] > 0 and allowed.has(domain)]
         if not found and self._is_first(pod, allowed):
             both = allowed.intersection(of_node)
+            ordered = sorted(known, key=lambda domain: (not best.has(domain), domain))
             found = [
-                *[domain for domain in sorted(known) if both.has(domain)][:1],
-                *[domain for domain in sorted(known) if allowed.has(domain)][:1],
+                *[domain for domain in ordered if both.has(domain)][:1],
+                *[domain for domain in ordered if allowed.has(domain)][:1],
             ]
         return Requirement(key, frozenset(found))
 

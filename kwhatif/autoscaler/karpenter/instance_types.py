@@ -42,7 +42,7 @@ _OFFERING = {"capacityType", "zone", "price", "available", "reservationID", "res
 
 
 class Offering:
-    """Where an instance type can be had, and for how much an hour; `price` None: nobody said."""
+    """Where an instance type is available, and its price per hour; `price` None: not known."""
 
     __slots__ = ("available", "capacity_type", "price", "requirements", "reservation", "reserved_capacity", "zone")
 
@@ -69,7 +69,7 @@ class Offering:
 
     @property
     def cost(self) -> float:
-        """The price to compare; one that nobody said is beyond all others."""
+        """The price to compare; an unknown one is higher than all others."""
         return inf if self.price is None else self.price
 
 

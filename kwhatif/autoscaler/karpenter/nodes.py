@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from kwhatif.autoscaler.karpenter.amounts import NODES, Amounts, Sum, merged, parsed, requests_of, subtracted
@@ -50,6 +50,11 @@ def is_true(claim: NodeClaim | NodePool, condition: str) -> bool:
     return found is not None and found.status == "True"
 
 
+def is_going(claim: NodeClaim) -> bool:
+    """Whether the machine is being deleted."""
+    return claim.metadata.deletion_timestamp is not None or is_true(claim, "InstanceTerminating")
+
+
 def nanos_of(text: str | None) -> int | None:
     """A time, in nanoseconds since the epoch; None where there is none, or it cannot be read."""
     try:
@@ -93,7 +98,7 @@ class StateNode:
     def is_going(self) -> bool:
         """Whether it is being deleted (`MarkedForDeletion`)."""
         if self.claim is not None:
-            return self.claim.metadata.deletion_timestamp is not None or is_true(self.claim, "InstanceTerminating")
+            return is_going(self.claim)
         return self.node is not None and self.node.metadata.deletion_timestamp is not None
 
     @cached_property
@@ -216,6 +221,11 @@ class World:
         ]
         usable.sort(key=lambda pool: pool.metadata.name, reverse=True)
         return sorted(usable, key=lambda pool: -(pool.spec.weight or 0))
+
+    @property
+    def claims(self) -> Iterable[NodeClaim]:
+        """All NodeClaims, also those whose machine is not there yet."""
+        return self.cluster.all(NodeClaim).values()
 
     def wanted(self, pod: Pod) -> Wanted:
         """What the pod asks for."""

@@ -16,7 +16,7 @@ from kwhatif.autoscaler.karpenter.claims import (
 from kwhatif.autoscaler.karpenter.groups import Domains, StandingNode, pool_domains
 from kwhatif.autoscaler.karpenter.instance_types import variety
 from kwhatif.autoscaler.karpenter.nodes import StateNode, World, duration_of, is_true, nanos_of
-from kwhatif.autoscaler.karpenter.pods import Wanted, taints_objection, uses_claims
+from kwhatif.autoscaler.karpenter.pods import Wanted, is_daemon, taints_objection, uses_claims
 from kwhatif.autoscaler.karpenter.requirements import (
     HOSTNAME,
     Refusal,
@@ -30,6 +30,7 @@ from kwhatif.autoscaler.karpenter.volumes import Volumes, exceeds, merged_volume
 from kwhatif.kube.matching.ports import HostPort, conflicts
 from kwhatif.kube.matching.tolerations import PREFER_NO_SCHEDULE
 from kwhatif.kube.model.bystanders import NodePool, karpenter_condition
+from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodMeta
@@ -102,15 +103,15 @@ def _is_fresh(world: World, node: StateNode, pools: Mapping[str, NodePool]) -> b
 def _daemon_pods(world: World) -> Iterable[Pod]:
     """A pod of each DaemonSet: the newest that there is, else of its template (`getDaemonSetPods`)."""
     newest: dict[tuple[str, str, str], Pod] = {}
-    for node in world.nodes:
-        for pod in node.pods:
-            owner = controller_of(pod.metadata)
-            if owner is not None and owner.kind == "DaemonSet":
-                key = (pod.metadata.namespace, owner.name, owner.uid)
-                known = newest.get(key)
-                created = pod.metadata.creation_timestamp or ""
-                if known is None or created > (known.metadata.creation_timestamp or ""):
-                    newest[key] = pod
+    every = (*world.waiting, *(pod for node in world.nodes for pod in node.pods))
+    for pod in sorted((pod for pod in every if is_daemon(pod)), key=key_of):
+        owner = controller_of(pod.metadata)
+        if owner is not None:
+            key = (pod.metadata.namespace, owner.name, owner.uid)
+            known = newest.get(key)
+            created = nanos_of(pod.metadata.creation_timestamp) or 0
+            if known is None or created > (nanos_of(known.metadata.creation_timestamp) or 0):
+                newest[key] = pod
     for daemon_set in world.cluster.all(DaemonSet).values():
         meta, template = daemon_set.metadata, daemon_set.spec.template
         own = newest.get((meta.namespace, meta.name, meta.uid))

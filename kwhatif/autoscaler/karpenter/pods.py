@@ -54,7 +54,7 @@ def is_active(pod: Pod) -> bool:
 
 
 def is_provisionable(pod: Pod) -> bool:
-    """Whether nodes are made for it: the scheduler has found no place, and evicts nobody for it (`IsProvisionable`)."""
+    """Whether nodes are created for it: it is unschedulable, and does not evict others (`IsProvisionable`)."""
     scheduled = pod_condition(pod, "PodScheduled")
     return (
         scheduled is not None

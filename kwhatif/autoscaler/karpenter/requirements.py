@@ -52,7 +52,7 @@ _SHOWN_VALUES = 5
 
 
 class Refusal:
-    """Why something is not possible: the words are found only if somebody wants them."""
+    """Why something is not possible: the text is built only when needed."""
 
     __slots__ = ("_say", "reserved")
 
@@ -189,7 +189,7 @@ def requirement(key: str, operator: str, values: Iterable[str] = (), min_values:
         case "DoesNotExist":
             return Requirement(key, min_values=min_values)
         case "Gt" | "Lt" | "Gte" | "Lte":
-            # A number that is none counts as 0: the API server lets nobody store one.
+            # An invalid number counts as 0: the API server does not accept one.
             bound = (parse_int64(values[0]) if values else None) or 0
             if operator == "Gt" and bound == MAX_INT64:
                 return Requirement(key)

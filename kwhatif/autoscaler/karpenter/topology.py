@@ -191,11 +191,21 @@ class Topology:
 
     def narrowed(self, pod: Wanted, taints: Sequence[Taint], requirements: Requirements) -> Requirements | Refusal:
         """What a node of these requirements has to be if the pod comes to it (`AddRequirements`)."""
+        groups = list(self._matching(pod, taints, requirements))
+        found = self._narrowed_by(groups, pod, requirements)
+        if len(groups) > 1 and isinstance(found, Requirements):
+            keys = {group.spec.key for group in groups}
+            if not all(found[key].values for key in keys):
+                # Each group may have had a choice that leaves none to those before it.
+                return self._narrowed_by(groups[::-1], pod, requirements)
+        return found
+
+    def _narrowed_by(self, groups: Sequence[Group], pod: Wanted, requirements: Requirements) -> Requirements | Refusal:
         found = requirements
-        for group in self._matching(pod, taints, requirements):
+        for group in groups:
             key = group.spec.key
             allowed, of_node = pod.strict.want(key), requirements.want(key)
-            domains = group.next(pod, allowed, of_node)
+            domains = group.next(pod, allowed, of_node, found.want(key))
             if not domains.values:
                 return group.objection(allowed, of_node)
             found = found.plus({key: domains})

@@ -10,6 +10,7 @@ from kwhatif.kube.model.job import CronJob, Job
 from kwhatif.kube.model.meta import ApiObject
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_group import PodGroup, Workload
 from kwhatif.kube.model.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
 from kwhatif.kube.model.resource import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from kwhatif.kube.model.resource_slice import ResourceSlice
@@ -34,7 +35,7 @@ from kwhatif.kube.model.workload import (
 
 
 class Resource(NamedTuple):
-    """One kind as the API serves it, in version v1 of its group."""
+    """One kind as the API serves it, mostly in version v1 of its group."""
 
     type: type[ApiObject]
     #: API group; "" is the core group.
@@ -42,6 +43,7 @@ class Resource(NamedTuple):
     #: The name in URLs and in roles.
     plural: str
     namespaced: bool
+    version: str = "v1"
 
     @property
     def kind(self) -> str:
@@ -51,12 +53,12 @@ class Resource(NamedTuple):
     @property
     def api_version(self) -> str:
         """Group and version, as in `apiVersion`."""
-        return f"{self.group}/v1" if self.group else "v1"
+        return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def path(self) -> str:
         """The URL path of the objects of all namespaces."""
-        return f"/apis/{self.group}/v1/{self.plural}" if self.group else f"/api/v1/{self.plural}"
+        return f"/{'apis' if self.group else 'api'}/{self.api_version}/{self.plural}"
 
 
 _OF_CLUSTER: Mapping[str, Mapping[type[ApiObject], str]] = {
@@ -94,12 +96,15 @@ _NAMESPACED: Mapping[str, Mapping[type[ApiObject], str]] = {
     "policy": {PodDisruptionBudget: "poddisruptionbudgets"},
     "storage.k8s.io": {CSIStorageCapacity: "csistoragecapacities"},
     "resource.k8s.io": {ResourceClaim: "resourceclaims", ResourceClaimTemplate: "resourceclaimtemplates"},
+    "scheduling.k8s.io": {PodGroup: "podgroups", Workload: "workloads"},
 }
+#: Of kinds that have no version v1 yet.
+_VERSIONS: Mapping[type[ApiObject], str] = {PodGroup: "v1beta1", Workload: "v1beta1"}
 
 
 def _resources() -> list[Resource]:
     return [
-        Resource(type_, group, plural, namespaced)
+        Resource(type_, group, plural, namespaced, _VERSIONS.get(type_, "v1"))
         for table, namespaced in ((_OF_CLUSTER, False), (_NAMESPACED, True))
         for group, kinds in table.items()
         for type_, plural in kinds.items()
@@ -136,7 +141,7 @@ def _by_word() -> Mapping[str, Resource]:
         for word in (resource.kind.lower(), resource.plural):
             found[word] = resource
             if resource.group:
-                found[f"{word}.{resource.group}"] = found[f"{word}.v1.{resource.group}"] = resource
+                found[f"{word}.{resource.group}"] = found[f"{word}.{resource.version}.{resource.group}"] = resource
     return found | {short: found[kind.lower()] for short, kind in SHORT_NAMES.items()}
 
 

@@ -1,1 +1,1 @@
-"""`advise`: the smallest changes that make a pod schedulable, found from what keeps it away, and proven."""
+"""`advise`: the smallest changes that make a pod schedulable, derived from the obstacles, and proven."""

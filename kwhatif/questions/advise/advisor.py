@@ -1,4 +1,4 @@
-"""What would help one workload: what may, from the search; of that, what does, by the proof."""
+"""Advice for one workload: candidates from the search, of which the proof keeps those that help."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.scheduler.framework.status import Verdict
 
-#: Outcomes that something can be done about; the worst first.
+#: Outcomes with possible advice; the worst first.
 FAILING: tuple[Outcome, ...] = ("Denied", "Unschedulable", "Gated", "Ignored", "Preempts")
-#: So many sorts of advice are proven, and so many of one sort tried.
+#: The most sorts of advice to prove, and the most to try of one sort.
 _MOST_PROVEN, _MOST_OF_A_SORT = 12, 2
-#: So many priority classes are tried.
+#: The most priority classes to try.
 _MOST_TRIED = 4
-#: How much dearer a piece of advice counts for each that differs only in what it is about.
+#: The extra cost of advice for each other piece that differs only in its subject.
 _ALIKE = 25
 
 
 class Captured(NamedTuple):
-    """A pod that did not fit, the cluster just before its attempt, and what the filters say of each node."""
+    """A pod that did not fit, the cluster just before its attempt, and the filters' verdicts on each node."""
 
     scene: Scene
     objections: Mapping[str, Sequence[Verdict]]
@@ -52,7 +52,7 @@ def first_failing(decisions: Iterable[Decision]) -> Decision | None:
 
 
 class Advisor:
-    """One workload, and what is tried for it."""
+    """Finds and proves advice for one workload."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Advisor:
         self._applied = applied
         self._judged = judged
         first = first_failing(judged.decisions)
-        assert first is not None, "somebody has looked"
+        assert first is not None, "there was an attempt"
         self._decision = first
         self._captured = scenes.get(first.pod)
         paths = question.template_paths.get(getattr(applied.object, "kind", ""), ())
@@ -76,7 +76,7 @@ class Advisor:
         self._rows = Rows(applied, session.cluster, paths, alone=not beside)
 
     def row(self, most: int) -> AdvisedRow:
-        """What would help, the cheapest first."""
+        """The advice that helps, the cheapest first."""
         searched = self._searched()
         found = self._prove((*searched.found, *self._others()))
         proven = [each for each in found if not self._is_by_itself(each)]
@@ -103,7 +103,7 @@ class Advisor:
         return proof.placed + proof.preempting == proof.wanted
 
     def _is_by_itself(self, proven: Proven) -> bool:
-        """Whether it deletes the very pods that the scheduler would evict: chosen by hand, others may be better."""
+        """Whether it deletes the same pods that the scheduler would evict anyway."""
         victims = {victim.pod for victim in self._decision.victims}
         deleted = {
             key
@@ -114,7 +114,7 @@ class Advisor:
         return bool(victims) and deleted >= victims
 
     def _going(self, found: Iterable[Proven]) -> tuple[GoingRow, ...]:
-        """The scheduler's victims, and pods that cost less, if there are any."""
+        """The scheduler's victims, and cheaper pods to delete, if there are any."""
         captured = self._captured
         if captured is None or not self._decision.victims:
             return ()
@@ -134,7 +134,7 @@ class Advisor:
 
     @staticmethod
     def _searched_with(scene: Scene, first: AdvisedChange) -> Searched:
-        """Where one change is sure to be needed: what else, if that alone is not enough."""
+        """If one change is certainly needed: what else, if that alone is not enough."""
         pod = scene.revised((first,))
         profile = None if pod is None else scene.profiles.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
         if pod is None or profile is None:
@@ -146,7 +146,7 @@ class Advisor:
         return found if result.post_filter is None or found.found else found._replace(found=(Advice((first,)),))
 
     def _others(self) -> Iterator[Advice]:
-        """What is not about any node: refusals, priorities, another scheduler."""
+        """Advice that is not about nodes: refusals, priorities, another scheduler."""
         decision = self._decision
         if decision.outcome == "Denied":
             yield from (Advice((change,)) for change in self._for_refused())
@@ -158,7 +158,7 @@ class Advisor:
             yield from self._higher_classes()
 
     def _higher_classes(self) -> Iterator[Advice]:
-        """The lowest priority class with which it may evict enough; none, where the highest does not help."""
+        """The lowest priority class with which it may evict enough; none if the highest does not help."""
         known = self._session.cluster.all(PriorityClass).values()
         classes = sorted(
             (each.value, each.metadata.name)
@@ -195,7 +195,7 @@ class Advisor:
     # --- what does -----------------------------------------------------------------------------------
 
     def _prove(self, advice: Iterable[Advice]) -> list[Proven]:
-        """Of every sort of advice the cheapest that holds."""
+        """The cheapest proven advice of each sort."""
         tried: dict[tuple[str, ...], int] = {}
         proven: dict[tuple[str, ...], Proven] = {}
         for each in sorted(advice, key=lambda each: each.cost):
@@ -212,7 +212,7 @@ class Advisor:
 
 
 def _varied(proven: Iterable[Proven]) -> list[Proven]:
-    """Those with which most pods find a node first, then the cheapest; what is much like others counts as dearer."""
+    """Advice that places most pods first, then the cheapest; advice that is like others counts as more expensive."""
     seen: dict[tuple[str, ...], int] = {}
     priced = []
     for each in sorted(proven, key=_price):
@@ -224,7 +224,7 @@ def _varied(proven: Iterable[Proven]) -> list[Proven]:
 
 
 def _price(proven: Proven) -> tuple[int, tuple[tuple[str, ...], ...]]:
-    """What it costs; evicting others is dear, and more so for each of them."""
+    """Its cost; evictions are expensive, each of them."""
     victims = sum(len(decision.victims) for decision in proven.proof.decisions)
     cost = proven.advice.cost + (30 + 10 * victims if proven.proof.preempting else 0)
     return cost, tuple(change.key for change in proven.advice.changes)

@@ -1,4 +1,4 @@
-"""Pods that are in the way: those that may be, and what gets rid of them."""
+"""Pods that may block a pod, and the changes that remove them."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from kwhatif.state.state import State
 #: What the edit `scale` can make smaller.
 Resizable = Scalable | Job
 _RESIZABLE: tuple[type[Resizable], ...] = (*SCALABLE, Job)
-#: Pods of these go where their node goes: nobody deletes them to make room.
+#: Pods of these owners stay with their node: deleting them does not make room.
 _STAY = ("DaemonSet", "Node")
 _SYSTEM = "kube-system"
 
 
 def suspects(evidence: Evidence | None, node: NodeInfo, pod: PodInfo, state: State) -> Sequence[PodInfo]:
-    """The pods of which one or more may be why the pod does not fit; each may turn out to have no part in it."""
+    """The pods that may be the reason why the pod does not fit; some may turn out to be unrelated."""
     match evidence:
         case InsufficientResource() | PortConflict() | VolumeLimit() | DeviceShortage():
             found: Iterable[PodInfo] = (*node.pods, *state.nominated.get(node.name, ()))
@@ -75,7 +75,7 @@ def _may_go(pod: Pod) -> bool:
 
 
 def least_important(pods: Iterable[PodInfo], pod: PodInfo, evidence: Evidence | None, state: State) -> list[PodInfo]:
-    """In the order in which one would let them go: dying ones, less important ones, those that free just enough."""
+    """The pods in the order to delete them: terminating ones, less important ones, those that free just enough."""
     budgets = Budgets(state.cluster)
     short = lack(evidence)
 
@@ -96,7 +96,7 @@ def least_important(pods: Iterable[PodInfo], pod: PodInfo, evidence: Evidence | 
 
 
 def may_be_enough(pod: PodInfo, evidence: Evidence | None) -> bool:
-    """Whether the pod alone may be why the evidence holds: it has as much of a resource as is short."""
+    """Whether the pod alone may be the reason: it has as much of a resource as is lacking."""
     return not isinstance(evidence, InsufficientResource) or _frees(pod, evidence) >= lack(evidence)
 
 
@@ -107,7 +107,7 @@ def _frees(pod: PodInfo, evidence: Evidence | None) -> int:
 
 
 def owner_of_pod(pod: Pod, cluster: Cluster) -> Resizable | None:
-    """The workload at the top that has so many pods as somebody says; None: nothing is known of one."""
+    """The top-level owner with a number of replicas that can be set; None if there is none."""
     owner, namespace = controller_of(pod.metadata), pod.metadata.namespace
     found: Resizable | None = None
     while owner is not None:
@@ -120,13 +120,13 @@ def owner_of_pod(pod: Pod, cluster: Cluster) -> Resizable | None:
 
 
 def replicas_of(workload: Resizable) -> int:
-    """How many pods it is to have; of a Job, at once."""
+    """Its desired number of pods; of a Job, the parallelism."""
     count = workload.spec.parallelism if isinstance(workload, Job) else workload.spec.replicas
     return 1 if count is None else count
 
 
 def scale_down(workload: Resizable, by: int = 1) -> AdvisedChange:
-    """So many pods less."""
+    """Scale down by this number of pods."""
     kind, key, now = type(workload).__name__, key_of(workload), replicas_of(workload)
     name, count = f"{kind.lower()}/{key}", now - by
     return in_cluster(
@@ -142,7 +142,7 @@ def scale_down(workload: Resizable, by: int = 1) -> AdvisedChange:
 
 
 def delete_pods(pods: Sequence[Pod], preemptor: PodInfo, *, moved_to: str = "") -> AdvisedChange:
-    """Without these pods, by their end, by hand, or to a place where their controllers' new ones go."""
+    """Without these pods: they end, are deleted, or are replaced on another node."""
     keys = sorted(map(key_of, pods))
     kind: AdviceKind = "move-pod" if moved_to else "delete-pod"
     if all(pod.metadata.deletion_timestamp for pod in pods):
@@ -166,7 +166,7 @@ def delete_pods(pods: Sequence[Pod], preemptor: PodInfo, *, moved_to: str = "") 
 
 
 def pods_of_job(job: Job, state: State) -> list[PodInfo]:
-    """The Job's pods that run or are to run."""
+    """The Job's running and pending pods."""
     return [pod for pod in state.pods.values() if pod.namespace == job.metadata.namespace and _is_of(job, pod.pod)]
 
 
@@ -176,7 +176,7 @@ def _is_of(job: Job, pod: Pod) -> bool:
 
 
 def job_done(job: Job, pods: Sequence[Pod]) -> AdvisedChange:
-    """Once the Job is complete, and these pods of it have ended."""
+    """Wait until the Job is complete, and these pods of it have ended."""
     keys = sorted(map(key_of, pods))
     return in_cluster("job-done", f"Job {key_of(job)}", _deletion(keys), count=len(keys))
 
@@ -187,5 +187,5 @@ def _deletion(keys: Sequence[str]) -> DeleteObjects:
 
 
 def _extra(namespace: str) -> int:
-    """Nobody takes pods of the system away lightly."""
+    """The extra cost of system pods."""
     return 60 if namespace == _SYSTEM else 0

@@ -1,4 +1,4 @@
-"""Whom the scheduler evicts, and whose leaving would cost less if somebody chose by hand."""
+"""The scheduler's victims, and pods that would be cheaper to delete by hand."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kwhatif.report.decision import Decision
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.state.pod_info import PodInfo
 
-#: A budget that allows no more disruptions makes it so much dearer that a pod goes.
+#: The extra cost of a pod whose budget allows no more disruptions.
 _BROKEN = 40
 
 
 def going(decision: Decision, scene: Scene, found: Iterable[Proven]) -> tuple[GoingRow, ...]:
-    """The victims of the decision, then what costs less, the cheapest first; nothing where nothing does.
+    """The victims of the decision, then cheaper pods, the cheapest first; empty if there are none.
 
     Args:
         decision: about a pod that fits only by eviction.

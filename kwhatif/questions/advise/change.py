@@ -1,4 +1,4 @@
-"""`AdvisedChange`: one thing that somebody could do for a pod, in its manifest or in the cluster."""
+"""`AdvisedChange`: one change that may help a pod, in its manifest or in the cluster."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from kwhatif.report.advise import AdviceBy, AdviceKind, Advised
 
 #: The spec of a pod as plain data, in the API's names.
 Spec = dict[str, Any]
-#: What a change makes of it, in place.
+#: Applies a change, in place.
 Revise = Callable[[Spec], None]
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-#: A rule that is preferred instead of required counts as much as one can.
+#: The weight of a rule that becomes preferred instead of required: the maximum.
 WEIGHT = 100
 
-#: What each kind of change costs, roughly: how sure one can be that it harms nobody. The least comes first.
+#: The rough cost of each kind of change: how likely it is to do harm. The lowest comes first.
 COSTS: dict[AdviceKind, int] = {
     "wait": 10,
     "job-done": 30,
@@ -61,12 +61,12 @@ _WAITING: frozenset[AdviceKind] = frozenset({"wait", "job-done", "node-ready", "
 
 
 class Amount(NamedTuple):
-    """How much of a change there is: it is made larger until it helps, and smaller while it still does."""
+    """The amount of a change: it is increased until the change helps, and then reduced while it still helps."""
 
     value: int
-    #: More than this makes no sense.
+    #: The maximum.
     most: int
-    #: The smallest step that is worth saying.
+    #: The smallest step.
     step: int
     #: The same change with another amount.
     at: Callable[[int], AdvisedChange]
@@ -81,12 +81,12 @@ class AdvisedChange(Advised, kw_only=True, eq=False):
     #: The edits in the form of YAML, where they have no form on one line.
     data: tuple[dict[str, Any], ...] = ()
     amount: Amount | None = None
-    #: The same without one of its parts each, where it has several.
+    #: The same change without one of its parts each, if it has several.
     less: Callable[[], Iterator[AdvisedChange]] | None = None
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
-        """Changes of one key do the same."""
+        """Changes with the same key do the same."""
         return self.kind, self.target, self.about, self.before, self.after
 
 
@@ -105,14 +105,14 @@ def in_spec(kind: AdviceKind, revise: Revise, *, extra: int = 0, **fields: Any) 
 def in_cluster(
     kind: AdviceKind, target: str, *edits: Edit, extra: int = 0, by_manifest: bool = False, **fields: Any
 ) -> AdvisedChange:
-    """A change of the cluster, or what to wait for: then the edits make what will have come.
+    """A change of the cluster, or an event to wait for: then the edits make the state after it.
 
     Args:
         kind: of the change.
-        target: what is changed.
-        edits: what changes it.
+        target: the object to change.
+        edits: the change.
         extra: what it costs more than others of its kind.
-        by_manifest: what is changed is another object of the manifests.
+        by_manifest: the object is another one of the manifests.
         fields: what else is known of it.
     """
     by: AdviceBy = "manifest" if by_manifest else "waiting" if kind in _WAITING else "cluster"
@@ -120,7 +120,7 @@ def in_cluster(
 
 
 def prune(spec: Spec, kind: str) -> None:
-    """Leave no empty affinity behind."""
+    """Remove empty affinities."""
     if not spec["affinity"][kind]:
         del spec["affinity"][kind]
     if not spec["affinity"]:
@@ -128,12 +128,12 @@ def prune(spec: Spec, kind: str) -> None:
 
 
 class Advice(NamedTuple):
-    """Changes that help together, and what is known about them."""
+    """Changes that help together."""
 
     changes: tuple[AdvisedChange, ...]
     #: The node that they were made for.
     node: str = ""
-    #: What it costs more to go to that node than to others.
+    #: The extra cost of that node.
     extra: int = 0
 
     @property
@@ -143,7 +143,7 @@ class Advice(NamedTuple):
 
     @property
     def sort(self) -> tuple[str, ...]:
-        """Advice of one sort differs only in what it is about: the cheapest of a sort is enough."""
+        """Advice of one sort differs only in its subject: the cheapest of a sort is enough."""
         several = [change.kind == "delete-pod" and change.count > 1 for change in self.changes]
         kinds = (
             f"{change.kind} {change.about}{'several' * many}"

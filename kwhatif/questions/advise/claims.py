@@ -35,7 +35,7 @@ _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
 def missing_claims(pod: Pod, state: State) -> Iterator[AdvisedChange]:
-    """For a claim that the pod names and that is not there: another name, or the claim."""
+    """For a missing claim that the pod names: another name, or the claim."""
     claims, namespace = state.cluster.all(PersistentVolumeClaim), pod.metadata.namespace
     for volume in pod.spec.volumes:
         name = volume.persistent_volume_claim.claim_name if volume.persistent_volume_claim else ""
@@ -55,9 +55,9 @@ def missing_claims(pod: Pod, state: State) -> Iterator[AdvisedChange]:
 
 
 def _of_other_class(claim: PersistentVolumeClaim, state: State) -> Iterator[AdvisedChange]:
-    """The claim anew, of the class of the volume that it names or that is nearest: that alone keeps it from binding.
+    """The claim recreated with the class of the volume that it names or nearly matches: only the class differs.
 
-    The class of a claim cannot be changed: one that is there must be deleted first.
+    The class of a claim cannot be changed: an existing claim must be deleted first.
     """
     unbound = why_unbound(claim, state.cluster)
     volume = state.cluster.get(PersistentVolume, unbound.volume)
@@ -119,7 +119,7 @@ def _binding(claim: PersistentVolumeClaim, volume: str) -> Patch:
 
 
 def _provisioned(claim: PersistentVolumeClaim, storage_class: StorageClass) -> AdvisedChange:
-    """Once its class has made a volume for it; here one that every node reaches."""
+    """Once its class has provisioned a volume; here one that every node can reach."""
     name = f"pvc-{claim.metadata.namespace}-{claim.metadata.name}"
     volume = PersistentVolume(
         metadata=AnnotatedMeta(name=name),
@@ -175,7 +175,7 @@ def _new_claim(namespace: str, name: str, state: State) -> AdvisedChange:
 
 
 def created(kind: Literal["create-claim", "create-namespace"], obj: Model, target: str, version: str) -> AdvisedChange:
-    """An object that is not there yet."""
+    """A new object."""
     data = {"apiVersion": version} | msgspec.to_builtins(obj)
     name = type(obj).__name__
     edit = Apply(text=f"apply {name}/{target}", objects=(obj,))

@@ -1,4 +1,4 @@
-"""What could be different in the cluster, as edits: nodes, labels, taints, claims, quotas."""
+"""Possible changes of the cluster, as edits: nodes, labels, taints, claims, quotas."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from kwhatif.scheduler.framework.evidence import (
 )
 from kwhatif.state.node_info import NodeInfo
 
-#: Labels that say what a node is: nobody sets those to get a pod there.
+#: Labels that describe the node itself: these are not set to place a pod.
 _OWN_LABELS = re.compile(r"(^|\.)(kubernetes|k8s)\.io/")
 _PAIR = re.compile(r"(?P<key>[^=!<> ]+)=(?P<value>[^=!<> ]*)")
 _MOST_NODES = 50
 
 
 def on_node(evidence: Evidence | None, node: NodeInfo) -> Iterator[AdvisedChange]:
-    """What the node could be, so that this no longer keeps the pod away from it."""
+    """Changes of the node that remove this obstacle."""
     match evidence:
         case CordonedNode():
             yield in_cluster("uncordon", node.name, Uncordon(text=f"uncordon {node.name}", nodes=(node.name,)))
@@ -41,7 +41,7 @@ def on_node(evidence: Evidence | None, node: NodeInfo) -> Iterator[AdvisedChange
 
 
 def _untaint(taint: UntoleratedTaint, node: str) -> AdvisedChange:
-    """Without the taint; if it says that the node is in trouble, that is for the node to get over."""
+    """Without the taint; if it shows a problem of the node, once the node has recovered."""
     text = f"taint {node} {taint.key}:{taint.effect}-"
     edit = TaintNodes(text=text, nodes=(node,), removed=(TaintRemoval(taint.key, None, taint.effect),))
     if taint.key.startswith(STATE_OF_NODE):
@@ -61,7 +61,7 @@ def _labelled(evidence: UnmatchedSelector, node: NodeInfo) -> Iterator[AdvisedCh
 
 
 def add_nodes(like: str, count: int = 1) -> AdvisedChange:
-    """More nodes like one that is there."""
+    """More nodes like an existing one."""
     edit = AddNodes(text=f"add {count} node{'s' * (count != 1)} like {like}", count=count, like=like)
     amount = Amount(count, _MOST_NODES, 1, lambda more: add_nodes(like, more))
     return in_cluster("add-nodes", like, edit, extra=10 * (count - 1), count=count, amount=amount)

@@ -1,4 +1,4 @@
-"""What could be different in the manifest: changes of a pod's spec, made from what keeps it away from a node."""
+"""Possible changes of the manifest: of a pod's spec, derived from the obstacles to a node."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from kwhatif.scheduler.framework.evidence import (
 )
 from kwhatif.state.node_info import NodeInfo
 
-#: Taints by which the node controller says that a node is in trouble: nobody should tolerate those.
+#: Taints by which the node controller marks nodes with problems: pods should not tolerate these.
 STATE_OF_NODE = "node.kubernetes.io/"
 _PORTS = range(1, 65_536)
 
 
 def in_manifest(pod: Pod, evidence: Evidence | None, node: NodeInfo | None) -> Iterator[AdvisedChange]:
-    """What the manifest could say instead, so that this no longer keeps the pod away from the node."""
+    """Changes of the manifest that remove this obstacle to the node."""
     match evidence:
         case InsufficientResource():
             yield from _less(evidence)
@@ -55,7 +55,7 @@ def in_manifest(pod: Pod, evidence: Evidence | None, node: NodeInfo | None) -> I
 
 
 def anywhere(pod: Pod) -> Iterator[AdvisedChange]:
-    """Not bound to nodes by name: where PreFilter leaves only some nodes, or none."""
+    """Without node names: if PreFilter leaves only some nodes, or none."""
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
     if pod.spec.node_name:
         yield in_spec("drop-node-name", lambda spec: _drop(spec, "nodeName"), before=pod.spec.node_name)
@@ -121,7 +121,7 @@ def _tolerate(taint: UntoleratedTaint, pod: Pod, node: NodeInfo | None) -> Advis
 
 
 def _own_domain(taint: UntoleratedTaint) -> int:
-    """What it costs more to tolerate a taint that some software has defined."""
+    """The extra cost of tolerating a taint that some software has defined."""
     return 10 if "/" in taint.key else 0
 
 
@@ -145,7 +145,7 @@ def _ports(evidence: PortConflict, node: NodeInfo) -> Iterator[AdvisedChange]:
 def _on_ports(evidence: PortConflict, act: Callable[[dict[str, Any]], object]) -> Revise:
     def revise(spec: Spec) -> None:
         if spec.get("hostNetwork"):
-            return  # there, the port of a container is that of the host
+            return  # there, the container port is the host port
         for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
             for port in container.get("ports") or ():
                 same = port.get("hostPort") == evidence.port and (port.get("protocol") or "TCP") == evidence.protocol

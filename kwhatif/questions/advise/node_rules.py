@@ -1,4 +1,4 @@
-"""What a manifest could say instead about nodes: node selector, node affinity."""
+"""Changes of a manifest's rules about nodes: node selector, node affinity."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _drop_pairs(spec: Spec, keys: Mapping[str, str]) -> None:
 
 
 def _widened(terms: Sequence[NodeSelectorTerm], node: NodeInfo) -> Iterator[AdvisedChange]:
-    """The node's own value as one more of those that an expression takes, where that is all that is wrong."""
+    """The node's value added to those of an expression, if that is the only mismatch."""
     for at, term in enumerate(terms):
         wrong = [place for place, need in enumerate(term.match_expressions) if not _meets(need, node)]
         if len(wrong) != 1 or term.match_fields:
@@ -99,7 +99,7 @@ def _with_value(term: int, place: int, value: str) -> Revise:
 
 
 def soften_node_affinity(spec: Spec) -> None:
-    """What node affinity requires is preferred, as far as it can be."""
+    """Make required node affinity preferred, as far as possible."""
     affinity = spec["affinity"]["nodeAffinity"]
     terms = affinity.pop(REQUIRED)["nodeSelectorTerms"]
     entries = [{"weight": WEIGHT, "preference": term} for term in terms if _can_be_preferred(term)]
@@ -109,7 +109,7 @@ def soften_node_affinity(spec: Spec) -> None:
 
 
 def _can_be_preferred(term: Mapping[str, Any]) -> bool:
-    """Not one about a node's name, or one that can never match: a preference of that kind would fail every attempt."""
+    """Not terms with node names, or that can never match: as preferences they would fail every attempt."""
     if not term.get("matchExpressions") or "matchFields" in term:
         return False
     try:

@@ -1,4 +1,4 @@
-"""What a manifest could say instead about other pods: pod affinity and anti-affinity, topology spread constraints."""
+"""Changes of a manifest's rules about other pods: pod (anti-)affinity, topology spread constraints."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from kwhatif.questions.advise.change import PREFERRED, REQUIRED, WEIGHT, Advised
 from kwhatif.report.advise import AdviceKind
 from kwhatif.scheduler.framework.evidence import PodAffinityUnmatched, PodAntiAffinityMatched, SpreadSkew
 
-#: What each further term costs that is softened with the first.
+#: The extra cost of each further term that is softened with the first.
 _ANOTHER_TERM = 15
-#: What the scheduler says of a term of the pod's own (anti-)affinity.
+#: Evidence about a term of the pod's own (anti-)affinity.
 OwnTerm = PodAffinityUnmatched | PodAntiAffinityMatched
 
 
@@ -53,7 +53,7 @@ def _is_hard(constraint: TopologySpreadConstraint, key: str) -> bool:
 
 
 def soft_terms(pod: Pod, objecting: Sequence[OwnTerm]) -> Iterator[AdvisedChange]:
-    """The terms that object are preferred instead; they are all of affinity, or all of anti-affinity."""
+    """The unmatched terms become preferred; they are all of affinity, or all of anti-affinity."""
     affinity = pod.spec.affinity
     away = isinstance(objecting[0], PodAntiAffinityMatched)
     kind = "podAntiAffinity" if away else "podAffinity"

@@ -1,4 +1,4 @@
-"""The proof: the question asked anew with changes made, by the one judge."""
+"""The proof: the question asked again with the changes made, by the same judge."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from kwhatif.workloads.comparison import is_waiting
 
 
 class Proof(NamedTuple):
-    """What becomes of the workload with some changes."""
+    """The outcome for the workload with some changes."""
 
-    #: How many of its pods find a node, without evicting anybody.
+    #: How many of its pods find a node without evictions.
     placed: int
-    #: And by evicting others.
+    #: How many find a node by evictions.
     preempting: int
-    #: How many pods there are to be.
+    #: The desired number of pods.
     wanted: int
     decisions: tuple[Decision, ...]
 
@@ -41,19 +41,19 @@ class Proof(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether every pod finds a node, and nobody is evicted."""
+        """Whether every pod finds a node without evictions."""
         return self.placed == self.wanted > 0
 
 
 class Proven(NamedTuple):
-    """Advice, and what becomes of the workload with it."""
+    """Advice, and the outcome for the workload with it."""
 
     advice: Advice
     proof: Proof
 
 
 class Asking:
-    """One workload of a question, which is asked again and again."""
+    """One workload of a question, which is asked repeatedly."""
 
     def __init__(self, session: Session, question: Question, workload: Applied) -> None:
         self._session = session
@@ -67,7 +67,7 @@ class Asking:
         return len(self._known)
 
     def ask(self, changes: Sequence[AdvisedChange]) -> Proof | None:
-        """What becomes of the workload with these changes; None where they cannot be made."""
+        """The outcome for the workload with these changes; None if they cannot be made."""
         key = tuple(change.key for change in changes)
         if key not in self._known:
             self._known[key] = self._ask(changes)
@@ -102,7 +102,7 @@ class Asking:
         outcomes = [decision.outcome for decision in decisions]
         return Proof(outcomes.count("Placed"), outcomes.count("Preempts"), wanted, tuple(decisions))
 
-    # --- the least that is enough --------------------------------------------------------------------
+    # --- the smallest change that is enough ----------------------------------------------------------
 
     def prove(self, advice: Advice) -> Proven | None:
         """The advice with as few and as small changes as are needed; None where it does not help."""
@@ -119,7 +119,7 @@ class Asking:
         return Proven(advice, self.ask(advice.changes) or proof)
 
     def _enlarged(self, advice: Advice) -> Advice:
-        """More of it, where what one pod needs is not enough for all, or others come first."""
+        """Larger amounts, if what one pod needs is not enough for all, or other pods come first."""
         for place, change in enumerate(advice.changes):
             proof = self.ask(advice.changes)
             if change.amount is None or (proof is not None and proof.is_whole):
@@ -138,7 +138,7 @@ class Asking:
         return advice
 
     def _fewer(self, advice: Advice, proof: Proof) -> Advice:
-        """Without a change, or a part of one, that need not be."""
+        """Without changes, or parts of changes, that are not needed."""
         for place, change in enumerate(advice.changes):
             without = advice._replace(changes=(*advice.changes[:place], *advice.changes[place + 1 :]))
             parts = change.less() if change.less is not None else ()
@@ -149,7 +149,7 @@ class Asking:
         return advice
 
     def _smaller(self, advice: Advice, place: int, proof: Proof) -> Advice:
-        """The least amount that is as good, by bisection; a little less is not."""
+        """The smallest amount that is as good, by bisection."""
         change = advice.changes[place]
         amount = change.amount
         if amount is None or not self._is_as_good(less := _less(amount), advice, place, proof):
@@ -190,7 +190,7 @@ def _with(advice: Advice, place: int, change: AdvisedChange) -> Advice:
 def _in_its_place(workload: Applied, made: object, session: Session) -> tuple[Applied, Session]:
     """The changed object for the one that was asked about; a pod that waits, waits as it is then."""
     obj = workload.object
-    if workload.anew and isinstance(obj, Pod) and is_waiting(obj) and isinstance(made, Pod):
+    if workload.restarted and isinstance(obj, Pod) and is_waiting(obj) and isinstance(made, Pod):
         stored = stored_pod(made, session.cluster)
         if isinstance(stored, Pod):
             state = session.state.fork()

@@ -1,4 +1,4 @@
-"""From what keeps the pod from one node to the changes that may end it."""
+"""From the obstacles to one node to the changes that may remove them."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.comparison import unstarted
 
-#: So many pods are tried one by one, and so many at once.
+#: The most pods to try one by one, and at once.
 _MOST_TRIED = 24
 _MOST_AT_ONCE = 12
-#: Of so many workloads it is tried whether fewer pods of them would do.
+#: The most workloads to try scaling down.
 _MOST_WORKLOADS = 4
 
 
 def proposals(
     scene: Scene, made: Sequence[AdvisedChange], trial: Trial, name: str, obstacles: Sequence[Obstacle]
 ) -> Iterator[AdvisedChange]:
-    """Changes that may end the first of the obstacles to the node; `made` are those that were made already."""
+    """Changes that may remove the first obstacle to the node; `made` are the changes so far."""
     first, pod = obstacles[0], trial.pod.pod
     node = trial.node(name)
     if first.plugin == "SchedulingGates":
@@ -62,7 +62,7 @@ def proposals(
         return
     yield from in_manifest(pod, first.evidence, node)
     yield from _several_terms(scene, made, trial, name, first)
-    if scene.state.node(name) is not None:  # else it is new: nobody would make it and then change it
+    if scene.state.node(name) is not None:  # not for a new node: it would be created with the change
         yield from on_node(first.evidence, node)
         yield from _without_pods(scene, made, trial, name, first)
 
@@ -70,7 +70,7 @@ def proposals(
 def _several_terms(
     scene: Scene, made: Sequence[AdvisedChange], trial: Trial, name: str, first: Obstacle
 ) -> Iterator[AdvisedChange]:
-    """All terms of affinity, or of anti-affinity, that object one after another: the filter names only the first."""
+    """All unmatched terms of affinity, or of anti-affinity: the filter names only the first."""
     objecting: list[OwnTerm] = []
     evidence = first.evidence
     side = type(evidence)
@@ -98,7 +98,7 @@ def _without_pods(
 
 
 def _deletions(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInfo]) -> Iterator[AdvisedChange]:
-    """The fewest pods without which the first obstacle is gone."""
+    """The smallest set of pods to delete to remove the first obstacle."""
     dying = [pod for pod in ranked if pod.terminating]
     if dying and _is_gone(trial, name, first, dying):
         yield delete_pods([pod.pod for pod in _needed(trial, name, first, dying)], trial.pod)
@@ -107,7 +107,7 @@ def _deletions(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInf
     helpful = _helpful(trial, name, first, large[:_MOST_TRIED])
     if helpful:
         yield _without([helpful[0]], trial)
-        # One that nobody makes anew is lost: one that has a place elsewhere may be better.
+        # A pod without a controller is lost: one that can move elsewhere may be better.
         yield from (_without([pod], trial) for pod in helpful[1:] if _is_owned(pod))
         return
     largest = living[:_MOST_AT_ONCE]
@@ -116,9 +116,9 @@ def _deletions(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInf
 
 
 def _helpful(trial: Trial, name: str, first: Obstacle, pods: Sequence[PodInfo]) -> list[PodInfo]:
-    """The first of the pods without which nothing is left, and the first of these that has an owner.
+    """The first pod whose deletion removes all obstacles, and the first of these that has an owner.
 
-    If there is none, the first without which the first obstacle is gone.
+    If there is none, the first whose deletion removes the first obstacle.
     """
     enough: PodInfo | None = None
     helps: PodInfo | None = None
@@ -144,7 +144,7 @@ def _is_owned(pod: PodInfo) -> bool:
 
 
 def _needed(trial: Trial, name: str, first: Obstacle, pods: Sequence[PodInfo]) -> list[PodInfo]:
-    """Without those that need not go: the most important ones are spared first."""
+    """Without pods that need not be deleted: the most important ones are spared first."""
     needed = list(pods)
     for pod in reversed(pods):
         fewer = [other for other in needed if other is not pod]
@@ -164,7 +164,7 @@ def _without(pods: Sequence[PodInfo], trial: Trial) -> AdvisedChange:
 
 
 def landing_elsewhere(scene: Scene, trial: Trial, name: str, change: AdvisedChange) -> AdvisedChange:
-    """The deletion of a pod that a controller makes anew: where the new one goes, if the pod has taken its place."""
+    """The deletion of a pod that a controller replaces: where the replacement goes, once the pod has its room."""
     keys = change.target.split(", ")
     if change.kind != "delete-pod" or len(keys) != 1 or keys[0] not in scene.state.pods:
         return change
@@ -178,17 +178,17 @@ def landing_elsewhere(scene: Scene, trial: Trial, name: str, change: AdvisedChan
 
 
 def _landing(scene: Scene, gone: Pod, state: State) -> str:
-    """Where another pod like it is placed, without evicting anybody; "" for nowhere."""
-    anew = unstarted(gone)
-    meta = replace(anew.metadata, name=f"{anew.metadata.name}-anew", uid="")
-    pod = PodInfo(replace(anew, metadata=meta))
+    """The node for another pod like it, without evictions; "" for none."""
+    again = unstarted(gone)
+    meta = replace(again.metadata, name=f"{again.metadata.name}-anew", uid="")
+    pod = PodInfo(replace(again, metadata=meta))
     profile = scene.profiles.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
     result = None if profile is None else result_of(attempt(profile, pod, state))
     return result.node or "" if result is not None and result.outcome == "Placed" else ""
 
 
 def _completed(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInfo]) -> Iterator[AdvisedChange]:
-    """Once a Job of some of these is complete: all its pods are gone then."""
+    """Wait for a Job of some of these: once it is complete, all its pods are gone."""
     jobs: dict[str, Job] = {}
     for pod in ranked:
         owner = None if pod.terminating else owner_of_pod(pod.pod, trial.state.cluster)
@@ -203,7 +203,7 @@ def _completed(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInf
 def _scaled(
     scene: Scene, made: Sequence[AdvisedChange], trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInfo]
 ) -> Iterator[AdvisedChange]:
-    """Fewer pods of the workloads that own these; their controllers choose which go."""
+    """Scale down the workloads that own these; their controllers choose the pods."""
     workloads: dict[tuple[str, str], Resizable] = {}
     for pod in ranked:
         workload = None if pod.terminating else owner_of_pod(pod.pod, trial.state.cluster)

@@ -27,7 +27,7 @@ from kwhatif.scheduler.framework.attempt import Attempt
 class Limits(NamedTuple):
     """How much advice is looked for."""
 
-    #: For each workload, and of so many workloads.
+    #: The most pieces of advice for each workload, and the most workloads.
     most: int
     workloads: int
     #: Also for workloads that fit by evicting others.

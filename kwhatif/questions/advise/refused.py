@@ -22,7 +22,7 @@ from kwhatif.questions.advise.requests import request_less
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-#: So many workloads, and pods without one, that use up a quota are tried.
+#: The most workloads, and bare pods, that use up a quota to try.
 _MOST_TRIED = 4
 #: `exceeded quota: small, requested: requests.cpu=2, used: requests.cpu=3, limited: requests.cpu=4`
 _EXCEEDED = re.compile(
@@ -36,10 +36,10 @@ def refused(
     """For a pod that is not even created: a quota that is used up, a namespace that is not there.
 
     Args:
-        message: the API server's words: for these two, they are all that says what is short.
+        message: the API server's: for these two, the only source of what is lacking.
         namespace: that of the pod.
         pod: as its workload's template has it, if that is known.
-        own: kind and name of that workload, which is not to have fewer pods.
+        own: kind and name of that workload, which is not scaled down.
         state: the cluster.
     """
     exceeded = _EXCEEDED.search(message)
@@ -55,7 +55,7 @@ def refused(
 
 
 def _fewer_in(namespace: str, pod: Pod, own: tuple[str, str], state: State) -> Iterator[AdvisedChange]:
-    """What uses the quota goes: fewer pods of workloads, Jobs that complete, pods that nobody makes anew."""
+    """Free the quota: scale down workloads, wait for Jobs, delete bare pods."""
     workloads: dict[tuple[str, str], Resizable] = {}
     alone: list[PodInfo] = []
     for info in sorted(state.pods.values(), key=lambda each: (each.priority, each.key)):

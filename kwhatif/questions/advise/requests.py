@@ -1,4 +1,4 @@
-"""Requests cut down: the same pod, asking for less of one resource."""
+"""Smaller requests of one resource."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _MI = 1 << 20
 
 
 def request_less(resource: str, requested: int, cut: int) -> AdvisedChange:
-    """Ask for `cut` less of a resource, of which the whole pod asks for `requested` (milli-cpu, bytes, units)."""
+    """Request `cut` less of a resource of which the whole pod requests `requested` (milli-cpu, bytes, units)."""
     left = requested - cut
     step = _MI if resource in (MEMORY, EPHEMERAL_STORAGE) and requested > 64 * _MI else 1
     return in_spec(
         "request-less",
         _limited_to(resource, left),
-        # A small cut costs little, to ask for next to nothing a lot.
+        # A small cut costs little, a large one a lot.
         extra=60 * cut // max(requested, 1),
         about=resource,
         before=text_of(resource, requested),
@@ -34,7 +34,7 @@ def units_of(resource: str, text: Any) -> int:
 
 
 def _limited_to(resource: str, most: int) -> Revise:
-    """Has the pod ask for no more in all: the container that asks for most gives way first."""
+    """Limit the pod's total request: the container with the largest request is reduced first."""
 
     def revise(spec: Spec) -> None:
         overhead = units_of(resource, (spec.get("overhead") or {}).get(resource, 0))
@@ -55,7 +55,7 @@ def _limited_to(resource: str, most: int) -> Revise:
 
 
 def _share(containers: list[dict[str, Any]], resource: str, room: int) -> None:
-    """Cut down the largest, one after another, until all fit into the room together."""
+    """Reduce the largest in turn until all fit into the room together."""
     over = sum(_of(each, resource) for each in containers) - room
     for each in sorted(containers, key=lambda each: _of(each, resource), reverse=True):
         if over <= 0:
@@ -70,7 +70,7 @@ def _of(container: dict[str, Any], resource: str) -> int:
 
 
 def _asked(resources: dict[str, Any], resource: str) -> int:
-    """What is requested; without a request, the limit is."""
+    """The request; without one, the limit."""
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
     return units_of(resource, requests.get(resource, limits.get(resource, 0)))
 

@@ -1,6 +1,6 @@
-"""Nodes that are kept for somebody: for pods that need their devices, for one team, for the control plane.
+"""Reserved nodes: for pods that need their devices, for one team, for the control plane.
 
-Nobody is sent there as the cheapest way out, and nobody takes off the taint that keeps others away.
+Advice does not send other pods there as the cheapest solution, or remove the taint that reserves a node.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from kwhatif.scheduler.framework.evidence import UntoleratedTaint
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import State
 
-#: What it costs more to go there than to go elsewhere: more than a new node.
+#: The extra cost of a reserved node: more than a new node.
 RESERVED = 70
 _CONTROL_PLANE = "node-role.kubernetes.io/"
 _WORD = re.compile(r"[a-z0-9]+")
-#: Words of keys and values that name a kind of hardware, or say for whom a node is.
+#: Words in keys and values that name a kind of hardware, or the intended user of a node.
 _HARDWARE = frozenset(
     {
         *("accelerator", "accelerators", "amd", "fpga", "gaudi", "gpu", "gpus", "habana", "infiniband", "inferentia"),
@@ -31,7 +31,7 @@ _TENANTS = frozenset(
 
 
 def is_reserved(taint: UntoleratedTaint, node: NodeInfo | None) -> bool:
-    """Whether the taint keeps the node for somebody."""
+    """Whether the taint reserves the node."""
     if taint.key.startswith(_CONTROL_PLANE) or (node is not None and taint.key in devices_of(node)):
         return True
     key, value = _WORD.findall(taint.key.lower()), _WORD.findall(taint.value.lower())
@@ -39,7 +39,7 @@ def is_reserved(taint: UntoleratedTaint, node: NodeInfo | None) -> bool:
 
 
 def is_for(pod: Pod, node: NodeInfo | None) -> bool:
-    """Whether the pod asks for devices that the node has."""
+    """Whether the pod requests devices that the node has."""
     return node is not None and not devices_of(node).isdisjoint(_asked(pod))
 
 
@@ -49,7 +49,7 @@ def devices_of(node: NodeInfo) -> frozenset[str]:
 
 
 def unused_devices(pod: Pod, node: NodeInfo, scarce: Collection[str]) -> bool:
-    """Whether the node has devices that few nodes have, and that the pod has no use for."""
+    """Whether the node has devices that few nodes have, and that the pod does not request."""
     found = devices_of(node).intersection(scarce)
     return bool(found) and found.isdisjoint(_asked(pod))
 

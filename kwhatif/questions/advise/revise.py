@@ -1,4 +1,4 @@
-"""Where the pod's spec stands in an object, and the object with another one."""
+"""The pod's spec in an object, and the object with a changed spec."""
 
 from __future__ import annotations
 

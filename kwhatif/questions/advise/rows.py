@@ -1,4 +1,4 @@
-"""Advice as rows of the report: patches of the objects that somebody would change, and edits."""
+"""Advice as rows of the report: patches of the objects to change, and edits."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Rows:
         """
         self._paths = paths
         self._object: Any = applied.object
-        self._in_cluster = applied.anew
-        self._file = applied.source.file if alone and not applied.anew and applied.source.file != "-" else None
-        if applied.anew and isinstance(applied.object, Pod):
+        self._in_cluster = applied.restarted
+        self._file = applied.source.file if alone and not applied.restarted and applied.source.file != "-" else None
+        if applied.restarted and isinstance(applied.object, Pod):
             owner = owner_of_pod(applied.object, cluster)
             if owner is not None and pod_of(owner) is not None:
                 self._object = owner

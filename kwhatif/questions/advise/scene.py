@@ -1,7 +1,7 @@
 """`Scene`: one pod at the moment of its attempt, and what would keep it from a node if changes were made.
 
-This only finds out what is worth proving: no preemption, one node at a time, nobody else in the queue. Whether a change
-helps is decided by `proof`, which asks the question anew.
+This only finds out what is worth proving: no preemption, one node at a time, no other pods in the queue. If a change
+helps is decided by `proof`, which asks the question again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-#: So many states with edits are remembered.
+#: The number of states with edits to keep.
 _MOST_STATES = 64
 
 

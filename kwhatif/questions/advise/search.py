@@ -16,16 +16,16 @@ from kwhatif.scheduler.framework.evidence import InsufficientResource
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.state.node_info import NodeInfo
 
-#: So many changes are combined at most, and only if fewer do not help.
+#: The most changes to combine, if fewer do not help.
 MOST_CHANGES = 2
-#: In a cluster of so many nodes, every node is looked at; in a larger one those of each kind that come nearest.
+#: In a cluster of up to this many nodes every node is tried; in a larger one the nearest misses of each kind.
 _FEW_NODES = 24
 _NEAREST, _KINDS = 2, 8
-#: So many kinds of nodes are tried as new ones.
+#: The most kinds of nodes to try as new ones.
 _NEW_KINDS = 6
-#: So many combinations are followed up for each node.
+#: The most combinations to follow for each node.
 _WIDTH = 12
-#: The search ends after so many trials on a small cluster, and after a share of them on a large one.
+#: The most trials on a small cluster; on a large one a share of them.
 _TRIALS, _TRIALS_LARGE, _LARGE = 3000, 600, 1000
 
 

@@ -16,6 +16,7 @@ from kwhatif.autoscaler.karpenter import InstanceType
 from kwhatif.kube.model.bystanders import NodeClaim, NodePool
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import AutoscalerDisagrees, CloudCapacityUnknown
+from kwhatif.questions.autoscaling.rounds import rounds_of
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
@@ -30,10 +31,12 @@ class AutoscalerQuestion(msgspec.Struct, frozen=True, kw_only=True):
     autoscaler: AutoscalerChoice = "auto"
     #: Of the Cluster Autoscaler; None: they are read off the labels of nodes.
     groups: NodeGroups | None = None
-    #: Of Karpenter; None: nobody gave a catalogue.
+    #: Karpenter's catalogue; None: not given.
     instance_types: Sequence[InstanceType] | None = None
     #: The moment, RFC 3339.
     at: str
+    #: How many rounds of the Cluster Autoscaler, unless nothing more is added.
+    rounds: int = 1
     #: The name of the only node that is to be explained; None: all are.
     explain: str | None = None
     caveats: Sequence[Caveat] = ()
@@ -42,14 +45,15 @@ class AutoscalerQuestion(msgspec.Struct, frozen=True, kw_only=True):
 def ask_autoscale(session: Session, question: AutoscalerQuestion) -> Report:
     """What would be added for the pods that are marked unschedulable?"""
     autoscaler = _which(session, question)
-    found: ScalingRound
+    rounds: tuple[ScalingRound, ...]
     if autoscaler == "karpenter":
         found, caveats = karpenter.provision(session.state, question.instance_types, question.at)
+        rounds = (found,)
     else:
         groups = question.groups or observed_groups(session.state)
-        found, caveats = cluster_autoscaler.scale_up(session.state, session.profiles, groups, question.at)
-    said = (*_said(session, question, autoscaler), *caveats, *_adding(found))
-    row = AutoscaleRow(autoscaler=autoscaler, at=question.at, rounds=(found,))
+        rounds, caveats = rounds_of(session, groups, question.at, question.rounds)
+    said = (*_said(session, question, autoscaler), *caveats, *_adding(rounds))
+    row = AutoscaleRow(autoscaler=autoscaler, at=question.at, rounds=rounds)
     return replace(_report(session, "autoscale", said), autoscaler=row)
 
 
@@ -104,6 +108,6 @@ def _said(session: Session, question: AutoscalerQuestion, asked: Autoscaler) -> 
         yield AutoscalerDisagrees(asked="Karpenter", other="the Cluster Autoscaler")
 
 
-def _adding(found: ScalingRound) -> Iterator[Caveat]:
-    if found.scale_up or found.new_nodes:
+def _adding(rounds: Iterable[ScalingRound]) -> Iterator[Caveat]:
+    if any(found.scale_up or found.new_nodes for found in rounds):
         yield CloudCapacityUnknown()

@@ -33,11 +33,11 @@ class CapacityQuestion(msgspec.Struct, frozen=True, kw_only=True):
     applied: Sequence[Applied] = ()
     #: Kind of custom resources -> where their pod templates are.
     template_paths: Mapping[str, Sequence[str]] = {}
-    #: So many sets are counted at most.
+    #: The most sets to count.
     limit: int
     #: Whether pods may evict others, once no more fit without that.
     evicts: bool = False
-    #: Whether so many sets fit.
+    #: The number of sets that are to fit.
     target: int | None = None
     #: How many nodes like this one it takes to reach the target.
     add_nodes_like: str | None = None
@@ -122,7 +122,7 @@ class _Added(NamedTuple):
 
 
 def _added(session: Session, question: CapacityQuestion, now: _Filled) -> _Added:
-    """The fewest nodes with which the target is met: asked with so many, and with one fewer."""
+    """The fewest nodes that reach the target: evaluated with that many, and with one fewer."""
     like = question.add_nodes_like or ""
     asked: dict[int, _Filled] = {0: now}
     notes: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ def _added(session: Session, question: CapacityQuestion, now: _Filled) -> _Added
 
 
 def edit_of(nodes: int, like: str) -> AddNodes:
-    """So many more nodes like this one, as an edit."""
+    """This many more nodes like this one, as an edit."""
     return AddNodes(text=f"add {nodes} node{'s' * (nodes != 1)} like {like}", count=nodes, like=like)
 
 
@@ -165,7 +165,7 @@ def _most_nodes(target: int, now: FitRow) -> int:
 
 
 def fewest(sets: Callable[[int], int], target: int, limit: int) -> int | None:
-    """The fewest nodes with which so many sets fit; None: `limit` are not enough.
+    """The fewest nodes with which the target fits; None: `limit` are not enough.
 
     By what each node brought so far, and by halves in turn. What it returns was tried, and so was one fewer.
     """

@@ -18,7 +18,7 @@ from kwhatif.kube.model.workload import PodSource
 from kwhatif.questions.decisions.decide import stand_in
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.candidates import PlannedPod, Planner
-from kwhatif.questions.placing.pending_pods import asleep, in_queue_order
+from kwhatif.questions.placing.pending_pods import in_queue_order, unschedulable_pods
 from kwhatif.questions.session.session import Session
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.state.pod_info import PodInfo
@@ -39,28 +39,28 @@ def pods_without_end(applied: Applied, planner: Planner) -> Iterator[PlannedPod]
     else:
         workload = named(cast("PodSource", obj), cluster)
         if isinstance(workload, Pod):
-            workload = unstarted(workload) if applied.anew else workload
-        elif not applied.anew:
+            workload = unstarted(workload) if applied.restarted else workload
+        elif not applied.restarted:
             wrong = check_workload(workload, cluster)
             if wrong is not None:
                 yield PlannedPod(stand_in(applied), refusal=wrong.message)
                 return
             cluster.add(default_object(workload))
         more = more_pods(workload, cluster)
-    new = replace(applied, anew=False)
+    new = replace(applied, restarted=False)
     for group in more:
         yield from planner.admit(new, [group])
 
 
 class PendingToTry(NamedTuple):
-    """The cluster's pending pods that are tried, the first to come last; a caveat names those that sleep."""
+    """The cluster's pending pods that are tried, the next one last; a caveat names unschedulable ones."""
 
     pods: list[PodInfo]
     caveat: Caveat | None
 
 
 def waiting(session: Session, state: State, applied: Sequence[Applied], counted: Sequence[Applied]) -> PendingToTry:
-    """Those that sleep are left out.
+    """Unschedulable pods that nothing requeues are left out.
 
     None does where pods wait of a workload that is asked for by name, as `judge` has it.
 
@@ -76,13 +76,15 @@ def waiting(session: Session, state: State, applied: Sequence[Applied], counted:
         for info in state.pending.values()
         if (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) in session.profiles
     ]
-    by_name = any(each.anew and _has_pending(each, state) for each in counted)
-    sleeping = [] if by_name else list(asleep(ours, session.profiles, session.state, state.cluster, applied))
-    keys = {info.key for info in sleeping}
+    by_name = any(each.restarted and _has_pending(each, state) for each in counted)
+    unschedulable = (
+        [] if by_name else list(unschedulable_pods(ours, session.profiles, session.state, state.cluster, applied))
+    )
+    keys = {info.key for info in unschedulable}
     tried = in_queue_order([info for info in ours if info.key not in keys], events)[::-1]
-    if not sleeping:
+    if not unschedulable:
         return PendingToTry(tried, None)
-    return PendingToTry(tried, PendingAsleep(pods=tuple(info.key for info in in_queue_order(sleeping, events))))
+    return PendingToTry(tried, PendingAsleep(pods=tuple(info.key for info in in_queue_order(unschedulable, events))))
 
 
 def _has_pending(applied: Applied, state: State) -> bool:

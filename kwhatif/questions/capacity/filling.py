@@ -1,6 +1,6 @@
 """`Filling`: a cluster that is filled with more and more pods, until the next one does not fit.
 
-The pods come in sets, each with so many pods of each workload; within a set those of higher priority come first. Each
+The pods come in sets with a number of pods of each workload; within a set those of higher priority come first. Each
 is admitted and placed as `judge` does it, and is on its node before the next one comes.
 """
 
@@ -50,7 +50,7 @@ class Fit(NamedTuple):
 
 
 class _Source(msgspec.Struct):
-    """The pods of one workload, one after another, and where those of whole sets are."""
+    """The pods of one workload in order, and where those of whole sets are."""
 
     part: Part
     pods: Iterator[PlannedPod]
@@ -97,8 +97,8 @@ class Filling:
             for each, wrong in apply_claims(self._cluster, applied, self._planner.claims)
         ]
         self._sources = [_Source(part, pods_without_end(part.applied, self._planner)) for part in parts]
-        self._pending, asleep = waiting(session, self._state, applied, [part.applied for part in parts])
-        self.caveats |= {asleep: None} if asleep is not None else {}
+        self._pending, unschedulable = waiting(session, self._state, applied, [part.applied for part in parts])
+        self.caveats |= {unschedulable: None} if unschedulable is not None else {}
         #: What became of pods that were pending already and came first.
         self.earlier: list[Decision] = []
         #: Decisions about pods that evict others.
@@ -127,7 +127,7 @@ class Filling:
     # --- filling -------------------------------------------------------------------------------------
 
     def fill(self, limit: int, *, evicts: bool = False) -> Fit:
-        """Go on until so many sets fit in all, or the next pod does not.
+        """Continue until this many sets fit in total, or the next pod does not.
 
         Args:
             limit: the number of sets.
@@ -178,7 +178,7 @@ class Filling:
     def _place_earlier(self, priority: int) -> None:
         while self._pending and self._pending[-1].priority >= priority:
             info = self._pending.pop()
-            if info.key in self._state.pods:  # else somebody has evicted it
+            if info.key in self._state.pods:  # otherwise it was evicted
                 self.earlier.append(self._placer.place(info).row)
 
     def _stopped(self, decision: Decision, workload: str, short: Shortage | None) -> Fit:
@@ -216,7 +216,7 @@ class Filling:
         )
 
     def left_out(self, decisions: Sequence[Decision]) -> Iterator[Caveat]:
-        """What the answer depends on and nobody knows; `decisions` are those of the report."""
+        """Unknowns that the answer depends on; `decisions` are those of the report."""
         yield from self.caveats
         yield from self._placer.caveats
         yield from self._planner.caveats

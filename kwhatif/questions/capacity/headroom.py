@@ -23,7 +23,7 @@ from kwhatif.report.inputs import SourceRow
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-#: So many kinds are counted, those with most pods.
+#: The most kinds to count, those with most pods.
 MOST_SHAPES = 10
 
 #: JSON, as MessagePack ends at 64 bits, and a quantity may be an integer of any length.
@@ -36,7 +36,7 @@ def ask_headroom(session: Session, limit: int, template_paths: Mapping[str, Sequ
 
     Args:
         session: the cluster.
-        limit: so many of each are counted at most.
+        limit: the most pods to count of each kind.
         template_paths: kind of custom resources -> where their pod templates are.
     """
     found = shapes(session.state)
@@ -59,7 +59,7 @@ def ask_headroom(session: Session, limit: int, template_paths: Mapping[str, Sequ
 
 
 def shapes(state: State) -> list[list[PodInfo]]:
-    """The pods on nodes that are alike for the scheduler, but for their labels; those with most pods first.
+    """Groups of bound pods that are the same for the scheduler, except for labels; the largest groups first.
 
     Without pods that are tied to a node: those of DaemonSets, and static ones.
     """
@@ -92,7 +92,7 @@ def _representative(name: str, pods: Sequence[PodInfo], cluster: Cluster) -> App
     if found is None:
         found = min((info for info in pods if _belongs(info, name)), key=lambda info: info.key).pod
         name = f"Pod {found.metadata.namespace}/{found.metadata.name}"
-    return Applied(found, SourceRow(file=name, object=name), anew=True)
+    return Applied(found, SourceRow(file=name, object=name), restarted=True)
 
 
 def _belongs(info: PodInfo, name: str) -> bool:

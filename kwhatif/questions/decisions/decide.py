@@ -13,7 +13,7 @@ from kwhatif.questions.decisions.preemption_rows import preemption_row
 from kwhatif.questions.decisions.unknown_names import unknown_objects
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.candidates import PlannedPod
-from kwhatif.questions.rows import decision_about, decision_about_result, rejected_rows
+from kwhatif.questions.rows import decision_about, decision_about_result, feasible_row, rejected_rows
 from kwhatif.report.decision import Decision
 from kwhatif.report.nodes import FeasibleRow, NearRow
 from kwhatif.report.preemption import PreemptionRow
@@ -31,7 +31,7 @@ from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-#: A node that nobody looked at, because the pod's nominated node fits, or that an extender dropped without a word.
+#: A node that was not evaluated, as the pod's nominated node fits, or that an extender dropped without a message.
 #: Upstream's default for such nodes (`NewDefaultNodeToStatus`) has no reason.
 NOT_LOOKED_AT = Verdict(Status(Code.UNRESOLVABLE, (), (Note("not looked at"),)))
 
@@ -120,7 +120,7 @@ def _feasible_rows(scores: Scores) -> tuple[FeasibleRow, ...]:
     plugins = list(scores.by_plugin)
     columns = zip(*scores.by_plugin.values(), strict=True) if plugins else iter([()] * len(scores.nodes))
     rows = [
-        FeasibleRow(node=node.name, score=total, scores=dict(zip(plugins, cells, strict=True)))
+        feasible_row(node.name, total, dict(zip(plugins, cells, strict=True)))
         for node, total, cells in zip(scores.nodes, scores.total, columns, strict=True)
     ]
     rows.sort(key=lambda row: (-row.score, row.node))

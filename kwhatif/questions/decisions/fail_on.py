@@ -53,8 +53,8 @@ def _removes_nodes(report: Report) -> bool:
     return row is not None and (bool(row.commands) or any(each.removable for each in row.nodes))
 
 
-def _sleeps_though_it_fits(row: QueuedPodRow) -> bool:
-    return row.after is not None and row.after.sleeps_though_it_fits
+def _fits_but_is_not_requeued(row: QueuedPodRow) -> bool:
+    return row.after is not None and row.after.fits_but_is_not_requeued
 
 
 def _ends(words: Collection[str]) -> Callable[[Report], bool]:
@@ -101,7 +101,7 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "evictions": lambda report: report.deschedule is not None and bool(report.deschedule.evicted),
     "useless": _lands("SameNode"),
     "endless": lambda report: report.deschedule is not None and report.deschedule.course == "Endless",
-    "asleep": lambda report: report.queue is not None and any(map(_sleeps_though_it_fits, report.queue.pods)),
+    "asleep": lambda report: report.queue is not None and any(map(_fits_but_is_not_requeued, report.queue.pods)),
     "refused": _refuses,
     "added": _adds_nodes,
     "removed": _removes_nodes,

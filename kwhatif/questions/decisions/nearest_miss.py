@@ -25,7 +25,7 @@ from kwhatif.scheduler.framework.evidence import (
 from kwhatif.scheduler.framework.status import Code, Verdict
 from kwhatif.state.node_info import NodeInfo
 
-#: So many groups of nodes are kept, and so many names of each.
+#: The number of groups of nodes to keep, and of names of each.
 _MOST_GROUPS = 5
 _MOST_EXAMPLES = 3
 #: Evidence about the pods in a node's domain.

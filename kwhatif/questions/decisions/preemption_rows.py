@@ -16,7 +16,7 @@ from kwhatif.scheduler.preemption.candidate import Candidate, Preemption, Reprie
 def preemption_row(preemption: Preemption, *, described: int | None = None) -> PreemptionRow:
     """The outcome as a row of the report; the candidates keep their order, best first.
 
-    So many of them are described, and the chosen one; None: all. Of thousands of candidates that takes its time.
+    The limit of candidates to describe, besides the chosen one; None: all, which is slow for thousands.
     """
     return PreemptionRow(
         eligible=preemption.eligible,

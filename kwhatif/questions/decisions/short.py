@@ -1,4 +1,4 @@
-"""Results as decisions of a report: in short for most pods, in full for those that somebody will read about."""
+"""Results as decisions of a report: in short for most pods, in full for those that are shown."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from kwhatif.questions.decisions.decide import decision_of
 from kwhatif.questions.decisions.preemption_rows import preemption_row
-from kwhatif.questions.rows import decision_about_result
+from kwhatif.questions.rows import decision_about_result, feasible_row
 from kwhatif.report.decision import Decision
-from kwhatif.report.nodes import FeasibleRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource, UntoleratedTaint
@@ -20,7 +19,7 @@ from kwhatif.scheduler.framework.scoring import Scores
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.scheduler.preemption.candidate import Preemption
 
-#: So many nodes or candidates of a kind say enough, where there may be thousands.
+#: The number of nodes or candidates to keep of a kind, where there may be thousands.
 FEW = 5
 
 
@@ -35,7 +34,7 @@ def in_short(result: ScheduleResult) -> Decision:
             cleared_nominations=result.cleared_nominations,
         )
         preemption = preemption_row(found)
-    row = FeasibleRow(node=result.node or "", score=result.score, scores=dict(result.scores))
+    row = feasible_row(result.node or "", result.score, result.scores)
     return decision_about_result(
         result, feasible=(row,) if result.outcome == "Placed" else (), preemption=preemption, detail="short"
     )
@@ -66,7 +65,7 @@ def _few_of_each(verdicts: Mapping[str, Verdict]) -> dict[str, Verdict]:
     for name, verdict in verdicts.items():
         status = verdict.status
         names.setdefault((status.code, verdict.plugin, status.reasons), []).append(name)
-    return {name: verdicts[name] for alike in names.values() for name in nsmallest(FEW, alike)}
+    return {name: verdicts[name] for same in names.values() for name in nsmallest(FEW, same)}
 
 
 def _few_alike(objections: Mapping[str, tuple[Verdict, ...]]) -> dict[str, int]:

@@ -144,7 +144,7 @@ def _low(policy: RunnablePolicy) -> Iterable[LowNodeUtilizationArgs]:
 
 
 def _is_measured(policy: RunnablePolicy) -> bool:
-    """Whether a strategy goes by what is measured, which nobody knows of a later moment."""
+    """Whether a strategy uses measured usage, which is not known for a later moment."""
     return any(args.metrics_utilization is not None for args in _low(policy))
 
 

@@ -31,7 +31,7 @@ class Replacements(Played):
         #: Pods that were made since the last evictions, and by UID where any pod was bound first.
         self._made: list[Pod] = []
         self._bound: dict[str, str] = {}
-        #: Pods that were evicted, but were gone by then: what goes on in the cluster anyway took them.
+        #: Pods to evict that had already gone by themselves.
         self._went_before: set[str] = set()
         self._begun = self.engine.clock.now
         self.engine.world.watchers.append(self._observe)

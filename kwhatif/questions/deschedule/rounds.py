@@ -51,7 +51,7 @@ class Round(msgspec.Struct, frozen=True):
 
 
 class Rounds:
-    """At most so many cycles, and the simulation of what follows; there is none as long as nothing is evicted."""
+    """A limited number of cycles, and the simulation of what follows; there is none while nothing is evicted."""
 
     def __init__(self, session: Session, policy: RunnablePolicy, most: int) -> None:
         self._session = session
@@ -83,7 +83,7 @@ class Rounds:
 
     @property
     def is_endless(self) -> bool:
-        """Whether what follows the evictions comes to no end by itself."""
+        """Whether what follows the evictions never settles."""
         return self._played is not None and self._played.engine.cycle is not None and not self.is_over
 
     @property

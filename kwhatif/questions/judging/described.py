@@ -104,6 +104,8 @@ class Described:
         if describe is None:
             return in_short(result)
         found = self._with_others(result, describe, self.attempt(result.pod) if whole is None else whole())
+        if result.outcome == "Placed" and found.node != result.node:
+            found = replace(found, node=result.node)
         return replace(found, ties=result.ties) if result.hinted else found
 
     def _with_others(self, result: ScheduleResult, describe: Describe, whole: Attempt) -> Decision:

@@ -146,8 +146,8 @@ class InstantRun:
         self._world.admission_watcher = self._admitted
         self._engine.watcher = self._tried
 
-    def play(self, pending: PendingPods, asleep: Collection[str]) -> None:
-        """Apply everything, and try the pods; `asleep`: keys of pending pods that are not tried.
+    def play(self, pending: PendingPods, unschedulable: Collection[str]) -> None:
+        """Apply everything, and try the pods; `unschedulable`: keys of pending pods that are not tried.
 
         Raises:
             LivelockError: controllers never come to an end.
@@ -155,7 +155,7 @@ class InstantRun:
         engine, self._pending = self._engine, pending
         for info in pending.in_order:
             is_asked = info.key in pending.asked or pending.holding_up(info.key) is not None
-            if is_asked or (info.key not in asleep and pending.is_ours(info)):
+            if is_asked or (info.key not in unschedulable and pending.is_ours(info)):
                 engine.enqueue(info, WAITING, is_asked=is_asked, is_known=info.key in pending.workloads)
         for number, manifest in enumerate(self._manifests):
             self._applying = number

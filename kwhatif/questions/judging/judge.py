@@ -1,7 +1,7 @@
 """`judge`: what becomes of the pods if all of this is applied. Every command asks this one function.
 
 By default everything is applied, admitted as the API server does it, and placed pod after pod in the order of the
-scheduler's queue. The cluster's own pending pods stand there as well, unless they were tried in vain and sleep.
+scheduler's queue. The cluster's own pending pods are there as well, except unschedulable ones that nothing requeues.
 `alone` asks about each pod as if it were the only one.
 """
 
@@ -29,12 +29,13 @@ from kwhatif.questions.decisions.decide import decision_of, refusal
 from kwhatif.questions.decisions.short import in_full
 from kwhatif.questions.decisions.workload_rows import room_for_pods, workload_row
 from kwhatif.questions.judging.alone import Alone
+from kwhatif.questions.judging.groups import is_about_groups, with_groups, without_modelled
 from kwhatif.questions.judging.instant import InstantRun
 from kwhatif.questions.judging.named_classes import with_named_classes
 from kwhatif.questions.judging.order import fits_later, rivals
 from kwhatif.questions.judging.planned import Explain, PendingPods, Planned
 from kwhatif.questions.judging.question import Answer, Question
-from kwhatif.questions.manifests.applied import Applied, apply_claims, apply_surroundings
+from kwhatif.questions.manifests.applied import Applied, apply_claims, apply_groups, apply_surroundings
 from kwhatif.questions.manifests.candidates import PlannedPod, Planner
 from kwhatif.questions.manifests.daemons import new_nodes, run_daemons
 from kwhatif.questions.manifests.hooks import ends, in_phases, without_earlier_runs
@@ -44,6 +45,7 @@ from kwhatif.questions.placing.placer import Describe
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.inputs import ProblemRow, SourceRow
+from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.policy import JudgedWorkload
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.simulation.reactions import LivelockError
@@ -68,7 +70,8 @@ def judge(session: Session, question: Question) -> Answer:
     Helm hooks that end are judged one after another, before and after the rest, each as if those before it were gone.
     A run of a CronJob starts at its time, when everything else is there: it takes no place before others.
     """
-    session = with_named_classes(session, question.applied)
+    session, applied = with_groups(with_named_classes(session, question.applied), question.applied)
+    question = replace(question, applied=applied)
     session = session.at(without_earlier_runs(session.state, question.applied))
     phases = in_phases(question.applied)
     runs = [each for each in phases.staying if isinstance(each.object, CronJob)]
@@ -93,7 +96,7 @@ class _Judging:
         self._question = question
         self._state = session.state.fork()
         self._cluster = self._state.cluster
-        self._caveats = dict.fromkeys((*session.caveats, *question.caveats))
+        self._caveats = dict.fromkeys(without_modelled((*session.caveats, *question.caveats), session.cluster))
         #: What was assumed of pods and claims that were made.
         self._assumed: dict[Caveat, None] = {}
         self._problems = list(question.problems)
@@ -101,6 +104,12 @@ class _Judging:
         #: The state once the pods have been placed.
         self.end = self._state
         self._kinds_and_keys = {(type(each.object).__name__, key_of(each.object)) for each in question.applied}
+        self._groups: PodGroupsRow | None = None
+        refused = apply_groups(self._cluster, question.applied)
+        #: PodGroups that the API server does not take.
+        self._refused = [
+            _refused(applied, applied.object, denied.message, self._cluster) for applied, denied in refused
+        ]
         surroundings = apply_surroundings(self._cluster, question.applied, admission=question.admission)
         self._caveats.update(dict.fromkeys(surroundings))
         self._planner = Planner(self._cluster, question.rollout, question.template_paths, admission=question.admission)
@@ -132,6 +141,7 @@ class _Judging:
             caveats=self._caveats,
             problems=self._problems,
             cluster=self._cluster,
+            groups=self._groups,
         )
 
     # --- each alone ----------------------------------------------------------------------------------
@@ -163,6 +173,7 @@ class _Judging:
         planner = self._planner
         claims = apply_claims(self._cluster, self._question.applied, planner.claims)
         planned = [_refused(applied, applied.object, denied.message, self._cluster) for applied, denied in claims]
+        planned += self._refused
         before, usage = self._state.fork(), planner.usage.fork()
         for applied in self._question.applied:
             if applied.is_workload:
@@ -170,7 +181,7 @@ class _Judging:
                     workload = self._planned(applied)
                     if workload.update != "unchanged" or not self._is_made_of_another(applied):
                         planned.append(workload)
-        if any(each.plan.rolls for each in planned):
+        if any(each.plan.rolls for each in planned) or is_about_groups(self._cluster):
             return self._simulated(planned, before, usage)
         plan = [each.copy() for each in planned]
         caveats = dict(self._caveats)
@@ -192,9 +203,9 @@ class _Judging:
 
     @property
     def _goes_on(self) -> bool:
-        """Whether pods are tried again; not where only a moment is asked for, or how pods would start anew."""
+        """Whether pods are tried again; not where only a moment is asked for, or pods are restarted."""
         question = self._question
-        return question.rollout == "end" and not any(each.anew for each in question.applied)
+        return question.rollout == "end" and not any(each.restarted for each in question.applied)
 
     @property
     def _reacts(self) -> bool:
@@ -209,11 +220,12 @@ class _Judging:
         from kwhatif.questions.judging.settled import SettledRun  # most answers do without
 
         pending = self._pending(planned, state)
-        asleep = self._sleeping(pending, planned)
-        simulated = SettledRun(self._session, state, planned, self._explain, asleep, usage)
+        unschedulable = self._unschedulable(pending, planned)
+        simulated = SettledRun(self._session, state, planned, self._explain, unschedulable, usage)
         earlier = simulated.play(pending.asked)
         self._caveats.update(dict.fromkeys(simulated.caveats))
         self.end = simulated.state
+        self._groups = None if simulated.groups is None else simulated.groups.rows()
         self._note_rivals(planned)
         return list(map(self._judged, planned)), [], earlier
 
@@ -231,8 +243,8 @@ class _Judging:
         """Each pod on its node before the next one's turn; and how many pods evict others."""
         pending = self._pending(planned, state)
         moment = InstantRun(self._session, state, usage, planned, self._explain, self._question.rollout)
-        asleep = () if self._question.pending_in is not None else self._sleeping(pending, planned)
-        moment.play(pending, asleep)
+        unschedulable = () if self._question.pending_in is not None else self._unschedulable(pending, planned)
+        moment.play(pending, unschedulable)
         self._caveats.update(dict.fromkeys(moment.caveats))
         self._assumed = dict.fromkeys(moment.assumed)
         self.end = moment.state
@@ -255,8 +267,8 @@ class _Judging:
             return _refused(applied, obj, update.denied.message, self._cluster)
         return Planned(applied, obj, update, update.removed)
 
-    def _sleeping(self, pending: PendingPods, planned: Sequence[Planned]) -> Collection[str]:
-        keys = pending.sleeping(self._question.applied)
+    def _unschedulable(self, pending: PendingPods, planned: Sequence[Planned]) -> Collection[str]:
+        keys = pending.unschedulable(self._question.applied)
         if keys and planned:
             self._caveats[PendingAsleep(pods=tuple(keys))] = None
         return frozenset(keys)

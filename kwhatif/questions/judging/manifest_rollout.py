@@ -68,7 +68,7 @@ class ManifestRollout:
             world.write(DeletePod(key_of(pod), "Deleted"), USER, None)
         if isinstance(obj, Pod | CustomResource):
             for pod in self.expected:
-                replace_pod(unbound(pod), world)
+                replace_pod(unbound(pod), world, stored=planned.applied.stored)
         else:
             apply_workload(applied_object(obj, before), world)
             if isinstance(obj, CronJob):

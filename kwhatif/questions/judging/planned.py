@@ -11,7 +11,7 @@ from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import StatefulSet
 from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.placing.pending_pods import asleep, in_queue_order
+from kwhatif.questions.placing.pending_pods import in_queue_order, unschedulable_pods
 from kwhatif.questions.placing.placer import Describe
 from kwhatif.questions.rows import decision_about, owner_of
 from kwhatif.questions.session.session import Session
@@ -130,7 +130,7 @@ class PendingPods:
         by_owner: dict[str, list[Outcome]] = {}
         for info in self.in_order:
             workload = self.workloads.get(info.key)
-            if workload is not None and (full or workload.applied.anew):
+            if workload is not None and (full or workload.applied.restarted):
                 yield info.key, Asked(workload.explained, workload)
             elif info.key in wanted:
                 yield info.key, Asked(by_owner.setdefault(owner_of(info.pod) or info.key, []))
@@ -142,17 +142,19 @@ class PendingPods:
             return None
         return workload if is_ordered(workload.object) else None
 
-    def sleeping(self, applied: Sequence[Applied]) -> Collection[str]:
+    def unschedulable(self, applied: Sequence[Applied]) -> Collection[str]:
         """The keys of those that are not tried, in the order of the queue.
 
         None, where a pending pod is asked for by name: the answer is what becomes of it when it is tried again, and the
         others with it. What belongs to an object of the manifests is judged with that object.
         """
-        if any(workload.applied.anew for workload in self.workloads.values()):
+        if any(workload.applied.restarted for workload in self.workloads.values()):
             return ()
         state, session = self._state, self._session
         pods = [info for info in self.in_order if info.key not in self.workloads and self.is_ours(info)]
-        return tuple(info.key for info in asleep(pods, session.profiles, session.state, state.cluster, applied))
+        return tuple(
+            info.key for info in unschedulable_pods(pods, session.profiles, session.state, state.cluster, applied)
+        )
 
     def is_ours(self, info: PodInfo) -> bool:
         """Whether one of the cluster's schedulers that are known places it."""

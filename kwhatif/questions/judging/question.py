@@ -17,6 +17,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import ProblemRow
+from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.policy import JudgedWorkload
 from kwhatif.workloads.comparison import Rollout
 
@@ -65,6 +66,8 @@ class Answer(msgspec.Struct, kw_only=True):
     problems: list[ProblemRow]
     #: With everything that was applied.
     cluster: Cluster
+    #: What becomes of groups of pods, where there are any.
+    groups: PodGroupsRow | None = None
 
     def between(self, before: Sequence[Answer], after: Sequence[Answer]) -> Answer:
         """The answer with what was judged before and after everything else."""
@@ -85,4 +88,5 @@ class Answer(msgspec.Struct, kw_only=True):
             workloads=tuple(each.row for each in self.judged),
             queued_before=tuple(map(queued_row, self.earlier)),
             problems=tuple(self.problems),
+            pod_groups=self.groups,
         )

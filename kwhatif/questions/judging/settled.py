@@ -16,6 +16,7 @@ from kwhatif.admission.changes import ChangeRow
 from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.catalog import all_controllers
+from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
@@ -24,15 +25,18 @@ from kwhatif.questions.decisions.caveats import caveats_of
 from kwhatif.questions.decisions.decide import ignored
 from kwhatif.questions.decisions.short import in_short
 from kwhatif.questions.judging.described import Described
+from kwhatif.questions.judging.group_rows import GroupRows
+from kwhatif.questions.judging.groups import is_about_groups
 from kwhatif.questions.judging.manifest_rollout import ManifestRollout
 from kwhatif.questions.judging.planned import Asked, Explain, Planned
 from kwhatif.questions.manifests.prepared import prepare
 from kwhatif.questions.rows import decision_about, with_chosen
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_verdict
-from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow
 from kwhatif.report.preemption import VictimRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of
+from kwhatif.scheduler.framework.attempt import held_back
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
@@ -67,7 +71,8 @@ class Attempts(Described):
     def _keep(self, result: ScheduleResult, explained: list[Outcome]) -> None:
         uid = result.pod.uid
         if result.outcome == "Placed":
-            self._placed[uid] = self.described(explained, result)
+            is_member = bool(group_of(result.pod.pod)) and has_groups(self._world.state.cluster)
+            self._placed[uid] = in_short(result) if is_member else self.described(explained, result)
         elif result.outcome == "Preempts" and not all(victim.pod.terminating for victim in result.victims):
             gone = {each.pod for each in self._world.history.gone.values()}
             row = _with_victims(self.described(explained, result), lambda victim: victim.pod not in gone)
@@ -104,11 +109,24 @@ class Attempts(Described):
     def _pending(self, explained: list[Outcome], info: PodInfo) -> Decision:
         """Why it is pending, as things are in the end; of equal pods, the last words of the scheduler."""
         message = self._engine.scheduler.messages.get(info.uid)
+        if group_of(info.pod) and has_groups(self._world.state.cluster):
+            return self._of_group(info, message)
         if message is not None and "Unschedulable" in explained:
             return decision_about(info.pod, "Unschedulable", message=message, detail="short")
         whole = self.attempt(info)
         self.caveats.update(dict.fromkeys(caveats_of(whole)))
         return self.described(explained, result_of(whole), lambda: whole)
+
+    def _of_group(self, info: PodInfo, message: str | None) -> Decision:
+        """A member that waits: with its group, or until the others of its group are let into the queue."""
+        if message is not None:
+            return decision_about(info.pod, "Unschedulable", message=message, detail="short")
+        state, profile = self._world.state, self.profile_of(info.pod)
+        others = state.members_of(group_of(info.pod)).values()
+        gated = (held_back(profile, each, state) for each in (info, *others) if not each.pod.spec.node_name and profile)
+        found = next(filter(None, gated), None)
+        row = None if found is None else PreEnqueueRow(plugin=found.plugin, message=found.status.message)
+        return decision_about(info.pod, "Gated", pre_enqueue=row, detail="short")
 
     def earlier(self) -> Iterator[Decision]:
         """The pods that were pending already, and were tried, but those whose controllers have deleted them."""
@@ -138,7 +156,7 @@ class SettledRun:
         state: State,
         planned: Sequence[Planned],
         explain: Explain,
-        asleep: Collection[str],
+        unschedulable: Collection[str],
         usage: QuotaUsage,
     ) -> None:
         """Set up.
@@ -148,7 +166,7 @@ class SettledRun:
             state: a fork of it, in which everything is applied but pods and what makes them.
             planned: these, in the order in which they are applied.
             explain: which decisions say why, and how.
-            asleep: keys of pending pods that are not tried.
+            unschedulable: keys of pending pods that are not tried.
             usage: what is used of quotas.
         """
         self._session = session
@@ -159,7 +177,14 @@ class SettledRun:
         clock = Clock(start_of(state.cluster))
         controllers = all_controllers()
         self._engine = Engine(
-            state, session.profiles, controllers, clock, _PARAMETERS, asleep=asleep, usage=usage, scored=True
+            state,
+            session.profiles,
+            controllers,
+            clock,
+            _PARAMETERS,
+            unschedulable=unschedulable,
+            usage=usage,
+            scored=True,
         )
         self._engine.scheduler.begin()
         self._world = self._engine.world
@@ -171,6 +196,8 @@ class SettledRun:
         self._world.watchers.append(self._observe)
         self._world.admission_watcher = self._admitted
         self._engine.scheduler.watcher = self._tried
+        #: What becomes of groups of pods, where there are any.
+        self.groups = GroupRows(self._engine, session) if is_about_groups(state.cluster) else None
 
     def play(self, asked: Mapping[str, Asked]) -> list[Decision]:
         """Apply everything, and go on until nothing happens any more.

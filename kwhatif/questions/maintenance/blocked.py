@@ -113,7 +113,7 @@ def _by_budget(pod: Pod, refused: EvictionRefused, engine: Engine, before: Clust
 
 
 def _demands_all(key: str, cluster: Cluster) -> bool:
-    """Whether it would let nobody go even with all pods ready that there are to be."""
+    """Whether it would allow no disruption even with all desired pods ready."""
     budget = cluster.get(PodDisruptionBudget, key)
     if budget is None:
         return False

@@ -26,16 +26,16 @@ from kwhatif.report.maintenance import BlockedRow, VerdictRow, WaveRow, WorstRow
 from kwhatif.report.story import CommandRow, Story
 from kwhatif.simulation.parameters import Parameters
 
-#: So many nodes behind one whose drain does not end are judged; the others are not reached.
+#: The most nodes to judge after one whose drain does not end; the others are not reached.
 _MOST_BEYOND = 16
-#: For so many kinds of blocked pods at most a remedy is looked for: each takes a simulation or a few.
+#: The most kinds of blocked pods to find a remedy for: each takes one or a few simulations.
 _MOST_PROVEN = 8
 
 
 def drain(
     session: Session, nodes: tuple[str, ...], options: DrainOptions, parameters: Parameters, *, order: bool = False
 ) -> Report:
-    """Drain the nodes, one after another, and play it forward until nothing happens any more.
+    """Drain the nodes in order, and simulate until nothing happens any more.
 
     Args:
         session: the cluster; it stays as it is.
@@ -131,7 +131,7 @@ class Drained(Played):
 
     @cached_property
     def _evicted(self) -> list[str]:
-        """The pods that were evicted, in order, but for those that had ended before: nobody misses these."""
+        """The evicted pods in order, without those that had already ended."""
         pods = self.base.engine.world.state.cluster.all(Pod)
         return [key for _, key in self.drain.log.granted if key not in pods or not is_terminal(pods[key])]
 

@@ -16,7 +16,7 @@ from kwhatif.questions.story.played import SettledCluster, harm_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.world import World
 
-#: So many nodes with pods to evict are put in order: 5,050 drains, seconds on a small cluster, minutes on a big one.
+#: The most nodes with pods to order: 5,050 drains, seconds on a small cluster, minutes on a big one.
 MOST = 100
 
 

@@ -97,7 +97,7 @@ class Lost(Played):
         return WorstRow(what="unready", subject=name, count=count, of=of)
 
     def _goes_with_its_node(self, workload: str) -> bool:
-        """Whether nobody misses its pods elsewhere: those of a DaemonSet, and static ones."""
+        """Whether its pods need no replacement elsewhere: those of a DaemonSet, and static ones."""
         kind, _, key = workload.partition(" ")
         pod = self.base.session.cluster.get(Pod, key) if kind == "Pod" else None
         return kind in ("DaemonSet", "Node") or (pod is not None and is_static(pod))
@@ -157,7 +157,7 @@ def _is_new(lost: Pod, now: Pod | None) -> bool:
 
 
 def _counts(pod: Pod) -> bool:
-    """Whether somebody misses it: pods that belong to their node, or have ended, nobody does."""
+    """Whether its loss matters: not that of pods that belong to their node, or have ended."""
     owner = controller_of(pod.metadata)
     return not (is_terminal(pod) or is_static(pod) or (owner is not None and owner.kind == "DaemonSet"))
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.load import fill_budgets
+from kwhatif.admission.new_group import admit_group
 from kwhatif.admission.outcome import Denied
 from kwhatif.admission.updated import updated
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.helm import HelmHook
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import POD_SOURCES, Namespace, NamespaceMeta
 from kwhatif.questions.manifests.claims import NewClaims
@@ -28,10 +31,12 @@ class Applied(msgspec.Struct, frozen=True):
     source: SourceRow
     ignore: str = ""
     #: It is asked for by name, an object of the cluster: a pod that waits is judged as it stands, what runs as if it
-    #: started anew.
-    anew: bool = False
+    #: restarted.
+    restarted: bool = False
     #: What Helm makes of it; None: it is part of the release.
     hook: HelmHook | None = None
+    #: It was read from an API server, which has admitted it: it is taken as it stands.
+    stored: bool = False
 
     @property
     def is_workload(self) -> bool:
@@ -47,9 +52,26 @@ def apply_surroundings(cluster: Cluster, applied: Sequence[Applied], *, admissio
     if admission:
         _keep_namespaces(cluster, applied)
     for each in applied:
-        if not each.is_workload and not isinstance(each.object, PersistentVolumeClaim):
+        if not each.is_workload and not isinstance(each.object, PersistentVolumeClaim | PodGroup):
             cluster.add(updated(default_object(applied_object(each.object, cluster)), cluster))  # type: ignore[type-var]
     yield from (caveat for caveat in fill_budgets(cluster) if caveat.missing)
+
+
+def apply_groups(cluster: Cluster, applied: Sequence[Applied]) -> Iterator[tuple[Applied, Denied]]:
+    """Put PodGroups into the cluster; yields those that the API server refuses."""
+    for each in applied:
+        if not isinstance(each.object, PodGroup):
+            continue
+        group = applied_object(each.object, cluster)
+        known = cluster.get(PodGroup, key_of(group))
+        if each.stored:
+            cluster.add(group)
+            continue
+        admitted = admit_group(group, cluster)
+        if isinstance(admitted, Denied):
+            yield each, admitted
+        else:
+            cluster.add(admitted if known is None else replace(admitted, status=known.status))
 
 
 def _keep_namespaces(cluster: Cluster, applied: Sequence[Applied]) -> None:

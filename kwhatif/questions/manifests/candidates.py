@@ -49,7 +49,7 @@ class PlannedPod(msgspec.Struct, frozen=True):
 
 
 class Planner:
-    """Turns workloads into candidates, one after another; the cluster and what quotas allow move on with each."""
+    """Turns workloads into candidates, in order; the cluster and the usage of quotas are updated with each."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Planner:
         self.cluster = cluster
         self._rollout = rollout
         self._template_paths = template_paths
-        #: So many pods of a workload are made one by one, which is known where many plan for one cluster.
+        #: The most pods of a workload to create one by one; passed in where many planners share one cluster.
         self.most = most_pods(cluster) if most is None else most
         #: Otherwise pods are taken as the API server has stored them.
         self._admission = admission
@@ -90,8 +90,8 @@ class Planner:
         if isinstance(obj, CustomResource):
             update = self._custom(obj)
         else:
-            found = self._as_applied(named(cast("PodSource", obj), self.cluster), anew=applied.anew)
-            obj, update = found.object, self._in_bounds(found, anew=applied.anew)
+            found = self._as_applied(named(cast("PodSource", obj), self.cluster), restarted=applied.restarted)
+            obj, update = found.object, self._in_bounds(found, restarted=applied.restarted)
         if update.denied is not None:
             return update
         for pod in update.removed:
@@ -100,9 +100,9 @@ class Planner:
             self.cluster.add(default_object(obj))
         return update
 
-    def _as_applied(self, workload: PodSource, *, anew: bool) -> Merged:
-        """The workload once it is applied; one that starts anew is the cluster's own."""
-        known = None if anew or isinstance(workload, Pod) else self.cluster.get(type(workload), key_of(workload))
+    def _as_applied(self, workload: PodSource, *, restarted: bool) -> Merged:
+        """The workload once it is applied; a restarted one is the cluster's own."""
+        known = None if restarted or isinstance(workload, Pod) else self.cluster.get(type(workload), key_of(workload))
         found = Merged(noted(workload)) if known is None else merged(workload, known)
         return found._replace(object=autoscaled(found.object, self.cluster))
 
@@ -117,14 +117,16 @@ class Planner:
             return self._custom(obj)
         workload = named(cast("PodSource", obj), self.cluster)
         if isinstance(workload, Pod):
-            return WorkloadUpdate("new", added=expand(unstarted(workload) if applied.anew else workload, self.cluster))
-        workload = self._as_applied(workload, anew=applied.anew).object
+            return WorkloadUpdate(
+                "new", added=expand(unstarted(workload) if applied.restarted else workload, self.cluster)
+            )
+        workload = self._as_applied(workload, restarted=applied.restarted).object
         denied = check_workload(workload, self.cluster) if self._admission else None
         self.cluster.add(default_object(workload))
         made = expand(capped(workload, self.most), self.cluster)
         return WorkloadUpdate("new", added=made, left_out=beyond(workload, self.most), denied=denied)
 
-    def _in_bounds(self, new: Merged, *, anew: bool) -> WorkloadUpdate:
+    def _in_bounds(self, new: Merged, *, restarted: bool) -> WorkloadUpdate:
         """The update with no more pods than are made one by one, and how many are left out."""
         workload: PodSource = new.object
         most, known = self.most, self.cluster.get(type(workload), key_of(workload))
@@ -132,7 +134,7 @@ class Planner:
         if known is not None and (smaller := capped(known, most)) is not known:
             self.cluster.add(smaller)
         few = capped(workload, most)
-        update = restart(few, self.cluster) if anew else self._known(new._replace(object=few))
+        update = restart(few, self.cluster) if restarted else self._known(new._replace(object=few))
         if isinstance(update.caveat, ReplicasKept):
             update = replace(update, caveat=replace(update.caveat, replicas=update.caveat.replicas + before))
         after = before if keeps_number(workload) else beyond(workload, most)
@@ -164,8 +166,8 @@ class Planner:
         return WorkloadUpdate("changed", running, added, left_out=left_out, caveat=caveat)
 
     def admit(self, applied: Applied, groups: Iterable[ReplicaGroup]) -> Iterator[PlannedPod]:
-        """The pods of these groups, created one after another."""
-        if isinstance(applied.object, Pod) and (applied.anew or not self._admission):
+        """The pods of these groups, created in order."""
+        if isinstance(applied.object, Pod) and (applied.restarted or not self._admission):
             for group in groups:
                 for candidate in map(self._stored, group.pods()):
                     self.usage.charge(candidate.pod)  # it gave back what it had used

@@ -16,7 +16,7 @@ from kwhatif.simulation.world import World
 
 
 class NewClaims:
-    """Creates claims in a cluster, one after another."""
+    """Creates claims in a cluster, in order."""
 
     def __init__(self, cluster: Cluster, usage: QuotaUsage, *, admission: bool = True) -> None:
         self._cluster = cluster

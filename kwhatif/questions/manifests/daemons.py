@@ -36,7 +36,7 @@ from kwhatif.workloads.removal import as_ready
 from kwhatif.workloads.replicas import names_for, taken_names
 from kwhatif.workloads.stateful_set import REVISION_LABEL
 
-#: So many DaemonSets are named.
+#: The most DaemonSets to name.
 _MOST_NAMED = 3
 
 

@@ -1,4 +1,4 @@
-"""`edit_session`: a session of the cluster as it would be after edits. Nobody reacts, but what edits say is complete.
+"""`edit_session`: a session of the cluster after edits, which are complete, but without reactions.
 
 So a workload that is scaled has its pods: new ones wait for a node, and those go that its controller deletes first.
 """
@@ -49,7 +49,7 @@ from kwhatif.workloads.removal import active
 
 
 class Given(NamedTuple):
-    """An edit, and where somebody has written it: `--if 'cordon a1'`."""
+    """An edit, and its source: `--if 'cordon a1'`."""
 
     where: str
     edit: Edit
@@ -58,7 +58,7 @@ class Given(NamedTuple):
 def edit_session(
     session: Session, edits: Sequence[Given], *, namespace: str | None = None, problems: Sequence[Problem] = ()
 ) -> Session:
-    """The session after these edits, one after another; the session itself stays as it is.
+    """The session after these edits, in order; the session itself is not changed.
 
     Args:
         session: the cluster.
@@ -118,7 +118,7 @@ def make_edit(edit: Edit, state: State, profiles: Mapping[str, Profile], *, name
 
 
 def _without_older(caveats: Mapping[Caveat, None], newer: Mapping[Caveat, None]) -> dict[Caveat, None]:
-    """What is still true of budgets once these were counted anew."""
+    """The notes about budgets that are still true once these were counted again."""
     about = {each.budget for each in newer if isinstance(each, BudgetComputed | BudgetNotComputed)}
     return {
         each: None
@@ -205,7 +205,7 @@ class _Made:
 
     def _leave_out(self, applied: Applied, made: int, left_out: int, planner: Planner, state: State) -> None:
         if planner.most > allowed_pods(state.cluster):
-            self.notes.append(f"{left_out} more pods are not made: no node has room for so many")
+            self.notes.append(f"{left_out} more pods are not made: no node has room for them")
         else:
             caveat = TooManyPods(workload=applied.source.object, count=made + left_out, judged=made)
             self.caveats[caveat] = None
@@ -255,12 +255,12 @@ def _quotas(differences: Differences) -> Iterator[ResourceQuota]:
 
 
 def _stale_budgets(differences: Differences) -> Iterator[str]:
-    """Budgets whose status still counts pods that are gone: nobody reacts, and so it is not written anew."""
+    """Budgets whose status still counts pods that are gone, as no controller updates it."""
     before, after = differences.before.cluster, differences.after.cluster
     gone = [each.before for each in differences.of(Pod) if each.before is not None and each.after is None]
     for key, budget in after.all(PodDisruptionBudget).items() if gone else ():
         if budget is before.get(PodDisruptionBudget, key) and _selects_any(budget, gone):
-            yield f"the status of PodDisruptionBudget {key} still counts pods that are gone (`budget` counts it anew)"
+            yield f"the status of PodDisruptionBudget {key} still counts pods that are gone (`budget` recounts it)"
 
 
 def _selects_any(budget: PodDisruptionBudget, pods: Sequence[Pod]) -> bool:

@@ -65,7 +65,7 @@ class MadeByControllers:
         yield from map(injected, self._engine.world.injections.values())
 
     def changes(self) -> Iterator[Change]:
-        """What has become of the state by then."""
+        """The state afterwards."""
         cluster = self._engine.world.state.cluster
         for kind, key in self._touched:
             obj = cluster.get(kind, key)

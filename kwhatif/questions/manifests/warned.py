@@ -23,7 +23,7 @@ def not_asked(
     """Who would be asked about the objects and their pods; a pod that is there was admitted when it came.
 
     Args:
-        applied: what is applied, or starts anew.
+        applied: what is applied or restarted.
         before: the cluster without it.
         cluster: with it.
         decisions: about the pods.
@@ -34,7 +34,7 @@ def not_asked(
 def _subjects(applied: Sequence[Applied], before: Cluster, decisions: Sequence[Decision]) -> Iterator[Subject]:
     for each in applied:
         obj: Any = each.object
-        if not each.is_workload or (each.anew and isinstance(obj, Pod)):
+        if not each.is_workload or (each.restarted and isinstance(obj, Pod)):
             continue
         name = each.source.object
         pods = tuple(row.pod for row in decisions if row.source == each.source and row.outcome != "Denied")
@@ -42,7 +42,7 @@ def _subjects(applied: Sequence[Applied], before: Cluster, decisions: Sequence[D
         if pod is not None or isinstance(obj, CustomResource):
             meta = PodMeta(namespace=obj.metadata.namespace) if pod is None else pod.metadata
             yield Subject(name, new_object(Pod(metadata=meta)), pods)
-        if not (each.anew or isinstance(obj, Pod | CustomResource)):
+        if not (each.restarted or isinstance(obj, Pod | CustomResource)):
             is_there = before.get(type(obj), key_of(obj)) is not None
             yield Subject(name, new_object(obj, "UPDATE" if is_there else "CREATE"), pods)
 
@@ -51,7 +51,7 @@ def warnings_of(applied: Sequence[Applied], cluster: Cluster) -> Iterator[PodSec
     """Objects of the same words are one caveat; where the pods are refused, the refusal says it already."""
     found: dict[tuple[str, str], list[str]] = {}
     for each in () if fills_in_contexts(cluster) else applied:
-        pod = None if each.anew or not each.is_workload else _pod_of(each.object)
+        pod = None if each.restarted or not each.is_workload else _pod_of(each.object)
         if pod is None:
             continue
         standard = standards_of(cluster.namespace_labels(pod.metadata.namespace)).warn

@@ -111,11 +111,11 @@ def _start_again(obj: Any, update: WorkloadUpdate, world: World) -> Sequence[Kub
     return obj, *world.owned(obj, ReplicaSet)
 
 
-def replace_pod(pod: Pod, world: World) -> None:
-    """The pod is new, in place of one of its name, be it at its end."""
+def replace_pod(pod: Pod, world: World, *, stored: bool = False) -> None:
+    """The pod is new, in place of one of its name, be it at its end; `stored`: it was admitted before."""
     if pod.metadata.name:
         world.write(Remove(Pod, key_of(pod)), USER, None)
-    world.write(Create(pod), USER, None)
+    world.write(Create(pod, stored=stored), USER, None)
 
 
 def _remove(pods: Sequence[Pod], world: World) -> None:
@@ -146,7 +146,7 @@ def _as_new(pod: Pod, world: World) -> Pod:
 
 
 def apply_workload(merged: Any, world: World) -> None:
-    """The workload, merged with what is there, is the one of its name from now on."""
+    """Store the workload, merged with the existing one."""
     made = obj = default_object(capped(merged, world.limits.most))
     known = world.state.cluster.get(type(obj), key_of(obj))
     if known is None:

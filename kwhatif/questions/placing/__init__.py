@@ -1,1 +1,1 @@
-"""Many pods one after another: who is next, what is placed, and what is in the way."""
+"""Many pods in order: which is next, what is placed, and what is in the way."""

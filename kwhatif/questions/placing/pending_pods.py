@@ -1,6 +1,6 @@
-"""The pending pods of a cluster that was read: their order in the queue, and which of them sleep.
+"""The pending pods of the input: their order in the queue, and which of them are unschedulable.
 
-Those that the scheduler has tried in vain sleep until an event wakes them, or five minutes have passed
+Pods that the scheduler has rejected stay unschedulable until an event requeues them, or five minutes have passed
 (`unschedulablePods` in `pkg/scheduler/backend/queue/scheduling_queue.go`). The only trace of it is the pod's condition.
 """
 
@@ -25,7 +25,7 @@ from kwhatif.state.state import State
 def in_queue_order(pods: Iterable[PodInfo], events: Mapping[str, SchedulingEvents]) -> list[PodInfo]:
     """Pending pods in the order of the queue; those that are being deleted are out.
 
-    Priority first (`PrioritySort`); then who was put there first: when it was tried in vain for the last time, as
+    Priority first (`PrioritySort`); then who was added first: when its last attempt failed, as
     Events show, or else when it was created.
     """
 
@@ -48,17 +48,17 @@ def was_tried(pod: Pod) -> bool:
     return condition is not None and condition.status == "False" and condition.reason == "Unschedulable"
 
 
-def asleep(
+def unschedulable_pods(
     pods: Iterable[PodInfo], profiles: Mapping[str, Profile], before: State, after: Cluster, applied: Sequence[Applied]
 ) -> Iterator[PodInfo]:
     """The pending pods that the scheduler does not try before a new pod.
 
     Args:
-        pods: pods that wait.
+        pods: pending pods.
         profiles: scheduler name -> profile.
         before: the cluster as it was read.
         after: the same with everything that was applied, pods and what makes them aside.
-        applied: what that is; its events may wake pods.
+        applied: what that is; its events may requeue pods.
     """
     by_name = {name: registrations(profile) for name, profile in profiles.items()}
     hints = QueueingHints(by_name, after)
@@ -76,7 +76,7 @@ def asleep(
 
 def _occurrences(before: Cluster, after: Cluster, applied: Sequence[Applied]) -> Iterator[Occurrence]:
     for each in applied:
-        if each.is_workload or each.anew:
+        if each.is_workload or each.restarted:
             continue
         kind, key = type(each.object), key_of(each.object)
         old, new = before.get(kind, key), after.get(kind, key)

@@ -1,4 +1,4 @@
-"""`Placer`: pods placed one after another on one snapshot, which moves on with each of them."""
+"""`Placer`: pods placed in order on one state, which is updated with each of them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Placer:
         Args:
             pod: the pod, as the API server would store it.
             in_detail: whether the placement is to have a decision that says why, and how that is made.
-            evicts: otherwise nothing becomes of a pod that would have to evict others, and nobody goes.
+            evicts: otherwise a pod that would have to evict others is not placed, and nothing is evicted.
         """
         name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
         cache = self._caches.get(name)

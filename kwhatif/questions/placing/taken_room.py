@@ -56,6 +56,6 @@ def in_the_way(placed: Sequence[ScheduleResult], nodes: Collection[str]) -> tupl
 
 
 def _is_there(placed: ScheduleResult, state: State) -> bool:
-    """Nobody has evicted it meanwhile."""
+    """Whether it was not evicted meanwhile."""
     pod = state.pods.get(placed.pod.key)
     return pod is not None and pod.pod.spec.node_name == placed.node

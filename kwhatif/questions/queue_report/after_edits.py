@@ -13,7 +13,7 @@ from kwhatif.questions.decisions.decide import ignored
 from kwhatif.questions.decisions.short import in_full
 from kwhatif.questions.placing.pending_pods import may_have_rejected
 from kwhatif.questions.placing.placer import Describe, Placement
-from kwhatif.questions.queue_report.replay import Replay, Sleeper
+from kwhatif.questions.queue_report.replay import PendingPod, Replay
 from kwhatif.questions.queue_report.trying import QueueQuestion, Tried, kind_of
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision
@@ -60,26 +60,26 @@ class _Answering:
         self._tried = tried
         self._states = states
         self._explained: set[object] = set()
-        #: What would become of sleepers, by what replicas have in common.
+        #: What would become of unschedulable pods, by what replicas have in common.
         self._at_last: dict[bytes, Placement] = {}
         self._decisions: dict[str, Decision] = {}
-        pods = [self._sleeper(each) for each in tried if states[each.info.key] != "OtherScheduler"]
+        pods = [self._pending_pod(each) for each in tried if states[each.info.key] != "OtherScheduler"]
         self._replay = Replay(session.profiles, self._before.state, pods)
 
-    def _sleeper(self, tried: Tried) -> Sleeper:
-        """Whoever is rejected now was so before; one that would fit, and was rejected by whom nobody knows, sleeps."""
+    def _pending_pod(self, tried: Tried) -> PendingPod:
+        """Plugins that reject now did so before; a pod that would fit, with unknown rejectors, stays unschedulable."""
         info = tried.info
         if tried.decision.outcome == "Unschedulable":
-            return Sleeper(info, frozenset(tried.rejectors))
+            return PendingPod(info, frozenset(tried.rejectors))
         if self._states[info.key] != "Unschedulable":
-            return Sleeper(info, None)
+            return PendingPod(info, None)
         profile = self._session.profiles[info.pod.spec.scheduler_name or DEFAULT_SCHEDULER]
         names = {entry.plugin for entry in registrations(profile)}
         may = may_have_rejected(profile, info, self._before.state, names)
-        return Sleeper(info, frozenset(tried.rejectors or may))
+        return PendingPod(info, frozenset(tried.rejectors or may))
 
     def answer(self) -> AfterEdits:
-        """Have the edits happen, try whoever wakes, and write a row for each pod that is asked for."""
+        """Apply the edits, try the pods that they requeue, and write a row for each pod that is asked for."""
         replay, question = self._replay, self._question
         replay.edit(self._session.cluster)
         replay.run(self._wanted)
@@ -111,16 +111,16 @@ class _Answering:
         if (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) not in self._session.profiles:
             self._decisions[info.key] = ignored(info.pod)
             return AfterEditsRow(fate="OtherScheduler", outcome="Ignored", message=self._decisions[info.key].message)
-        placement = self._sleeping(info)
+        placement = self._at_end(info)
         return self._made("Gated" if placement.result.outcome == "Gated" else "Asleep", info, placement)
 
-    def _sleeping(self, info: PodInfo) -> Placement:
-        """What would become of it at the end; replicas fare alike."""
-        alike = QueuedPodInfo(info, 0).template
-        known = self._at_last.get(alike)
+    def _at_end(self, info: PodInfo) -> Placement:
+        """Its placement at the end; replicas share one."""
+        template = QueuedPodInfo(info, 0).template
+        known = self._at_last.get(template)
         if known is None:
             result: Attempt = self._replay.at_last(info)
-            known = self._at_last[alike] = Placement(result_of(result).settled, in_full(result))
+            known = self._at_last[template] = Placement(result_of(result).settled, in_full(result))
         return known if known.result.pod is info else Placement(replace(known.result, pod=info))
 
     def _made(self, fate: QueueFate, info: PodInfo, placement: Placement) -> AfterEditsRow:

@@ -12,7 +12,7 @@ from kwhatif.state.pod_info import PodInfo
 
 
 class Backoff(NamedTuple):
-    """When it ends (RFC 3339), and whether that was before the cluster was read; None, and False: nobody knows."""
+    """When it ends (RFC 3339), and whether that was before the cluster was read; None, and False: not known."""
 
     end: str | None = None
     is_over: bool = False

@@ -9,9 +9,9 @@ from kwhatif.report.queue import Cause
 from kwhatif.scheduler.framework.evidence import Evidence
 from kwhatif.state.node_info import NodeInfo
 
-#: So many nodes, pods, and kinds of shortage are named.
+#: The most nodes, pods, and kinds of shortage to name.
 FEW = 3
-#: So many nodes are named where each would do: a report for programs has use for more of them than a sentence.
+#: The most nodes to name where each would do: more than a sentence shows, for programs.
 _MOST_NODES = 10
 E = TypeVar("E")
 

@@ -33,7 +33,7 @@ from kwhatif.state.pod_info import PodInfo
 
 
 def ports(found: Sequence[OnNode]) -> Iterator[WakingChange]:
-    """Whoever has a host port goes."""
+    """The pods that use a host port go."""
     for each, items in of(found, PortConflict)[:FEW]:
         in_the_way = dict.fromkeys(item.pod for item in items)
         ports = ", ".join(f"{item.port}/{item.protocol}" for item in items)

@@ -26,7 +26,7 @@ _STATES: dict[str, QueueState] = {"Unschedulable": "Unschedulable", "SchedulerEr
 
 
 def ask_queue(session: Session, question: QueueQuestion) -> Report:
-    """Try every pending pod, one after another; the session stays as it is.
+    """Try every pending pod, in order; the session is not changed.
 
     After edits, the pods are tried as the cluster was without them, and then the edits happen to the queue.
     """
@@ -130,7 +130,7 @@ def _rejected_since(pod: Pod) -> str | None:
 
 
 def _with_flush(tried: Tried, state: QueueState) -> Sequence[WakeUpRow]:
-    """A pod that the scheduler has rejected, and that would fit now, sleeps on until something happens."""
+    """A pod that the scheduler has rejected, and that would fit now, stays unschedulable until an event."""
     if tried.decision.outcome == "Placed" and state == "Unschedulable":
         return [WakeUpRow(cause=Flush(fits=True))]
     return tried.wake_ups or ()

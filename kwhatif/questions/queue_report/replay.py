@@ -1,7 +1,7 @@
 """`Replay`: edits happen to a scheduling queue; who is woken is tried, each on what those before it have left.
 
-Pods that were rejected before sleep in the queue; those that were not tried yet are ready. Time stands still: nobody is
-flushed, nobody has to back off any more.
+Pods that were rejected before are unschedulable; those that were not tried yet are ready. Time stands still: no pod is
+flushed, and all backoffs are over.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-#: Everything that backs off is free again by then.
+#: Late enough that all backoffs are over.
 _LATER = 3600 * SECOND
 
 
-class Sleeper(msgspec.Struct, frozen=True):
+class PendingPod(msgspec.Struct, frozen=True):
     """A pending pod; `rejectors` None: it is ready."""
 
     info: PodInfo
@@ -56,7 +56,7 @@ class Turn(msgspec.Struct):
 class Replay:
     """A queue, and the cluster that it is about."""
 
-    def __init__(self, profiles: Mapping[str, Profile], before: State, pods: Sequence[Sleeper]) -> None:
+    def __init__(self, profiles: Mapping[str, Profile], before: State, pods: Sequence[PendingPod]) -> None:
         """Set up.
 
         Args:
@@ -86,8 +86,8 @@ class Replay:
         self._alone: dict[bytes, frozenset[str]] = {}
         self._fill(pods)
 
-    def _fill(self, pods: Sequence[Sleeper]) -> None:
-        """Those that sleep first: they are taken out, and rejected."""
+    def _fill(self, pods: Sequence[PendingPod]) -> None:
+        """First the unschedulable pods: they are popped, and rejected."""
         queue = self._queue
         for is_ready in (False, True):
             for number, each in enumerate(pods):
@@ -135,7 +135,7 @@ class Replay:
         self._just_hinted.clear()
 
     def run(self, in_detail: Wanted) -> None:
-        """Try whoever is ready until nobody is. It ends: whoever is placed stays, and who is evicted does not come."""
+        """Try the ready pods until there are none. It ends: placed pods stay, and evicted ones are not replaced."""
         while (info := self._queue.pop()) is not None:
             placement = self.placer.place(info.pod_info, in_detail)
             self.turns[info.key] = Turn(placement, len(self.turns) + 1)
@@ -167,7 +167,7 @@ class Replay:
         return tuple(self._hinted.get(key, ())) if key in self.woken else ()
 
     def at_last(self, info: PodInfo) -> Attempt:
-        """What would become of a pod that sleeps on, if it were tried in the end."""
+        """The placement of a pod that stays unschedulable, if it were tried at the end."""
         return attempt(self._profile_of(info), info, self.world)
 
     def behind(self, info: PodInfo) -> tuple[str, ...]:
@@ -178,15 +178,15 @@ class Replay:
         return in_the_way(before, nodes)
 
     def _nodes_without_others(self, info: PodInfo) -> frozenset[str]:
-        """Where the pod would fit if it were the first of all; replicas fit alike."""
-        alike = QueuedPodInfo(info, 0).template
-        known = self._alone.get(alike)
+        """Where the pod would fit if it were the first of all; replicas share the answer."""
+        template = QueuedPodInfo(info, 0).template
+        known = self._alone.get(template)
         if known is None:
             if self._before_all is None:
                 self._before_all = without(self._placed, self.world)
             result = attempt(self._profile_of(info), info, self._before_all)
             feasible = result.cycle.feasible if result.scores is not None else ()
-            known = self._alone[alike] = frozenset(node.name for node in feasible)
+            known = self._alone[template] = frozenset(node.name for node in feasible)
         return known
 
     def _profile_of(self, info: PodInfo) -> Profile:

@@ -1,4 +1,4 @@
-"""`Trying`: pending pods tried one after another, each on what those before it have left."""
+"""`Trying`: pending pods tried in order, each on what those before it have left."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class Tried(NamedTuple):
 
 
 class Trying:
-    """Tries pods one after another, each on what those before it have left."""
+    """Tries pods in order, each on what those before it have left."""
 
     def __init__(self, session: Session, question: QueueQuestion) -> None:
         self.placer = Placer(session.profiles, session.state.fork())
         self.found: list[Tried] = []
         self._question = question
-        #: Replicas fail alike: the first one's decision says why, and what would wake them.
+        #: Replicas fail for the same reason: the first one's decision has it, and the events that would requeue them.
         self._explained: dict[object, Sequence[WakeUpRow]] = {}
 
     def try_all(self, pods: Iterable[PodInfo]) -> Trying:
@@ -83,5 +83,5 @@ class Trying:
 
 
 def kind_of(result: ScheduleResult) -> object:
-    """Pods of one owner that fare alike have one kind: the first says why for all of them."""
+    """Pods of one owner with the same outcome are of one kind: the first one has the reason for all of them."""
     return owner_of(result.pod.pod) or result.pod.key, result.outcome, result.message

@@ -41,7 +41,7 @@ def new_pods(pods: Iterable[Pod]) -> Iterator[Subject]:
 
 
 def has_admission_hooks(cluster: Cluster) -> bool:
-    """Whether anybody would be asked about anything."""
+    """Whether any of them would be called."""
     return any(cluster.all(kind) for kind in ADMISSION_HOOKS)
 
 

@@ -130,7 +130,7 @@ def _absent(cluster: Cluster, kinds: Mapping[_Absent, type[Model]]) -> Iterator[
 
 
 def _lacks(cluster: Cluster, kind: type[Model]) -> bool:
-    """Whether there is none of the kind, and nobody knows whether there should be; unread kinds are said elsewhere."""
+    """Whether the input has none of the kind, which may be right or a gap; unread kinds are reported elsewhere."""
     return kind.__name__ not in cluster.unread and lacks(kind, cluster)
 
 

@@ -1,4 +1,4 @@
-"""A session: one cluster loaded, a snapshot made of it, and profiles to ask it with. Ask as often as you like."""
+"""A session: one loaded cluster, its state, and the profiles. It can answer any number of questions."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Session:
         #: The edits that were made, and the session as it was without them.
         self.changes: tuple[EditRow, ...] = ()
         self.unedited: Session | None = None
-        #: Notes of these edits that are true only where nobody reacts to them.
+        #: Notes of these edits that are true only without reactions.
         self.notes_at_rest: frozenset[str] = frozenset()
 
     @property
@@ -186,7 +186,7 @@ class Session:
     def left_out(self, cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[Caveat]:
         """What the decisions depend on and this session does not know; `cluster` has what manifests bring."""
         yield from lacking_for(self.cluster, decisions)
-        pending = self.state.pending  # what is there was admitted when it came
+        pending = self.state.pending  # existing pods were admitted when they were created
         yield from unmodelled_for(cluster, [each for each in decisions if each.pod not in pending])
         unschedulable = [each.pod for each in decisions if each.outcome == "Unschedulable"]
         pods = cluster.all(Pod)

@@ -1,4 +1,4 @@
-"""What is there, would have a say, and is not modelled."""
+"""Objects of the input that would matter and are not modelled."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def aftermath(session: Session, applied: Sequence[Applied]) -> tuple[Story, Iter
     Raises:
         InputError: an object cannot be applied.
     """
-    new = [each for each in in_phases(applied).staying if not each.anew]
+    new = [each for each in in_phases(applied).staying if not each.restarted]
     around = tuple(each.object for each in new if not each.is_workload)
     namespaces = {obj.metadata.name for obj in around if isinstance(obj, Namespace)}
     workloads = tuple(

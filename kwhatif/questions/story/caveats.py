@@ -64,7 +64,7 @@ def caveats_of_verdict(engine: Engine, before: Cluster) -> Iterator[Caveat]:
 
 
 def caveats_of_end(engine: Engine, before: Cluster | None = None) -> Iterator[Caveat]:
-    """Owners that made no pods anew though they would have; pods that were left where they are.
+    """Owners that did not replace pods though they would have; pods that were left where they are.
 
     Args:
         engine: a simulation that has come to its end.

@@ -47,7 +47,7 @@ def _stuck(engine: Engine) -> Iterator[str]:
 
 
 def terminating_pods(engine: Engine) -> frozenset[str]:
-    """The pods that are being deleted, and whose end nobody will see."""
+    """Terminating pods whose end is not reported."""
     pods = engine.world.state.cluster.all(Pod)
     return frozenset(key for key, pod in pods.items() if pod.metadata.deletion_timestamp is not None)
 

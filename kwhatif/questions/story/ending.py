@@ -1,7 +1,7 @@
 """`Ending`: how a simulation has ended, and what of that would not be so without what was asked.
 
 The world without the question is played to the same second (`Without`). What fails there as well happens anyway: it is
-nobody's harm. Pods that are made are not the same pods in both worlds, so workloads are compared by how many of their
+no harm. New pods are not the same in both worlds, so workloads are compared by how many of their
 pods fare how; pods that were there before, by name.
 """
 
@@ -148,7 +148,7 @@ class Ending:
 
     @property
     def is_endless(self) -> bool:
-        """Whether it comes to no end, and does without the question."""
+        """Whether it never settles, but does without the question."""
         return self._endless(self.without) is not None
 
     def _endless(self, without: Engine | None) -> Literal["cycling", "horizon"] | None:
@@ -189,7 +189,7 @@ class Ending:
 
     @property
     def is_cycle_anyway(self) -> bool:
-        """Whether nobody takes part in the loop but those that never come to rest without the question."""
+        """Whether only objects take part in the loop that never settle without the question either."""
         return bool(self.restless) and self.participants <= self.restless
 
 

@@ -8,7 +8,7 @@ from kwhatif.simulation.engine import Engine
 
 
 def failed(engine: Engine) -> tuple[FailedRow, ...]:
-    """Those that have failed since somebody did something, with what the controller says.
+    """Those that have failed since the first action, with the controller's message.
 
     Left out are Jobs that come to their deadline: they would have anyway, and not have, had they completed before.
     """

@@ -129,7 +129,7 @@ def _orphans(world: World, among: Collection[str] | None = None) -> list[str]:
 
 
 def _is_settled(pod: Pod) -> bool:
-    """Whether nobody would adopt it, whatever its labels."""
+    """Whether no controller would adopt it, whatever its labels."""
     return pod.metadata.deletion_timestamp is not None or is_terminal(pod)
 
 
@@ -219,7 +219,7 @@ def _terminating(cluster: Cluster) -> list[str]:
 def _uncounted(cluster: Cluster, before: Cluster) -> list[str]:
     """Budgets that allow nothing, because they cannot be counted here, though the cluster did count them.
 
-    What nobody has counted anew is as the cluster says.
+    What was not recounted is as in the input.
     """
     return [
         f"PodDisruptionBudget {key}"

@@ -43,7 +43,7 @@ def not_made(engine: Engine) -> Iterator[PendingRow]:
         if known is None or not pods:
             continue
         waiting = [pod for pod in pods if not pod.spec.node_name]
-        count, message = wanted(known) - len(pods), "all nodes together cannot take so many pods"
+        count, message = wanted(known) - len(pods), "all nodes together cannot take this number of pods"
         if waiting:
             message = engine.scheduler.messages.get(waiting[-1].metadata.uid, "")
         else:

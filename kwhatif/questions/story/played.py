@@ -57,7 +57,7 @@ class SettledCluster:
         self._start = start
         self.engine, self._caveats = self._begin()
         self.was_endless = self.engine.cycle is not None
-        #: The cluster at any later second, if nobody does anything.
+        #: The cluster at any later second, without any action.
         self.without = Without(self.engine, lambda: self._begin()[0])
         #: Seconds since the start of the simulation.
         self.start = self.engine.clock.now
@@ -97,7 +97,7 @@ def begin(
     state = session.state.fork()
     controllers = all_controllers(parameters.node_monitor_grace_period)
     clock = Clock(start_of(state.cluster) if start is None else start)
-    # The disruption controller runs all the time: it has counted by the time that anybody does anything.
+    # The disruption controller runs all the time: it has counted before the first action.
     budgets = list(recounted(SimulatedView(state, clock)))
     state.apply(*map(Upsert, budgets))
     caveats = (*session.inferred, *_recounted(budgets, session))
@@ -110,7 +110,7 @@ def begin(
 def _edited(session: Session) -> Iterator[tuple[KubernetesObject | None, KubernetesObject]]:
     """What edits have changed on which it may depend who owns what: the object before and after.
 
-    What they have created is owned already, but for pods that somebody makes by hand.
+    What they have created is already owned, except for pods that are created by hand.
     """
     if session.unedited is None:
         return
@@ -156,7 +156,7 @@ class Played:
 
     @property
     def ending(self) -> Ending:
-        """How it is now, beside the cluster at this second if nobody had done anything."""
+        """The cluster now, compared with the cluster at this second without any action."""
         moment = self.engine.world.state.generation, self.engine.clock.now
         if self._ended is None or self._ended[0] != moment:
             self._ended = moment, Ending(self.engine, self.base.without.at(self.engine.clock.now))

@@ -10,7 +10,7 @@ from kwhatif.simulation.engine import Engine
 def refused(engine: Engine) -> tuple[RefusedRow, ...]:
     """The workloads that lack pods, and what the API server says of these.
 
-    Pods beyond a number that says nothing new are not among them: nobody refuses those but the simulation.
+    Without pods beyond the simulation's limits: only the simulation refuses those.
     """
     found: dict[str, RefusedRow] = {}
     for refusal in engine.reactions.refusals.values():

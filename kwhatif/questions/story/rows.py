@@ -86,7 +86,7 @@ def _all_gone(engine: Engine) -> Iterable[tuple[str, Gone]]:
 
 
 def resizes_not_granted(pods: Iterable[str], engine: Engine) -> Iterator[CommandRow]:
-    """Of these pods (`namespace/name`), which somebody has resized, those that do not get it, each as a command."""
+    """Those of the resized pods (`namespace/name`) whose resize is not granted, each as a command."""
     events = engine.world.history.events
     for key in pods:
         pod = engine.world.state.cluster.get(Pod, key)

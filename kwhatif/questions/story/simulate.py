@@ -1,4 +1,4 @@
-"""`simulate`: what follows if this is done. Steps one after another, each once the one before has settled."""
+"""`simulate`: what follows from these steps, in order, each once the one before has settled."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def simulate(
 
     Args:
         session: the cluster.
-        steps: what is done, one after another.
+        steps: the actions, in order.
         parameters: how long things take.
         namespace: of names without one.
         runs: how often to play it with other choices, too.
@@ -124,7 +124,7 @@ def _without(
 
 
 def _changes(steps: Sequence[Given]) -> bool:
-    """Whether somebody does something, and does not only wait."""
+    """Whether there is any action, and not only waiting."""
     return any(not isinstance(step.edit, Wait | Settle) for step in steps)
 
 

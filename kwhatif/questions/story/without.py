@@ -9,9 +9,9 @@ from kwhatif.simulation.engine import Engine
 
 
 class Without:
-    """A simulation in which nobody does what is asked: how it is there at any later second.
+    """A simulation without the question's actions: the cluster at any later second.
 
-    It goes on only as far as somebody asks, and at one second it is the same for all who ask: a sweep plays it once.
+    It runs only as far as needed, and its states are shared: a sweep plays it once.
     """
 
     def __init__(self, settled: Engine, again: Callable[[], Engine]) -> None:

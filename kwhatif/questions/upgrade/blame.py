@@ -1,6 +1,6 @@
 """Which of the changes between two releases make the other one decide otherwise: proven by taking them back.
 
-Changes are taken back one after another in the release that is asked about, as long as its answer stays. What is left
+Changes are reverted in turn in the release that is asked about, as long as its answer stays. What is left
 decides: without any one of it the answer would be another.
 """
 

@@ -1,4 +1,4 @@
-"""One pod that starts anew, and what a release decides about it."""
+"""One restarted pod, and a release's decision about it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kwhatif.scheduler.framework.attempt import Attempt
 
 
 class Tried(NamedTuple):
-    """One pod that starts anew, under one release; nothing was tried that is refused, or another scheduler's."""
+    """One restarted pod under one release; pods that are refused, or are another scheduler's, are not tried."""
 
     short: Decision
     attempt: Attempt | None = None

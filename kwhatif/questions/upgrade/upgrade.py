@@ -1,7 +1,7 @@
-"""`upgrade`: what the scheduler of another release decides otherwise, about what waits and about what starts anew.
+"""`upgrade`: what the scheduler of another release decides differently about pending and about restarted pods.
 
-Two sessions of one cluster are asked the same: all pending pods, one after another; then every workload as if all of
-its pods, and nobody else's, started anew. Of pods that differ in nothing but their names the first is asked.
+Two sessions of one cluster get the same questions: all pending pods, in order; then every workload as if all of
+its pods, and no others, were restarted. Of pods that differ only in their names the first is tried.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kwhatif.questions.decisions.decide import decision_of
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.manifests.candidates import PlannedPod, Planner
-from kwhatif.questions.manifests.started_anew import Anew, started_anew
+from kwhatif.questions.manifests.restarted_workloads import Restarted, restarted_workloads
 from kwhatif.questions.rows import decision_about, decision_about_result
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.upgrade.blame import Ask, Blame, Fate
@@ -56,7 +56,7 @@ def ask_upgrade(
     return _Upgrade(before, after, progress).report()
 
 
-#: All pending pods, one after another.
+#: All pending pods, in order.
 _PENDING = Question(pending_in="", full=True)
 #: Different requests of pods of which is kept what they find: each holds verdicts and scores of all nodes.
 _KEPT = 24
@@ -125,30 +125,30 @@ class _Upgrade:
         found = judged.get(pod)
         return None if found is None else landing_of(found)
 
-    # --- what starts anew ----------------------------------------------------------------------------
+    # --- restarted workloads -------------------------------------------------------------------------
 
     def _workloads(self) -> tuple[list[UpgradedRow], int]:
         rows: list[UpgradedRow] = []
         judged = 0
         for session in self._sessions:
             session.state.prepare()  # for all forks
-        workloads = list(started_anew(self._sessions[1].cluster))
-        for done, anew in enumerate(workloads):
+        workloads = list(restarted_workloads(self._sessions[1].cluster))
+        for done, restarted in enumerate(workloads):
             self._progress(done, len(workloads))
-            found = self._anew(anew)
+            found = self._restarted(restarted)
             judged += found is not None
             rows.extend(found or ())
         return rows, judged
 
-    def _anew(self, anew: Anew) -> list[UpgradedRow] | None:
+    def _restarted(self, restarted: Restarted) -> list[UpgradedRow] | None:
         """How the first of its pods of each kind lands otherwise; None where there is no pod to ask about."""
-        alike = self._alike(anew)
+        alike = self._alike(restarted)
         if alike is not None:
             self._decisions += alike
             return [] if alike else None
         rows: list[UpgradedRow] = []
         asked = False
-        tried = zip(*(self._tried(session, anew) for session in self._sessions), strict=False)
+        tried = zip(*(self._tried(session, restarted) for session in self._sessions), strict=False)
         for place, (was, now) in enumerate(tried):
             asked = True
             self._decisions.append(now.short)
@@ -156,13 +156,13 @@ class _Upgrade:
                 self._caveats.update(dict.fromkeys(caveats_of(each) if each is not None else ()))
             if rows or was.attempt is None or now.attempt is None or fate_of(was) == fate_of(now):
                 continue
-            rules = self._rules_for(fate_of(now), partial(self._fate_anew, anew, place))
-            rows.extend(difference(anew.name, decision_of(was.attempt), decision_of(now.attempt), rules))
+            rules = self._rules_for(fate_of(now), partial(self._fate_restarted, restarted, place))
+            rows.extend(difference(restarted.name, decision_of(was.attempt), decision_of(now.attempt), rules))
         return rows if asked else None
 
-    def _fate_anew(self, anew: Anew, place: int, session: Session) -> Fate:
+    def _fate_restarted(self, restarted: Restarted, place: int, session: Session) -> Fate:
         """What becomes of the pod at that place where another session is asked."""
-        found = next(islice(self._tried(session, anew), place, None), None)
+        found = next(islice(self._tried(session, restarted), place, None), None)
         return None if found is None else fate_of(found)
 
     def _rules_for(self, fate: Fate, ask: Ask) -> FindRules:
@@ -174,10 +174,10 @@ class _Upgrade:
 
         return find
 
-    def _alike(self, anew: Anew) -> Sequence[Decision] | None:
+    def _alike(self, restarted: Restarted) -> Sequence[Decision] | None:
         """The decisions, where all its pods fit and no change is about any of them; None: both have to be asked."""
         found: list[Decision] = []
-        for candidate, profile, state in self._pods_of(self._sessions[0], anew) if self._may_be_alike else ():
+        for candidate, profile, state in self._pods_of(self._sessions[0], restarted) if self._may_be_alike else ():
             pod = candidate.pod
             if candidate.refusal or profile is None or any(change.concerns(pod) for change in self._differ):
                 return None
@@ -186,21 +186,21 @@ class _Upgrade:
             found.append(decision_about(pod, "Placed"))
         return found if self._may_be_alike else None
 
-    def _pods_of(self, session: Session, anew: Anew) -> Iterator[tuple[PlannedPod, Profile | None, State]]:
+    def _pods_of(self, session: Session, restarted: Restarted) -> Iterator[tuple[PlannedPod, Profile | None, State]]:
         """One pod of each kind that it makes, whose profile that is, and the cluster without its pods."""
         state = session.state.fork()
         planner = Planner(state.cluster, "end", {}, most=self._most)
-        for pod in anew.others:
+        for pod in restarted.others:
             planner.usage.release(pod)
-        update = planner.plan(anew.applied)
-        state.apply(*map(Delete.of, (*update.removed, *anew.others)))
+        update = planner.plan(restarted.applied)
+        state.apply(*map(Delete.of, (*update.removed, *restarted.others)))
         for group in update.added.groups:
-            candidate = planner.admit_one(anew.applied, group)
+            candidate = planner.admit_one(restarted.applied, group)
             self._caveats |= planner.caveats
             yield candidate, session.profiles.get(candidate.pod.spec.scheduler_name or DEFAULT_SCHEDULER), state
 
-    def _tried(self, session: Session, anew: Anew) -> Iterator[Tried]:
-        for candidate, profile, state in self._pods_of(session, anew):
+    def _tried(self, session: Session, restarted: Restarted) -> Iterator[Tried]:
+        for candidate, profile, state in self._pods_of(session, restarted):
             pod = candidate.pod
             if candidate.refusal:  # the API server's word, whatever the scheduler's release
                 yield Tried(decision_about(pod, "Denied", message=candidate.refusal))
@@ -213,7 +213,7 @@ class _Upgrade:
                 yield Tried(decision_about_result(result), found, result)
 
     def _columns(self, session: Session, profile: Profile, pod: PodInfo) -> Columns:
-        """What pods of these requests find on the whole cluster; nodes that pods have left are asked anew."""
+        """Results for pods of these requests on the whole cluster; nodes that pods have left are evaluated again."""
         known = self._found.setdefault((id(session), profile.scheduler_name), {})
         columns = known.pop(pod.resources, None)
         if columns is None:

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from kwhatif.kube.model.caveat.autoscaling import (
     AutoscalerDisagrees,
+    AutoscalerHalted,
     AutoscalingCaveat,
     CloudCapacityUnknown,
     ExpanderAssumed,
@@ -48,6 +49,8 @@ def sentence(caveat: AutoscalingCaveat) -> str:  # noqa: C901, PLR0911 - an arm 
                 f"{plural(len(pods), 'pod')} below priority {cutoff} ({some(pods)}) {keep} room here: the autoscaler"
                 " takes it for free"
             )
+        case AutoscalerHalted():
+            return "too many nodes are not ready: the autoscaler neither adds nor removes any until more of them are"
         case PricesUnknown(names=names):
             return f"prices are not known{f': of {some(names)}' if names else ''}"
         case ShapesObservedOnly(types=types):

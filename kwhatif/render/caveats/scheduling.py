@@ -84,7 +84,7 @@ def sentence(caveat: scheduling.SchedulingCaveat) -> str:  # noqa: C901, PLR0911
             return (
                 "where spreading by default is off, kube-scheduler places equal pods by the ranking that it made for"
                 " the first of them (OpportunisticBatching), and so does kwhatif; if more than half a second passes"
-                " between them, it ranks the nodes anew, and another one may be taken"
+                " between them, it ranks the nodes again, and another one may be chosen"
             )
         case scheduling.EvictionsAtOnce(count=count):
             return (

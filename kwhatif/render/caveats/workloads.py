@@ -88,8 +88,8 @@ def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - 
             return f"the ReplicaSets of {some(workloads)} are not in the input: they are made up of their pods"
         case OwnersSilent(owners=owners, count=count):
             return (
-                f"{plural(count, 'pod')} of {some(owners)} {'goes' if count == 1 else 'go'}, and nobody makes"
-                " others: the owners are not in the input, or their controllers are not known"
+                f"{plural(count, 'pod')} of {some(owners)} {'goes' if count == 1 else 'go'} without"
+                " replacement: the owners are not in the input, or their controllers are not known"
             )
         case TolerationUnknown(pods=pods):
             return (
@@ -151,7 +151,7 @@ def _not_added(caveat: NodesNotAdded) -> str:
 
 
 def _injected(caveat: Injected) -> str:
-    """What new pods get, whence that is known, and whether the pods agree."""
+    """What new pods get, the source of that, and whether the pods agree."""
     have = "has" if caveat.seen == 1 else "have"
     if caveat.like:
         known = f"as {plural(caveat.seen, 'pod')} of {some(caveat.like)} {have} with the same {listed(caveat.marks)}"

@@ -23,6 +23,7 @@ from kwhatif.scheduler.framework.scoring import Scores, score_nodes
 from kwhatif.scheduler.framework.status import Code
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.scheduler.preemption.candidate import Preemption
+from kwhatif.scheduler.preemption.unit_victims import goes_by_units
 from kwhatif.state.history import Touched
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.shapes import nodes_by_label
@@ -207,6 +208,8 @@ def can_be_kept_up(whole: Attempt, signature: Signature) -> bool:
         return False
     if whole.scores is not None:
         return _keep_up_by_class(whole.scores)
+    if whole.post_filter and goes_by_units(cycle.state.cluster):
+        return False
     return not (cycle.pre_filter_message and whole.post_filter and whole.post_filter.nominated)
 
 

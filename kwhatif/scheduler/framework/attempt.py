@@ -16,10 +16,10 @@ from kwhatif.state.state import State
 
 
 class Attempt(msgspec.Struct):
-    """What one attempt to schedule a pod came to. Exactly one of `gated`, `scores` and `message` gives the outcome."""
+    """The result of one scheduling attempt. Exactly one of `gated`, `scores` and `message` gives the outcome."""
 
     cycle: Cycle
-    #: The PreEnqueue plugin that keeps the pod out of the queue; nothing else was tried.
+    #: The rejection by a PreEnqueue plugin, which keeps the pod out of the queue; nothing else was tried.
     gated: Verdict | None = None
     scores: Scores | None = None
     #: The FailedScheduling text; "" when the pod was placed.
@@ -29,17 +29,25 @@ class Attempt(msgspec.Struct):
     post_filter: PostFilterResult | None = None
 
 
-def attempt(profile: Profile, pod: PodInfo, state: State, hint: str = "", columns: Columns | None = None) -> Attempt:
-    """Do what kube-scheduler would do with the pod, were it next in the queue.
+def attempt(
+    profile: Profile,
+    pod: PodInfo,
+    state: State,
+    hint: str = "",
+    columns: Columns | None = None,
+    placement: frozenset[str] | None = None,
+) -> Attempt:
+    """Do what kube-scheduler would do with the pod if it were next in the queue.
 
     Args:
         profile: the pod's.
-        pod: the one to be scheduled.
-        state: the cluster, which stays as it is.
+        pod: the pod to schedule.
+        state: the cluster, which is not changed.
         hint: the name of a node to try first.
-        columns: scores that attempts before this one have found, on this state or what it was.
+        columns: scores from earlier attempts on this state or an earlier version of it.
+        placement: the names of the nodes that are looked at, where the pod's group is tried on some of them.
     """
-    cycle = Cycle(profile, pod, state, columns)
+    cycle = Cycle(profile, pod, state, columns, placement)
     result = Attempt(cycle)
     result.gated = held_back(profile, pod, state)
     if result.gated is not None:
@@ -62,9 +70,9 @@ def attempt(profile: Profile, pod: PodInfo, state: State, hint: str = "", column
 
 
 def fits_somewhere(profile: Profile, pod: PodInfo, state: State) -> bool:
-    """Whether a node passes all filters, without looking at the others; False, too, where that cannot be known so.
+    """Whether some node passes all filters, without looking at all nodes; also False where this cannot be told.
 
-    It cannot of a pod that is held back, or nominated, or where extenders filter.
+    It cannot be told for a gated or nominated pod, or where extenders filter.
     """
     if profile.extenders or pod.pod.status.nominated_node_name or held_back(profile, pod, state) is not None:
         return False

@@ -1,4 +1,4 @@
-"""Answers that hang on a node's shape alone: asked once per shape."""
+"""Plugins whose answers depend on a node's shape only: asked once per shape."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _NOBODY: AbstractSet[str] = frozenset()
 
 
 class ByShape:
-    """A scorer whose score, or a filter whose class of nodes, hangs on the node's shape alone: asked once per shape."""
+    """A scorer whose score, or a filter whose node class, depends on the node's shape only: asked once per shape."""
 
-    #: False where that does not hold for the pod in question.
+    #: False if that does not hold for this pod.
     by_shape: bool = True
 
 
@@ -27,7 +27,7 @@ class ByShapeBut(ByShape):
     """A scorer or filter that is asked once per shape, except on some nodes, which are asked one by one."""
 
     def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
-        """The names of those that may be otherwise than others of their shape."""
+        """The names of nodes that may differ from others of their shape."""
         raise NotImplementedError
 
 
@@ -37,7 +37,7 @@ def is_by_shape(plugin: NodeFilter | NodeScorer) -> bool:
 
 
 def ask_each(nodes: Sequence[NodeInfo], plugin: NodeFilter | NodeScorer, ask: Callable[[NodeInfo], T]) -> list[T]:
-    """What `ask`, a question to the plugin, says of each node: nodes of one shape share an answer that hangs on it."""
+    """The result of `ask`, a call of the plugin, for each node; nodes share an answer that depends on their shape."""
     if not isinstance(nodes, NodeRow) or not is_by_shape(plugin):
         return [ask(node) for node in nodes]
     alone = plugin.exceptions(nodes) if isinstance(plugin, ByShapeBut) else _NOBODY
@@ -52,7 +52,7 @@ def ask_each(nodes: Sequence[NodeInfo], plugin: NodeFilter | NodeScorer, ask: Ca
 
 
 def _samples(nodes: NodeRow, exceptions: Sequence[int]) -> Mapping[int, NodeInfo]:
-    """A node of each shape that has others than exceptions."""
+    """One node of each shape that has nodes besides exceptions."""
     wrong = {id(nodes[place]) for place in exceptions}
     samples = dict(nodes.samples)
     for shape in [shape for shape, node in samples.items() if id(node) in wrong]:

@@ -1,4 +1,4 @@
-"""Calls of plugins that are not kwhatif's own: what they raise is reported with plugin, point, pod and node."""
+"""Calls of third-party plugins: what they raise is reported with plugin, extension point, pod and node."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from kwhatif.scheduler.framework.cycle import CycleError
 T = TypeVar("T")
 
 
-#: Reported elsewhere already, part of the cycle's own ways, or a person at the keyboard.
+#: Already reported, part of the cycle's control flow, or an interrupt by the user.
 PASSED_ON = (KwhatifError, CycleError, KeyboardInterrupt)
 
 
 def called(function: Callable[..., T], *arguments: object) -> T:
-    """Call code that is not kwhatif's own: what it prints goes to standard error, not into the answer."""
+    """Call third-party code: what it prints goes to standard error, not into the answer."""
     with redirect_stdout(sys.stderr):
         return function(*arguments)
 
 
 class CallSite(NamedTuple):
-    """Which plugin is asked about which pod, and where."""
+    """Which plugin is called for which pod, at which extension point and node."""
 
     plugin: str
     point: str
@@ -35,7 +35,7 @@ class CallSite(NamedTuple):
         """Call the plugin.
 
         Raises:
-            PluginFailed: it raised, or returned something else than it must.
+            PluginFailed: it raised, or returned a wrong type.
         """
         try:
             result = called(function, *arguments)
@@ -51,10 +51,10 @@ class CallSite(NamedTuple):
         return result  # type: ignore[no-any-return] # its type was checked above
 
     def fields(self, owner: object, **kinds: type | tuple[type, ...]) -> list[Any]:
-        """The fields of what a plugin has returned; they may be properties, which raise.
+        """The fields of an object that a plugin returned; they may be properties, which can raise.
 
         Raises:
-            PluginFailed: one did, or is of another kind than it must be.
+            PluginFailed: one raised, or has a wrong type.
         """
         found: list[Any] = self.call(lambda: [getattr(owner, name) for name in kinds], returns=list)
         for (name, kind), value in zip(kinds.items(), found, strict=True):

@@ -1,7 +1,6 @@
-"""`Columns`: verdicts and raw scores of all nodes that one pod after another asks for, whatever their signatures.
+"""`Columns`: verdicts and raw scores of all nodes, kept from pod to pod, even if their signatures differ.
 
-Different workloads often request the same, and use the same images: then only nodes where something has changed are
-asked anew.
+Different workloads often have equal requests and images: then only nodes that have changed are evaluated again.
 """
 
 from __future__ import annotations
@@ -25,25 +24,25 @@ _KEPT = 24
 
 
 class _Kept(NamedTuple, Generic[T]):
-    #: Whose it is: others copy it before they change it.
+    #: The owner; others copy the column before they change it.
     owner: object
-    #: The state's generation for which it holds.
+    #: The generation of the state that it is valid for.
     generation: int
     found: T
 
 
-#: By plugin and signature; what was asked for last at the end.
+#: By plugin and signature; the most recently used at the end.
 _Store = dict[tuple[str, Hashable], _Kept[T]]
 
 
 class Columns:
-    """For one profile on one state, or on what becomes of it."""
+    """The columns of one profile on one state, and on later versions of it."""
 
     def __init__(self) -> None:
         self._mark = object()
-        #: Raw scores of the nodes, in the state's order; None of those that were never feasible.
+        #: Raw scores of the nodes, in the state's order; None for nodes that were never feasible.
         self._scores: _Store[list[int | None]] = {}
-        #: By node name, what a filter says that objects.
+        #: Rejections of a filter by node name.
         self._objections: _Store[dict[str, Verdict]] = {}
 
     def fork(self) -> Columns:
@@ -54,7 +53,7 @@ class Columns:
         return other
 
     def objections(self, name: str, filter_: NodeFilter, state: State) -> Mapping[str, Verdict] | None:
-        """By node name, what a filter says that objects; None where this filter's verdicts are not kept."""
+        """The rejections of a filter by node name; None if this filter's verdicts are not kept."""
         if not isinstance(filter_, Reprieving) or filter_.signature is None or is_reference():
             return None
         key = name, filter_.signature
@@ -75,7 +74,7 @@ class Columns:
         return verdicts
 
     def raw(self, name: str, scorer: NodeScorer, nodes: Sequence[NodeInfo], state: State) -> list[int] | None:
-        """The raw scores of the nodes; None where this scorer's are not kept."""
+        """The raw scores of the nodes; None if this scorer's are not kept."""
         if not isinstance(scorer, SignedScorer) or scorer.signature is None or is_reference():
             return None
         key = name, scorer.signature
@@ -101,7 +100,7 @@ class Columns:
 
 
 def _gaps(found: Sequence[object]) -> Iterator[int]:
-    """Where there is nothing yet; mostly there is something, which is passed over at once."""
+    """The indexes of missing entries. Most entries exist, and are skipped fast."""
     at = -1
     with suppress(ValueError):
         while True:

@@ -21,7 +21,7 @@ from kwhatif.state.node_row import NodeRow
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-#: Pseudo-plugin under which nodes that an extender refused are recorded (`framework.ExtenderName`).
+#: Pseudo-plugin that is recorded for nodes that an extender rejected (`framework.ExtenderName`).
 EXTENDER = "Extender"
 
 
@@ -30,33 +30,42 @@ class CycleError(Exception):
 
 
 class Cycle:
-    """One pod against one snapshot: the compiled filters and every node's verdict.
+    """The cycle of one pod on one state: the compiled filters and every node's verdict.
 
-    After `filter_nodes`, `feasible` holds the nodes that passed, in snapshot order, and `verdicts` the
+    After `filter_nodes`, `feasible` holds the nodes that passed, in the state's order, and `verdicts` the
     others' statuses by name. Nodes in neither share `absent`.
     """
 
-    def __init__(self, profile: Profile, pod: PodInfo, state: State, columns: Columns | None = None) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        pod: PodInfo,
+        state: State,
+        columns: Columns | None = None,
+        placement: frozenset[str] | None = None,
+    ) -> None:
         self.profile = profile
         self.pod = pod
         self.state = state
-        #: Scores of attempts before this one, where somebody keeps them.
+        #: The names of the nodes that are looked at, where the pod's group is tried on some of them; None: all.
+        self.placement = placement
+        #: Scores of earlier attempts, if the caller keeps them.
         self.columns = columns
         self.extenders = ExtenderCalls(profile.extenders, pod, state)
-        #: What every plugin compiled, by name, in PreFilter order; skipped ones are missing.
+        #: The compiled filters by plugin name, in PreFilter order, without plugins that skipped.
         self.compiled: dict[str, NodeFilter] = {}
-        #: Plugins whose PreFilter was called: a later one's is not when one before it stops the cycle.
+        #: Plugins whose PreFilter was called, up to the one that stopped the cycle.
         self.asked: set[str] = set()
-        #: Of plugins that have nothing to check: whether they will have when that pod comes to a node.
+        #: For plugins that skipped: whether they no longer skip once that pod is on a node.
         self.skipped_until: list[Callable[[PodInfo], bool]] = []
-        #: The filters to ask, in Filter order.
+        #: The filters to run, in Filter order.
         self.filters: list[NamedFilter] = []
         self.node_set: frozenset[str] | None = None
         self.verdicts: dict[str, Verdict] = {}
-        #: What a node without a verdict of its own is recorded with.
+        #: The verdict of nodes that have none of their own.
         self.absent: Verdict | None = None
         self.feasible: Sequence[NodeInfo] = ()
-        #: The text of a PreFilter that stopped the cycle; then no filter ran.
+        #: The message of the PreFilter plugin that stopped the cycle; then no filter ran.
         self.pre_filter_message = ""
         #: Plugins that rejected anything (upstream's `Diagnosis.UnschedulablePlugins`).
         self.unschedulable_plugins: set[str] = set()
@@ -64,7 +73,7 @@ class Cycle:
     # --- PreFilter -----------------------------------------------------------------------------------
 
     def pre_filter(self) -> bool:
-        """Compile the pod with every plugin; False when one of them stops the cycle.
+        """Run PreFilter of every plugin; False if one stops the cycle.
 
         Raises:
             CycleError: a plugin failed.
@@ -104,7 +113,7 @@ class Cycle:
         return result
 
     def note_skip(self, status: Status) -> None:
-        """A plugin has nothing to check, perhaps only for now."""
+        """Note that a plugin has nothing to check, perhaps only for now."""
         if isinstance(status, SkipUntil):
             self.skipped_until.append(status.concerns)
 
@@ -116,7 +125,7 @@ class Cycle:
         return other
 
     def replace_filters(self, compiled: Mapping[str, NodeFilter]) -> None:
-        """Go on with filters that answer like those of the same plugins."""
+        """Replace filters of these plugins by equivalent ones."""
         self.compiled = {**self.compiled, **compiled}
         self.filters = [
             (name, once_per_shape(compiled[name]) if name in compiled else plugin) for name, plugin in self.filters
@@ -138,7 +147,7 @@ class Cycle:
                 self.filters.append((plugin.name, once_per_shape(self.compiled[plugin.name])))
 
     def _compile_alone(self, plugin: FilterPlugin) -> None:
-        """What Filter does by itself: of a plugin that has no PreFilter upstream, or whose PreFilter is disabled."""
+        """The filter of a plugin without PreFilter: it has none upstream, or it is disabled."""
         result = getattr(plugin, "without_pre_filter", plugin.pre_filter)(self.pod, self.state)
         if not isinstance(result, Status):
             self.compiled[plugin.name] = result
@@ -150,18 +159,18 @@ class Cycle:
     # --- Filter --------------------------------------------------------------------------------------
 
     def nominated_on(self, node: NodeInfo) -> Sequence[PodInfo]:
-        """Pods nominated to the node whose room must be respected: of equal or higher priority."""
+        """Pods of equal or higher priority that are nominated to the node: the pod must leave them room."""
         pod, pods = self.pod, self.state.nominated.get(node.name, ())
         return [other for other in pods if other.priority >= pod.priority and other.uid != pod.uid]
 
     def check(self, node: NodeInfo, filters: Sequence[NamedFilter]) -> Verdict | None:
-        """Filter with nominated pods: they may or may not arrive, so the pod must fit with and without them.
+        """Run the filters with nominated pods: these may never arrive, so the pod must fit with and without them.
 
         (`RunFilterPluginsWithNominatedPods` in `pkg/scheduler/framework/runtime/framework.go`.)
         """
         nominated = self.nominated_on(node) if self.state.nominated else ()
         if nominated:
-            by_shape, filters = split_by_shape(filters)  # to these no pod makes a difference
+            by_shape, filters = split_by_shape(filters)  # these do not depend on pods
             objection = run_filters(by_shape, node)
             if objection is not None:
                 return objection
@@ -177,20 +186,23 @@ class Cycle:
         return run_filters(filters, node)
 
     def filter_nodes(self, hint: str = "") -> None:
-        """Filter every node that PreFilter left, and then let the extenders filter.
+        """Run the filters on every node that PreFilter left, and then the extenders.
 
-        A pod that is nominated to no node is tried on the node named by `hint` first.
+        A pod without a nominated node is tried on the node `hint` first.
 
         Raises:
             CycleError: a plugin or an extender failed.
         """
         if self._first_choice_fits(self.pod.pod.status.nominated_node_name or hint):
             return
+        node_set = self.node_set
+        if self.placement is not None:
+            node_set = self.placement if node_set is None else node_set & self.placement
         if self.node_set is not None:
-            # QUIRK: (schedule_one.go) a plugin that has just turned down the nominated node is named with those that
+            # QUIRK: (schedule_one.go) a plugin that has just rejected the nominated node is named with those that
             # narrowed the search: upstream keeps both in one set.
             self.absent = Verdict(not_in_node_set(self.unschedulable_plugins))
-        search = NodeSearch(self.filters, self.state, self.node_set, self.columns)
+        search = NodeSearch(self.filters, self.state, node_set, self.columns)
         names, _ = self.state.names_and_shapes
         objecting: set[int] = set()
         for place, objection in search.objections(self.check):
@@ -203,9 +215,9 @@ class Cycle:
             self.unschedulable_plugins.add(EXTENDER)
 
     def _first_choice_fits(self, name: str) -> bool:
-        """A nominated or hinted node that fits is the only one looked at (`evaluateNominatedNode`)."""
+        """If a nominated or hinted node fits, no other node is evaluated (`evaluateNominatedNode`)."""
         node = self.state.node(name)
-        if node is None:
+        if node is None or (self.placement is not None and name not in self.placement):
             return False
         objection = self.check(node, self.filters)
         if objection is not None:
@@ -230,20 +242,21 @@ class Cycle:
         except ExtenderError as failure:
             raise CycleError(str(failure)) from failure
 
-    # --- what came of it -----------------------------------------------------------------------------
+    # --- results -------------------------------------------------------------------------------------
 
     def reserve(self, node: NodeInfo) -> tuple[KubernetesObject, ...]:
-        """The pod goes to the node: the objects that this changes, by what the plugins' Filter found there."""
+        """The objects that change when the pod is reserved on the node, as the plugins' Filter decided."""
         reserved = (self.compiled[name].reserve(node, self.state) for name, _ in self.filters)
         return tuple(chain.from_iterable(reserved))
 
     def verdict_of(self, node_name: str) -> Verdict | None:
-        """Why the node is out; None for one that is feasible (or that nobody recorded anything about)."""
+        """Why the node was rejected; None if it is feasible, or if nothing was recorded about it."""
         return self.verdicts.get(node_name, self.absent)
 
     def message(self) -> str:
         """The FitError without the PostFilter part."""
-        total, absent = len(self.state.nodes), self.absent.status if self.absent else None
+        total = len(self.state.nodes if self.placement is None else self.placement)
+        absent = self.absent.status if self.absent else None
         statuses = [verdict.status for verdict in self.verdicts.values()]
         reasons = self.pre_filter_message or reasons_histogram(statuses, absent, total - len(statuses))
         return fit_error(total, reasons)

@@ -1,4 +1,4 @@
-"""The scheduler's own words when a pod fits nowhere (`FitError.Error()` in `pkg/scheduler/framework/types.go`)."""
+"""The scheduler's message when a pod fits on no node (`FitError.Error()` in `pkg/scheduler/framework/types.go`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NO_NODES = "no nodes available to schedule pods"
 
 
 def reasons_histogram(statuses: Iterable[Status], absent: Status | None, absent_count: int) -> str:
-    """The reasons of all nodes; `absent` is what the nodes share that have no status of their own."""
+    """The reasons of all nodes; `absent` is the status of nodes that have none of their own."""
     counts = Counter(chain.from_iterable([status.reasons for status in statuses]))
     if absent is not None and absent_count > 0:
         for reason in absent.reasons:
@@ -37,12 +37,12 @@ def with_post_filter(message: str, post_filter_message: str) -> str:
 
 
 def nobody_left(restrictors: set[str]) -> Status:
-    """These plugins together leave no node."""
+    """The status if the node sets of these plugins have no node in common."""
     if len(restrictors) == 1:
         return unresolvable(f"node(s) didn't satisfy plugin {next(iter(restrictors))}")
     return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(restrictors))}] simultaneously")
 
 
 def not_in_node_set(restrictors: set[str]) -> Status:
-    """These plugins do not leave the node."""
+    """The status of a node that is not in the node sets of these plugins."""
     return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(restrictors))}]")

@@ -1,4 +1,4 @@
-"""Counts that thousands of simulations share, each with a few differences of its own."""
+"""Counts that thousands of forks share, each with a few changes of its own."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class DomainTally:
         return after
 
     def settle(self, value: str, amount: int) -> int:
-        """Change a count for good, in the common base, and return it: not on a fork, nor while one is in use."""
+        """Change a count in the common base, and return it. Not allowed on a fork, or while a fork is in use."""
         before = self._base.get(value, 0)
         after = self._base[value] = before + amount
         self.nonzero += bool(after) - bool(before)

@@ -1,4 +1,4 @@
-"""`ClusterEvent`: what a change of an object means to pods that wait.
+"""`ClusterEvent`: what a change of an object means to pending pods.
 
 (`staging/src/k8s.io/kube-scheduler/framework/types.go`, `pkg/scheduler/framework/events.go` and `types.go`.)
 """
@@ -16,6 +16,7 @@ from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.quantity import milli_value
 from kwhatif.kube.model.resource import DeviceClass, ResourceClaim
 from kwhatif.kube.model.resource_slice import ResourceSlice
@@ -52,7 +53,7 @@ class ActionType(IntFlag):
 
 
 class EventResource(StrEnum):
-    """What it happened to. Plugins register for `POD`; an event says which of the two sorts of pods it is about."""
+    """The resource that changed. Plugins register for `POD`; an event names one of the two kinds of pods."""
 
     POD = "Pod"
     ASSIGNED_POD = "AssignedPod"
@@ -68,10 +69,11 @@ class EventResource(StrEnum):
     RESOURCE_CLAIM = "resource.k8s.io/ResourceClaim"
     RESOURCE_SLICE = "resource.k8s.io/ResourceSlice"
     DEVICE_CLASS = "resource.k8s.io/DeviceClass"
+    POD_GROUP = "scheduling.k8s.io/PodGroup"
     WILDCARD = "*"
 
 
-#: Kinds whose events say no more than added, updated, deleted.
+#: Kinds whose events are just added, updated, deleted.
 _PLAIN: Mapping[type, EventResource] = {
     PersistentVolume: EventResource.PERSISTENT_VOLUME,
     PersistentVolumeClaim: EventResource.PERSISTENT_VOLUME_CLAIM,
@@ -83,6 +85,7 @@ _PLAIN: Mapping[type, EventResource] = {
     ResourceClaim: EventResource.RESOURCE_CLAIM,
     ResourceSlice: EventResource.RESOURCE_SLICE,
     DeviceClass: EventResource.DEVICE_CLASS,
+    PodGroup: EventResource.POD_GROUP,
 }
 
 _NAMES: Mapping[ActionType, str] = {
@@ -91,7 +94,7 @@ _NAMES: Mapping[ActionType, str] = {
 
 
 class ClusterEvent(NamedTuple):
-    """A resource and what happened to it; or what a plugin registers for."""
+    """A resource and an action; an event, or what a plugin registers for."""
 
     resource: EventResource
     action: ActionType
@@ -104,13 +107,13 @@ class ClusterEvent(NamedTuple):
 
     @property
     def is_wildcard(self) -> bool:
-        """Whether it is about everything (`ClusterEventIsWildCard`)."""
+        """Whether it stands for every event (`ClusterEventIsWildCard`)."""
         return self.resource is EventResource.WILDCARD and self.action is ActionType.ALL
 
     def matches(self, incoming: ClusterEvent) -> bool:
-        """Whether what was registered covers what happened (`MatchClusterEvents`).
+        """Whether this registration covers the incoming event (`MatchClusterEvents`).
 
-        A general update reaches only those who registered for all updates.
+        A general update matches only registrations for all updates.
         """
         if self.is_wildcard:
             return True
@@ -126,6 +129,7 @@ ASSIGNED_POD = EventResource.ASSIGNED_POD
 UNSCHEDULABLE_POD = EventResource.UNSCHEDULABLE_POD
 ASSIGNED_POD_ADD = ClusterEvent(ASSIGNED_POD, ActionType.ADD)
 ASSIGNED_POD_DELETE = ClusterEvent(ASSIGNED_POD, ActionType.DELETE)
+UNSCHEDULED_POD_ADD = ClusterEvent(UNSCHEDULABLE_POD, ActionType.ADD)
 UNSCHEDULABLE_TIMEOUT = ClusterEvent(EventResource.WILDCARD, ActionType.ALL, "UnschedulableTimeout")
 FORCE_ACTIVATE = ClusterEvent(EventResource.WILDCARD, ActionType.ALL, "ForceActivate")
 
@@ -161,7 +165,7 @@ _NODE_CHANGES: tuple[tuple[ActionType, Callable[[Node, Node], bool]], ...] = (
 
 
 def node_events(old: Node, new: Node) -> Iterator[ClusterEvent]:
-    """What the update of a node means, in order; nothing if no plugin can care (`NodeSchedulingPropertiesChange`)."""
+    """The events of a node's update, in order; none if no plugin needs it (`NodeSchedulingPropertiesChange`)."""
     for action, changed in _NODE_CHANGES:
         if changed(old, new):
             yield ClusterEvent(EventResource.NODE, action)
@@ -171,7 +175,7 @@ def node_events(old: Node, new: Node) -> Iterator[ClusterEvent]:
 
 
 def _scaled_down(old: Pod, new: Pod) -> bool:
-    """Whether less is requested of some resource."""
+    """Whether the request of some resource became smaller."""
     if old.spec == new.spec and old.status == new.status:
         return False
     before, after = (pod_requests(pod, resizes=BASE_RESIZES) for pod in (old, new))
@@ -193,14 +197,14 @@ _POD_CHANGES: tuple[tuple[ActionType, Callable[[Pod, Pod], bool]], ...] = (
         ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED,
         lambda old, new: bool(old.spec.scheduling_gates) and not new.spec.scheduling_gates,
     ),
-    # The API lets tolerations be added, but neither be changed nor removed: their number says it all.
+    # The API allows adding tolerations, but not changing or removing them, so it is enough to compare their number.
     (ActionType.UPDATE_POD_TOLERATION, lambda old, new: len(old.spec.tolerations) != len(new.spec.tolerations)),
     (ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM, _claims_changed),
 )
 
 
 def pod_events(old: Pod, new: Pod) -> list[ClusterEvent]:
-    """What the update of a pod means, in order; at least a general update (`PodSchedulingPropertiesChange`)."""
+    """The events of an update of a pod, in order; at least a general update (`PodSchedulingPropertiesChange`)."""
     resource = ASSIGNED_POD if new.spec.node_name else UNSCHEDULABLE_POD
     actions = [action for action, changed in _POD_CHANGES if changed(old, new)]
     return [ClusterEvent(resource, action) for action in actions or [ActionType.UPDATE]]
@@ -219,11 +223,11 @@ def _announced(old: Pod | None, new: Pod | None) -> list[ClusterEvent]:
 
 
 def cluster_events(old: KubernetesObject | None, new: KubernetesObject | None, cluster: Cluster) -> list[ClusterEvent]:
-    """What the scheduler makes of a change, for all pods that wait; `old` None: added, `new` None: deleted.
+    """The scheduler's events for a change, for all pending pods; `old` None: added, `new` None: deleted.
 
-    That a pod ended counts as its deletion. A pod that has no node yet concerns nobody but itself (`pod_events`);
-    about a nomination that it loses see `queue.event_handlers`. Kinds that the scheduler does not watch give nothing.
-    Of a rule that taints devices it hears as of a change of their slices (`resourceslice/tracker`).
+    A pod that ended counts as deleted. A change of a pod without a node concerns only that pod (`pod_events`);
+    for a nomination that it loses see `queue.event_handlers`. Kinds that the scheduler does not watch have no events.
+    A change of a DeviceTaintRule counts as a change of the devices' slices (`resourceslice/tracker`).
     """
     kind = type(old if new is None else new)
     if kind is Pod:

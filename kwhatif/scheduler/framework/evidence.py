@@ -1,6 +1,6 @@
-"""Evidence: why a node was refused, as typed data. Prose is made of it in `render`, and nowhere else.
+"""Evidence: why a node was rejected, as typed data. Only `render` turns it into prose.
 
-A plugin of your own may use `Note`. A new kind of evidence belongs into the `Evidence` union, and
+A third-party plugin may use `Note`. A new kind of evidence belongs in the `Evidence` union, and
 type checking then demands a sentence for it.
 """
 
@@ -17,9 +17,9 @@ class _Evidence(msgspec.Struct, metaclass=FrozenMeta, frozen=True, rename="camel
 
 
 class InsufficientResource(_Evidence):
-    """Not enough of a resource; milli-units of cpu, bytes of memory and storage, units of all else.
+    """Not enough of a resource; cpu in milli-units, memory and storage in bytes, others in units.
 
-    `allocatable` is what the node has in all, `used` what its pods request, `requested` what the pod asks.
+    `allocatable` is what the node has in total, `used` what its pods request, `requested` what the pod requests.
     """
 
     resource: str
@@ -52,14 +52,14 @@ class WrongNode(_Evidence):
 
 
 class UnmatchedSelector(_Evidence):
-    """Node selector or affinity fail: `terms` are what the pod asks, `labels` what the node says (None: absent)."""
+    """Node selector or affinity do not match: `terms` of the pod, `labels` of the node (None: absent)."""
 
     terms: tuple[str, ...]
     labels: dict[str, str | None]
 
 
 class PortConflict(_Evidence):
-    """A host port that is taken, and by which pod (`namespace/name`)."""
+    """A host port that is in use, and the pod that uses it (`namespace/name`)."""
 
     ip: str
     protocol: str
@@ -102,7 +102,7 @@ class PodAntiAffinityMatched(_Evidence):
 
 
 class ExistingAntiAffinity(_Evidence):
-    """Pods in the node's domain refuse the pod by their own anti-affinity; `count` of them."""
+    """Pods in the node's domain have a required anti-affinity term that matches the pod; `count` of them."""
 
     topology_key: str
     domain: str
@@ -110,14 +110,14 @@ class ExistingAntiAffinity(_Evidence):
 
 
 class VolumeConflict(_Evidence):
-    """A claim or disk that stands in the way; `detail` says how."""
+    """A conflict about a claim or disk; `detail` says which."""
 
     claim: str
     detail: str
 
 
 class Mismatch(msgspec.Struct, metaclass=FrozenMeta, frozen=True, gc=False):
-    """A field in which a volume is not what a claim wants."""
+    """A field in which a volume does not match a claim."""
 
     field: str
     wanted: str
@@ -125,15 +125,15 @@ class Mismatch(msgspec.Struct, metaclass=FrozenMeta, frozen=True, gc=False):
 
 
 class UnboundClaim(_Evidence):
-    """A claim that should be bound before any pod, and is not.
+    """A claim that must be bound before pods use it, and is not.
 
-    `volume` is the one that it names, or else the free one that lacks the least; `mismatches` are what it lacks. With a
-    `provisioner`, that makes a volume for it, and has not yet.
+    `volume` is the one that it names, or else the free one with the fewest `mismatches`. With a
+    `provisioner`, the volume has yet to be provisioned.
     """
 
     claim: str
     storage_class: str
-    #: Whether that is the cluster's default class, which a claim gets that names none; and whether it is there.
+    #: Whether this is the cluster's default class, used by claims without a class; and whether it exists.
     is_default: bool
     is_known: bool
     provisioner: str
@@ -155,9 +155,9 @@ class VolumeLimit(_Evidence):
 class DeviceShortage(_Evidence):
     """A request of a claim that the node's devices cannot satisfy.
 
-    `wanted` is how many devices it asks for (None: all), `matching` how many of the node's are of the kind, `free` how
-    many of these are neither taken nor tainted. With enough free ones, constraints, counters or other requests stand in
-    the way. `tainted` is how many would be free but for the taints, which the request does not tolerate.
+    `wanted` is how many devices it requests (None: all), `matching` how many of the node's devices match, `free` how
+    many of these are neither allocated nor tainted. If enough are free, constraints, counters or other requests are the
+    reason. `tainted` is how many would be free without taints, which the request does not tolerate.
     """
 
     claim: str
@@ -171,14 +171,14 @@ class DeviceShortage(_Evidence):
 
 
 class InvalidDevicePool(_Evidence):
-    """The driver (`driver/pool`) contradicts itself about its devices: they cannot be used."""
+    """The slices of the pool (`driver/pool`) contradict each other: its devices cannot be used."""
 
     pool: str
     problem: str
 
 
 class ClaimElsewhere(_Evidence):
-    """The claim has its devices already, which the node does not reach."""
+    """The claim is already allocated, with devices that are not available on the node."""
 
     claim: str
     devices: tuple[str, ...]
@@ -193,11 +193,11 @@ class BindingFailed(_Evidence):
 
 
 class BindingTimedOut(_Evidence):
-    """The claim's device was not ready within the time that the scheduler waits for it (`bindingTimeout`)."""
+    """The claim's device was not ready before the scheduler's `bindingTimeout`."""
 
     claim: str
     device: str
-    #: How long it has waited, and how long it may.
+    #: How long it has waited, and the limit.
     seconds: int
     limit: int
 

@@ -1,4 +1,4 @@
-"""Extenders: outside programs in the cycle (`pkg/scheduler/extender.go`). The HTTP side is in `sources`."""
+"""Extenders: external programs that the cycle calls (`pkg/scheduler/extender.go`). The HTTP client is in `sources`."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ EXTENDER_SCORE_FACTOR = 10
 
 
 class ExtenderError(Exception):
-    """The extender failed; what that means depends on the verb and on `ignorable`."""
+    """The extender failed; the consequences depend on the verb and on `ignorable`."""
 
 
 class Oddity(Enum):
-    """What kube-scheduler passes over without a word when an extender does it, or with a word that names nobody."""
+    """Odd answers of extenders that kube-scheduler accepts silently, or reports without naming the extender."""
 
     #: It failed, and the scheduler goes on without it.
     IGNORED_FAILURE = "ignored failure"
-    #: It failed, and the attempt with it.
+    #: It failed, and so did the attempt.
     FAILURE = "failure"
-    #: It answered with nodes that it was not asked about.
+    #: It returned nodes that it was not asked about.
     UNKNOWN_NODES = "unknown nodes"
-    #: It let nodes pass more than once.
+    #: It returned the same node more than once.
     REPEATED_NODES = "repeated nodes"
     #: It gave nodes scores outside 0…10, which count as they are.
     SCORE_OUT_OF_RANGE = "score out of range"
-    #: It left nodes without victims, which are then no candidates.
+    #: It returned nodes without victims, which are then not candidates.
     NO_VICTIMS = "no victims"
 
 
@@ -46,7 +46,7 @@ class ExtenderVictims(msgspec.Struct, frozen=True):
 
 
 class FilterOutcome(msgspec.Struct, frozen=True):
-    """What an extender leaves of the feasible nodes, and its words about those it refuses, by node name."""
+    """The nodes that an extender keeps, and its messages about rejected nodes, by node name."""
 
     nodes: tuple[NodeInfo, ...]
     failed: Mapping[str, str]
@@ -64,7 +64,7 @@ class Extender(Protocol):
     preempts: bool
 
     def interested(self, pod: PodInfo) -> bool:
-        """Whether the pod uses a resource that the extender manages, or it manages none in particular."""
+        """Whether the pod uses a resource that the extender manages, or the extender handles all pods."""
 
     def filter(self, pod: PodInfo, nodes: Sequence[NodeInfo], state: State) -> FilterOutcome:
         """Ask which of the nodes remain.

@@ -25,12 +25,12 @@ from kwhatif.state.state import State
 
 
 class ExtenderCalls:
-    """The extenders that care about one pod, and what was odd about their answers."""
+    """The extenders that are interested in one pod, and what was odd about their answers."""
 
     def __init__(self, extenders: Sequence[Extender], pod: PodInfo, state: State) -> None:
         self._pod = pod
         self._state = state
-        #: Those that must not fail first, as `buildExtenders` orders them.
+        #: Extenders that are not ignorable come first, as in `buildExtenders`.
         self.interested = [
             extender
             for extender in sorted(extenders, key=lambda extender: extender.ignorable)
@@ -39,15 +39,15 @@ class ExtenderCalls:
         self.remarks: list[ExtenderOddity] = []
 
     def failed(self, extender: Extender, verb: str, failure: ExtenderError, *, ignored: bool) -> None:
-        """Remember that the extender failed."""
+        """Record that the extender failed."""
         oddity = Oddity.IGNORED_FAILURE if ignored else Oddity.FAILURE
         self.remarks.append(ExtenderOddity(extender=extender.name, verb=verb, oddity=oddity.value, error=str(failure)))
 
     def filter(self, nodes: Sequence[NodeInfo], verdicts: MutableMapping[str, Verdict]) -> Sequence[NodeInfo]:
-        """The nodes that every extender leaves, each asked about what the one before left; the others get verdicts.
+        """The nodes that all extenders keep, each called with what the previous one kept; the others get verdicts.
 
         Raises:
-            ExtenderError: one that must not be ignored failed.
+            ExtenderError: one that is not ignorable failed.
         """
         left = nodes
         for extender in self.interested:
@@ -78,7 +78,7 @@ class ExtenderCalls:
         return list({node.name: node for node in outcome.nodes}.values())
 
     def prioritize(self, nodes: Sequence[NodeInfo], total: list[int]) -> None:
-        """Add each extender's scores, times its weight and 10; what it says about other nodes counts nothing."""
+        """Add each extender's scores, times its weight and 10; scores of other nodes are ignored."""
         if not self.interested:
             return
         index = {node.name: place for place, node in enumerate(nodes)}
@@ -93,7 +93,7 @@ class ExtenderCalls:
             for host, score in answer:
                 if host in index:
                     added = total[index[host]] + score * extender.weight * EXTENDER_SCORE_FACTOR
-                    # QUIRK: (schedule_one.go) nothing bounds the scores of extenders, so that the sum can run over.
+                    # QUIRK: (schedule_one.go) extenders' scores have no limit, so the sum can overflow.
                     total[index[host]] = wrap(added)
             unknown = (host for host, _ in answer if host not in index)
             self._remark(Oddity.UNKNOWN_NODES, extender, "prioritize", unknown)

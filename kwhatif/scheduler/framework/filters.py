@@ -1,4 +1,4 @@
-"""Compiled filters as a cycle asks them: one after the other, until one objects."""
+"""Compiled filters as a cycle runs them: in order, until one rejects the node."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class OncePerShape(NodeFilter):
         self._answers: dict[int, Status] = {}
 
     def filter(self, node: NodeInfo) -> Status:
-        """What the other one says of the node's shape."""
+        """The other filter's answer for the node's shape."""
         status = self._answers.get(node.shape)
         if status is None:
             status = self._answers[node.shape] = self._inner.filter(node)
@@ -34,28 +34,28 @@ class KnownAnswers(NodeFilter):
     """The answers of another filter."""
 
     def __init__(self, objections: Mapping[str, Verdict]) -> None:
-        """`objections`: what it says that objects, by node name."""
+        """`objections`: its rejections by node name."""
         self.objections = objections
 
     def filter(self, node: NodeInfo) -> Status:
-        """What the other one says."""
+        """The other filter's answer."""
         objection = self.objections.get(node.name)
         return SUCCESS if objection is None else objection.status
 
 
 class ConstantFilter(NodeFilter):
-    """The same answer for every node: from a plugin whose PreFilter is disabled, so that it can only refuse or fail."""
+    """The same answer for every node: from a plugin whose PreFilter is disabled, so it can only reject or fail."""
 
     def __init__(self, status: Status) -> None:
         self._status = status
 
     def filter(self, node: NodeInfo) -> Status:
-        """The one answer."""
+        """The answer."""
         return self._status
 
 
 def run_filters(filters: Iterable[NamedFilter], node: NodeInfo) -> Verdict | None:
-    """The first plugin's objection, or None when the node passes."""
+    """The first rejection, or None if the node passes."""
     for name, plugin in filters:
         status = plugin.filter(node)
         if status is not SUCCESS and status.code is not Code.SUCCESS:
@@ -64,16 +64,16 @@ def run_filters(filters: Iterable[NamedFilter], node: NodeInfo) -> Verdict | Non
 
 
 def split_by_shape(filters: Sequence[NamedFilter]) -> tuple[Sequence[NamedFilter], Sequence[NamedFilter]]:
-    """The filters in front that read the node's shape alone, and all behind them."""
+    """The leading filters that read only the node's shape, and the rest."""
     number = leading(filters, OncePerShape)
     return filters[:number], filters[number:]
 
 
 def leading(filters: Sequence[NamedFilter], kind: type[NodeFilter]) -> int:
-    """How many of the filters, from the first one on, are of that type."""
+    """How many of the filters at the start are of that type."""
     return next((place for place, (_, each) in enumerate(filters) if not isinstance(each, kind)), len(filters))
 
 
 def once_per_shape(compiled: NodeFilter) -> NodeFilter:
-    """Asked once per shape, where it reads nothing else."""
+    """The filter, asked once per shape if it reads nothing else."""
     return OncePerShape(compiled) if compiled.reads is Reads.SHAPE and not is_reference() else compiled

@@ -1,6 +1,6 @@
-"""A guard around plugins that are not kwhatif's own: whatever they raise is reported with plugin, point, pod and node.
+"""A guard around third-party plugins: what they raise is reported with plugin, extension point, pod and node.
 
-It also sees to it that they return what the cycle expects: a wrong type would fail far from its cause.
+It also checks the types that they return: a wrong type would fail far from its cause.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kwhatif.state.state import State
 
 
 class GuardedPlugin:
-    """A plugin behind its guard; it has the same methods, and so the same extension points."""
+    """A guarded plugin; it has the same methods, and so the same extension points."""
 
     def __init__(self, inner: Any) -> None:
         self.name: str = inner.name
@@ -41,12 +41,12 @@ class GuardedPlugin:
                 setattr(self, method, guard(inner))
 
     def __reduce__(self) -> tuple[object, ...]:
-        """The methods are guarded again elsewhere."""
+        """In another process the methods are guarded again."""
         return type(self), (self.inner,)
 
 
 def unguarded(plugin: object) -> object:
-    """The plugin itself, whether or not there is a guard around it."""
+    """The plugin itself, whether it is guarded or not."""
     return plugin.inner if isinstance(plugin, GuardedPlugin) else plugin
 
 
@@ -101,7 +101,7 @@ _GUARDS: dict[str, Callable[[Any], Callable[..., object]]] = {
 
 
 def _guard_filter(inner: NodeFilter, site: CallSite) -> NodeFilter:
-    """A guard that can do what the filter can; what only speeds up the built-in ones is not asked of others."""
+    """A guard with the filter's methods, without those that only speed up built-in filters."""
     kinds: list[type] = [guard for kind, guard in _FILTER_GUARDS.items() if isinstance(inner, kind)]
     if tracks_pods(inner):
         kinds.append(_GuardedTracker)
@@ -135,7 +135,7 @@ class _GuardedFilter(NodeFilter):
 
 
 class _GuardedTracker(_GuardedFilter):
-    """A filter that keeps up with pods; only these are forked for every candidate node."""
+    """A filter that tracks pods; only these are forked for every candidate node."""
 
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         site = self._site._replace(point=f"AddPod of {pod.key}", node=node.name)

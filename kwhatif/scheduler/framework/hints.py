@@ -1,4 +1,4 @@
-"""Queueing hints: whether an event may help a pod that a plugin has rejected.
+"""Queueing hints: whether an event may make a rejected pod schedulable.
 
 (`EnqueueExtensions` and `QueueingHintFn` in `staging/src/k8s.io/kube-scheduler/framework`, `buildQueueingHintMap` in
 `pkg/scheduler/scheduler.go`.)
@@ -26,7 +26,7 @@ from kwhatif.state.pod_info import PodInfo
 
 
 class QueueingHint(Enum):
-    """What a plugin makes of an event, in upstream's words."""
+    """A plugin's answer about an event, with upstream's names."""
 
     QUEUE = "Queue"
     QUEUE_SKIP = "QueueSkip"
@@ -37,46 +37,46 @@ QUEUE_SKIP = QueueingHint.QUEUE_SKIP
 
 
 def queue_if(condition: object) -> QueueingHint:
-    """QUEUE where the condition is true."""
+    """QUEUE if the condition is true."""
     return QUEUE if condition else QUEUE_SKIP
 
 
-#: Asked with the pod that waits, the object before and after (None: it was not there), and the cluster after the event.
+#: Called with the pending pod, the object before and after (None: it does not exist), and the cluster after the event.
 QueueingHintFn = Callable[[PodInfo, Any, Any, Cluster], QueueingHint]
 
 
-#: What pods and events have in common, in any words of the plugin's own; None stands for everything.
+#: What pods and events have in common; any values that the plugin chooses. None stands for everything.
 Keys = Collection[Hashable] | None
 
 
 class HintIndex(NamedTuple):
-    """Which pods an event can concern, so that not all have to be asked. Only for speed.
+    """The pods that an event can concern, so that hints run only for these. Only for speed.
 
-    Of a pod with none of the event's keys the hint must say QUEUE_SKIP. Replicas have the same keys.
+    For a pod with none of the event's keys the hint must return QUEUE_SKIP. Replicas have the same keys.
     """
 
     of_pod: Callable[[Pod], Keys]
-    #: Of the object before and after, with the cluster after the event.
+    #: The keys of an event, from the object before and after, and the cluster after the event.
     of_event: Callable[[Any, Any, Cluster], Keys]
 
 
 class ClusterEventWithHint(NamedTuple):
-    """An event that a plugin registers for, and what it makes of it; without a hint the pod is always queued."""
+    """An event that a plugin registers for, and its hint; without a hint the pod is always queued."""
 
     event: ClusterEvent
     queueing_hint: QueueingHintFn | None = None
-    #: Pods that differ in nothing but name, UID and time of creation get the same answer. Only for speed; the pod that
-    #: the event itself is about is always asked by itself.
+    #: Pods that differ only in name, UID and time of creation get the same answer. Only for speed; the pod that the
+    #: event itself is about is always evaluated separately.
     same_for_replicas: bool = False
     indexed_by: HintIndex | None = None
 
 
 @runtime_checkable
 class EnqueueExtensions(Plugin, Protocol):
-    """A plugin that says which events may help the pods that it rejects; any other is taken to mean every event."""
+    """A plugin that names the events that may help its rejected pods; other plugins are registered for every event."""
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
-        """The events with their hints; none: nothing but time, or another plugin, brings its pods back."""
+        """The events with their hints; none: only time, or another plugin, brings its pods back."""
 
 
 class Registration(NamedTuple):
@@ -95,11 +95,11 @@ def builtin(
     queueing_hint: QueueingHintFn | None = None,
     index: HintIndex | None = None,
 ) -> ClusterEventWithHint:
-    """What a plugin of kube-scheduler registers for: none of its hints distinguishes replicas."""
+    """A registration of a built-in plugin, whose hints never distinguish replicas."""
     return ClusterEventWithHint(ClusterEvent(resource, action), queueing_hint, same_for_replicas=True, indexed_by=index)
 
 
-#: What is registered for a plugin that says nothing, and for extenders (`UnrollWildCardResource`).
+#: Registrations of extenders, and of plugins that name no events (`UnrollWildCardResource`).
 #: QUIRK: attachments and resource slices are not among them.
 EVERY_EVENT: tuple[ClusterEventWithHint, ...] = tuple(
     builtin(resource, ActionType.ALL)
@@ -121,10 +121,10 @@ _NODE_TAINT = ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_TAINT)
 
 
 def registrations(profile: Profile) -> list[Registration]:
-    """What the profile's plugins are registered for (`buildQueueingHintMap`).
+    """The events that the profile's plugins are registered for (`buildQueueingHintMap`).
 
-    Only plugins that can reject a pod are asked: those of PreEnqueue, PreFilter and Filter (and Reserve and Permit,
-    which kwhatif has none of that are nothing else).
+    Only plugins that can reject a pod count: those at PreEnqueue, PreFilter and Filter (and Reserve and Permit, but
+    kwhatif has no plugin that is only at those).
     """
     found = [Registration(EXTENDER, *entry) for entry in EVERY_EVENT] if profile.extenders else []
     rejecting: dict[str, Plugin] = {}
@@ -142,8 +142,8 @@ def _of(plugin: Plugin) -> list[Registration]:
     tainted = any(ActionType.UPDATE_NODE_TAINT in action for action in on_nodes)
     found = [Registration(plugin.name, *entry) for entry in entries]
     if added and not tainted:
-        # QUIRK: (buildQueueingHintMap) a left-over of a check that is no longer made: any change of any node's taints
-        # is taken to help whoever waits for new nodes.
+        # QUIRK: (buildQueueingHintMap) left over from a removed check: any change of any node's taints counts as an
+        # event for plugins that are registered for new nodes.
         found.append(Registration(plugin.name, _NODE_TAINT, None, same_for_replicas=True))
     return found
 
@@ -173,7 +173,7 @@ def _guarded(plugin: str, hint: QueueingHintFn | None) -> QueueingHintFn | None:
 
 
 def is_same_pod(waiting: PodInfo, pod: Pod) -> bool:
-    """Whether the event is about the very pod that waits."""
+    """Whether the event is about the pending pod itself."""
     return waiting.uid == (pod.metadata.uid or key_of(pod))
 
 
@@ -181,23 +181,23 @@ def _claims(pod: Pod) -> list[str]:
     return [f"{pod.metadata.namespace}/{claim.name}" for claim in claim_names(pod)]
 
 
-#: For events of claims that concern only the pods which name them.
+#: For events of claims that concern only pods that name them.
 BY_CLAIM = HintIndex(_claims, lambda old, new, _cluster: (key_of(old if new is None else new),))
-#: For deletions of pods that concern nobody if the pod has no volumes.
+#: For deletions of pods, which do not matter if the pod has no volumes.
 BY_VOLUMES = HintIndex(lambda _pod: (), lambda old, _new, _cluster: None if old.spec.volumes else ())
 
 
 def after_own_claim(
     pod: PodInfo, _old: PersistentVolumeClaim | None, new: PersistentVolumeClaim, _cluster: Cluster
 ) -> QueueingHint:
-    """A hint: the claim is one of the pod's, be it made for an ephemeral volume."""
+    """A hint: the claim belongs to the pod, also one for an ephemeral volume."""
     return queue_if(key_of(new) in _claims(pod.pod))
 
 
 def after_named_claim(
     pod: PodInfo, _old: PersistentVolumeClaim | None, new: PersistentVolumeClaim, _cluster: Cluster
 ) -> QueueingHint:
-    """A hint: the claim is one that the pod names; those that are made for ephemeral volumes do not count."""
+    """A hint: the pod names the claim; claims for ephemeral volumes do not count."""
     return queue_if(new.metadata.namespace == pod.namespace and new.metadata.name in pod.claim_names)
 
 
@@ -207,9 +207,9 @@ def changed_keys(old: Mapping[str, str], new: Mapping[str, str]) -> set[str]:
 
 
 def answer_at_once(waiting: PodInfo, old: Pod | None, new: Pod | None) -> QueueingHint | None:
-    """How hints about pods that take room begin: an update of the pod itself queues it, pods without room never do.
+    """The common start of hints about scheduled pods: an update of the pod itself queues it, unscheduled pods never do.
 
-    None: the hint has to look at the pods.
+    None: the hint has to compare the pods.
     """
     if old is not None and new is not None and is_same_pod(waiting, new):
         return QUEUE
@@ -217,5 +217,5 @@ def answer_at_once(waiting: PodInfo, old: Pod | None, new: Pod | None) -> Queuei
 
 
 def is_scheduled(pod: Pod) -> bool:
-    """Whether the pod takes room: it has a node, or is nominated to one."""
+    """Whether the pod takes up resources: it has a node, or is nominated to one."""
     return bool(pod.spec.node_name or pod.status.nominated_node_name)

@@ -1,8 +1,8 @@
-"""What a compiled plugin may say besides the scheduler's extension points, so that fewer questions need be asked.
+"""What a compiled plugin may implement besides the scheduler's extension points, so that it is called less often.
 
-Nothing here changes an answer. A `NodeFilter` or `NodeScorer` that also inherits from one of these is asked less often,
-or kept from one replica to the next; one that does not is asked again, or compiled anew: right, but slower. The
-functions at the end ask any of them.
+Nothing here changes an answer. A `NodeFilter` or `NodeScorer` that inherits from one of these is called less often,
+or kept from replica to replica; others are called or compiled again: correct, but slower. The functions at the end
+work with any of them.
 """
 
 from __future__ import annotations
@@ -28,62 +28,62 @@ NO_DOMAINS: TopologyDomains = frozenset()
 
 
 class Relaxing(NodeFilter):
-    """A filter to which a pod less on the node never makes it object: what it said before can be relied on."""
+    """A filter that never rejects a node because a pod has left it: earlier passes stay valid."""
 
     #: False where that does not hold for the pod in question.
     relaxing: bool = True
 
 
 class Selective(NodeFilter):
-    """A CLUSTER filter that knows which pods matter to it: for others, `add_pod` and `remove_pod` are not called."""
+    """A CLUSTER filter that knows which pods affect it; `add_pod` and `remove_pod` are called only for these."""
 
     def affected_by(self, pod: PodInfo) -> bool:
         """Whether the answer can change when the pod comes to a node or leaves it."""
         raise NotImplementedError
 
     def affected_on(self, node: NodeInfo) -> bool:
-        """A quick look whether any pod that is on the node, or has been, may matter."""
+        """A fast check whether any pod that is or was on the node may matter."""
         return True
 
 
 class Reprieved(NamedTuple):
-    """What came of putting pods back on a node."""
+    """The result of putting pods back on a node."""
 
-    #: Those that cannot stay, in their order.
+    #: The pods that cannot stay, in their order.
     refused: Sequence[PodInfo]
-    #: For which other filters of the type the same comes of it, see `Reprieving.has_same_answer`.
+    #: The other filters of the type that have the same result, see `Reprieving.has_same_answer`.
     scope: object
 
 
 class Sparing(NodeFilter):
-    """A filter that passes nearly all nodes, and knows the others without looking at each."""
+    """A filter that passes nearly all nodes, and knows the others without checking each."""
 
     def suspects(self, state: State) -> AbstractSet[str] | None:
-        """The names of the nodes that it may object to; None: any."""
+        """The names of the nodes that it may reject; None: any."""
         raise NotImplementedError
 
 
 class Signed(NodeFilter):
     """A filter that can be compared with one that the same plugin compiled for another pod, on the same state."""
 
-    #: Those with equal signatures say the same of every node, evidence aside. None: of no other one that is known.
+    #: Filters with equal signatures give every node the same verdict, except for evidence. None: not comparable.
     signature: Hashable
 
 
 class Reprieving(Signed):
-    """A filter that looks at the node alone, and knows without trying which of the node's pods can stay.
+    """A filter that reads only the node, and can tell without trying which of the node's pods can stay.
 
-    Those with equal signatures answer alike on any state, and never change.
+    Filters with equal signatures give the same answers on any state, and never change.
     """
 
     def reprieve_all(self, row: PodRow, node: NodeInfo) -> Reprieved | None:
-        """Put the pods on the node, which the pod fits, one after another, but for those beside which it does not fit.
+        """Put the pods back on the node in order, except those that would leave no room for the pod.
 
-        The same as `add_pod` on the node and `filter` for each pod, and `remove_pod` where that is not successful. The
-        node itself stays as it is.
+        The same as `add_pod` on the node and `filter` for each pod, and `remove_pod` if the filter rejects. The
+        node itself is not changed.
 
         Returns:
-            Which pods cannot stay; None: it has to be tried out.
+            The pods that cannot stay; None: it has to be tried.
         """
         raise NotImplementedError
 
@@ -94,7 +94,7 @@ class Reprieving(Signed):
     def statuses_with(
         self, pods: Sequence[PodInfo], refused: Sequence[PodInfo], node: NodeInfo
     ) -> dict[PodInfo, Status]:
-        """What `filter` says with each refused pod there, when all before it that are not have been put on the node."""
+        """The status of `filter` with each refused pod on the node, together with all earlier pods that can stay."""
         node = node.clone()
         statuses = dict.fromkeys(refused, SUCCESS)
         for pod in pods:
@@ -109,68 +109,68 @@ class Reprieving(Signed):
 
 
 class Incremental:
-    """A CLUSTER filter or scorer that keeps up with the state, for the next pod of the same signature."""
+    """A CLUSTER filter or scorer that tracks changes of the state, for the next pod of the same signature."""
 
     def fork_with(self, state: State) -> Self:
-        """A copy that keeps up with a fork of the state, and leaves this one as it is."""
+        """An independent copy for a fork of the state."""
         raise NotImplementedError
 
     def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains | None:
-        """A pod has come to the node for good (`amount` 1) or left it (-1): be what compiling anew would give.
+        """A pod was bound to the node (`amount` 1) or left it (-1): become what compiling again would give.
 
-        `add_pod` and `remove_pod` are another matter: they try things out on a fork, with upstream's oddities.
+        Unlike `add_pod` and `remove_pod`, which try changes on a fork, with upstream's quirks.
 
         Returns:
-            The nodes that may be in another `node_class` now, besides the node itself; None: compile anew, this one is
-            worthless.
+            The nodes whose `node_class` may have changed, besides the node itself; None: compile again, this one is no
+            longer valid.
         """
         raise NotImplementedError
 
     def apply_node_change(self, before: Node, after: Node) -> bool:
-        """A node's taints or conditions are others, or it was cordoned or uncordoned.
+        """A node's taints or conditions changed, or it was cordoned or uncordoned.
 
         Returns:
-            Whether what is said of other nodes is still what compiling anew would give; False: compile anew.
+            Whether the answers for other nodes are still those that compiling again would give; False: compile again.
         """
         return False
 
     def node_class(self, node: NodeInfo) -> Hashable:
-        """Nodes of one class get the same verdict, evidence aside, or the same raw score.
+        """Nodes of one class get the same verdict (except for evidence), or the same raw score.
 
-        Few nodes should change their classes as pods come and go: so a class is made of labels, or of counts where
-        (almost) every node has its own label (`Shapes.unfixed`). A scorer that `ByShape` has one class for all
-        nodes of a shape, exceptions aside.
+        Few nodes should change their class as pods come and go: so a class consists of labels, or of counts if
+        (almost) every node has its own label (`Shapes.unfixed`). A `ByShape` scorer has one class for all
+        nodes of a shape, except for exceptions.
         """
         raise NotImplementedError
 
     def class_state(self, node: NodeInfo) -> Hashable:
         """Fingerprint of a filter's state as seen from the node's class; scorers are not asked.
 
-        While it is the same, evicting any set of pods from a node of that class yields the same verdict as before. It
+        While it is equal, evicting any set of pods from a node of that class yields the same verdict as before. It
         does not cover pods that are added to or removed from the node itself.
         """
         return object()
 
     def update_feasible_count(self, node: NodeInfo, number: int) -> None:
-        """So many more nodes of this one's class, or of one that it was in, are feasible; a negative number: fewer.
+        """`number` more nodes of this node's class, or of a former class of it, are feasible; negative: fewer.
 
-        Only scorers are asked. Classes are then to be made so that it does not matter which of their nodes these are.
+        Called for scorers only. Their classes must be such that it does not matter which of their nodes these are.
         """
 
 
 class SignedScorer(NodeScorer):
-    """A scorer that looks at the node and its pods alone.
+    """A scorer that reads only the node and its pods.
 
-    Those of one plugin with equal signatures give a node the same raw score. None: of no other one that is known.
+    Scorers of one plugin with equal signatures give a node the same raw score. None: not comparable.
     """
 
     signature: Hashable = None
 
 
 class NormalizesByRange(NodeScorer):
-    """A scorer whose `normalize` looks at which scores there are, not at how many nodes have each.
+    """A scorer whose `normalize` depends on the set of scores, not on how many nodes have each.
 
-    It may be given one node of each.
+    It may be given one node per score.
     """
 
 
@@ -178,19 +178,19 @@ class NormalizesByRange(NodeScorer):
 
 
 def is_relaxing(plugin: NodeFilter) -> bool:
-    """Whether the filter never objects because a pod is gone (`Relaxing`)."""
+    """Whether the filter never rejects because a pod is gone (`Relaxing`)."""
     return isinstance(plugin, Relaxing) and plugin.relaxing and not is_reference()
 
 
 def is_affected(plugin: NodeFilter, node: NodeInfo, pods: Iterable[PodInfo]) -> bool:
-    """Whether the filter, a CLUSTER one, may say otherwise when these pods leave the node."""
+    """Whether the answer of a CLUSTER filter may change when these pods leave the node."""
     if is_reference() or not isinstance(plugin, Selective):
         return True
     return plugin.affected_on(node) and any(map(plugin.affected_by, pods))
 
 
 def suspects_of(plugins: Iterable[NodeFilter], state: State) -> AbstractSet[str] | None:
-    """The names of the nodes that any of the filters may object to; None: any node."""
+    """The names of the nodes that any of the filters may reject; None: any node."""
     found = set[str]()
     for plugin in plugins:
         suspects = plugin.suspects(state) if isinstance(plugin, Sparing) and not is_reference() else None
@@ -201,7 +201,7 @@ def suspects_of(plugins: Iterable[NodeFilter], state: State) -> AbstractSet[str]
 
 
 def tracks_pods(plugin: NodeFilter) -> bool:
-    """Whether the filter keeps count of pods that come and go: only these are forked for every candidate node."""
+    """Whether the filter tracks pods that come and go: only these are forked for every candidate node."""
     kind = type(plugin)
     return kind.add_pod is not NodeFilter.add_pod or kind.remove_pod is not NodeFilter.remove_pod
 
@@ -223,10 +223,10 @@ def apply_node_change(plugin: NodeFilter | NodeScorer, before: Node, after: Node
 
 
 def node_class(plugin: NodeFilter | NodeScorer, node: NodeInfo) -> Hashable:
-    """The class of the node (`Incremental.node_class`); to a plugin that knows no classes each node is one."""
+    """The class of the node (`Incremental.node_class`); for other plugins each node has its own."""
     return plugin.node_class(node) if isinstance(plugin, Incremental) else node.name
 
 
 def class_state(plugin: NodeFilter, node: NodeInfo) -> Hashable:
-    """The state as seen from the node (`Incremental.class_state`); of a plugin that knows none, none lasts."""
+    """The state as seen from the node (`Incremental.class_state`); for other plugins it always differs."""
     return plugin.class_state(node) if isinstance(plugin, Incremental) else object()

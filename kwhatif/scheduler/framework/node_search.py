@@ -1,4 +1,4 @@
-"""Filter on all nodes: few need be asked, where answers hang on shapes, or are known from attempts before this one."""
+"""Filter on all nodes: few need a call if answers depend on shapes, or are known from earlier attempts."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class NodeSearch:
         self._state = state
         self._node_set = node_set
         self._columns = columns
-        #: The places of the nodes, ascending.
+        #: The indexes of the nodes, ascending.
         self.left = self._places_left()
 
     def objections(self, check: NodeCheck) -> Iterator[tuple[int, Verdict]]:
-        """The places of the nodes that are out, ascending, and why; `check` asks where pods are nominated."""
+        """The indexes of rejected nodes, ascending, and why; `check` is used for nodes with nominated pods."""
         known, rest = _split(self._known(*named) for named in self._filters)
         failing = self._failing_shapes()
         nominated, nodes = self._state.nominated, self._state.nodes
@@ -57,7 +57,7 @@ class NodeSearch:
         return sorted(place for name in node_set if (place := places.get(name)) is not None)
 
     def _failing_shapes(self) -> Mapping[int, Verdict]:
-        """Of the nodes left, the shapes to which filters that read nothing else object."""
+        """The shapes of the remaining nodes that are rejected by filters that read only shapes."""
         if not self._by_shape:
             return {}
         nodes = self._state.nodes
@@ -70,7 +70,7 @@ class NodeSearch:
     def _doubtful(
         self, failing: Mapping[int, Verdict], known: Mapping[str, Verdict], rest: Sequence[NamedFilter]
     ) -> Sequence[int]:
-        """The places of all nodes that a filter may object to, ascending: often that is clear without asking each."""
+        """The indexes of all nodes that a filter may reject, ascending: often known without checking each."""
         suspects = suspects_of([plugin for _, plugin in rest], self._state)
         if self._node_set is not None or suspects is None:
             return self.left
@@ -85,13 +85,13 @@ class NodeSearch:
         return sorted(doubtful)
 
     def _known(self, name: str, filter_: NodeFilter) -> NamedFilter:
-        """The filter, or one that has its answers from attempts before this one."""
+        """The filter, or its known answers from earlier attempts."""
         known = None if self._columns is None else self._columns.objections(name, filter_, self._state)
         return (name, filter_) if known is None else (name, KnownAnswers(known))
 
 
 def _split(found: Iterable[NamedFilter]) -> tuple[Mapping[str, Verdict], Sequence[NamedFilter]]:
-    """The first objection to each node of those filters, in front, whose answers are known; and the others."""
+    """The first rejection of each node by the leading filters whose answers are known; and the other filters."""
     filters = list(found)
     number = leading(filters, KnownAnswers)
     known = [each.objections for _, each in filters[:number] if isinstance(each, KnownAnswers)]

@@ -1,7 +1,7 @@
-"""All that keeps a pod from a node, not only what the scheduler names.
+"""All reasons why a pod does not fit on a node, not only the one that the scheduler names.
 
-kube-scheduler asks the filters one after another, and stops at the first that objects. Whoever wants to help needs the
-rest, too: here the other filters are asked as well. The verdict of the cycle stays as it is, and comes first.
+kube-scheduler runs the filters in order, and stops at the first rejection. To help a user, the rest is needed too, so
+the other filters run here as well. The verdict of the cycle is unchanged, and comes first.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from kwhatif.state.node_info import NodeInfo
 
 
 class Objections:
-    """Asks the filters of one cycle about nodes that it has rejected; as long as the snapshot stays as it was.
+    """Runs the filters of one cycle on nodes that it has rejected, while the state is unchanged.
 
-    Costs one call per filter behind the one that objected; filters that read only a node's shape remember answers.
+    Costs one call per filter after the one that rejected; answers of filters that read only a node's shape are kept.
     """
 
     def __init__(self, cycle: Cycle) -> None:
         self._cycle = cycle
         filters = cycle.filters
         self._behind = {name: filters[place + 1 :] for place, (name, _) in enumerate(filters)}
-        # Whoever narrowed the search to some nodes has spoken for all others already.
+        # A filter that narrowed the search to some nodes has already rejected all others.
         self._open = [named for named in filters if named[1].only_nodes is None]
 
     def on(self, node: NodeInfo, first: Verdict) -> tuple[Verdict, ...]:
-        """Every objection to the node, in the order of the filters; `first` is the scheduler's own.
+        """Every rejection of the node, in the order of the filters; `first` is the scheduler's own.
 
-        Just that one if no filter was asked: PreFilter stopped the cycle, or nobody looked at the node. What fails when
-        it is asked after an objection, where the scheduler would not ask, is not an objection.
+        Only that one if no filter ran: PreFilter stopped the cycle, or the node was not evaluated. A filter that fails
+        after a rejection, where the scheduler would not run it, does not count.
         """
         cycle = self._cycle
         if cycle.pre_filter_message or not first.status.reasons:
             return (first,)
         if cycle.state.nominated and cycle.nominated_on(node):
-            # One that passes the node as it is may object to it with the nominated pods, and the other way round.
+            # A filter that passes the node may reject it with the nominated pods, and the other way round.
             others: Sequence[NamedFilter] = [named for named in cycle.filters if named[0] != first.plugin]
         else:
             others = self._behind.get(first.plugin, self._open)

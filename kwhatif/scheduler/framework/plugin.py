@@ -2,7 +2,7 @@
 
 Upstream keeps a plugin's per-pod state in a `CycleState` by string key and casts it back. Here the state *is* the
 object that answers: `pre_filter` compiles the pod into a `NodeFilter`, `pre_score` into a `NodeScorer`. Both are
-made anew for every cycle, so they may hold whatever they like.
+made for each cycle, so they may hold any state.
 
 A plugin is any object with `name` and one or more of `pre_enqueue`, `pre_filter`, `pre_score`, `post_filter`.
 It is made once per profile by its factory in `catalog`, with its arguments.
@@ -45,14 +45,14 @@ class Reads(IntEnum):
 class NodeFilter:
     """A plugin's Filter for one pod: base class with upstream's defaults.
 
-    Replicas may share one: what differs in name, UID and time of creation alone must be treated the same. A filter that
-    has more to say, so that it need not be asked as often, finds out how in `framework.incremental`.
+    Replicas may share one: pods that differ only in name, UID and creation time must be treated the same. A filter that
+    can be called less often implements a class of `framework.incremental`.
     """
 
     #: Nodes that PreFilter narrows the search to (upstream's PreFilterResult); None: all.
     only_nodes: frozenset[str] | None = None
     reads: Reads = Reads.NODE
-    #: Whether `reserve` does anything; found out by itself.
+    #: Whether `reserve` is overridden; set automatically.
     reserves: bool = False
 
     def __init_subclass__(cls) -> None:
@@ -74,16 +74,16 @@ class NodeFilter:
         """The pod was removed from the node (upstream's PreFilterExtensions.RemovePod)."""
 
     def reserve(self, node: NodeInfo, state: State) -> Iterable[KubernetesObject]:
-        """The pod goes to the node: the objects as later cycles must see them (claims that are now bound…)."""
+        """Reserve the node for the pod; returns the objects as later cycles must see them (such as bound claims)."""
         return ()
 
 
 class NodeScorer:
-    """A plugin's Score for one pod. Replicas may share one, as they do a `NodeFilter`."""
+    """A plugin's Score for one pod. Replicas may share one, like a `NodeFilter`."""
 
     #: What a score can depend on; a CLUSTER one also on which nodes are feasible.
     reads: Reads = Reads.CLUSTER
-    #: Whether `normalize` changes anything; found out by itself.
+    #: Whether `normalize` is overridden; set automatically.
     normalizes: bool = False
 
     def __init_subclass__(cls) -> None:
@@ -110,14 +110,14 @@ class PreEnqueuePlugin(Plugin, Protocol):
     """Decides whether a pod may enter the queue at all."""
 
     def pre_enqueue(self, pod: PodInfo, state: State) -> Status:
-        """SUCCESS, or why the pod stays out."""
+        """SUCCESS, or why the pod may not enter."""
 
 
 @runtime_checkable
 class PreemptsBesideTheLoop(PreEnqueuePlugin, Protocol):
-    """A plugin whose preemption goes on while the scheduler tries other pods (`SchedulerAsyncPreemption`).
+    """A plugin whose preemption runs while the scheduler tries other pods (`SchedulerAsyncPreemption`).
 
-    The queue, which knows whose is under way, answers PreEnqueue in its place.
+    The queue, which knows the running preemptions, answers PreEnqueue in its place.
     """
 
     preempts_beside_the_loop: ClassVar[bool]
@@ -125,15 +125,15 @@ class PreemptsBesideTheLoop(PreEnqueuePlugin, Protocol):
 
 @runtime_checkable
 class FilterPlugin(Plugin, Protocol):
-    """PreFilter and Filter. Called once per cycle, before any node is looked at."""
+    """PreFilter and Filter. Called once per cycle, before any node is evaluated."""
 
     def pre_filter(self, pod: PodInfo, state: State) -> NodeFilter | Status:
         """The pod compiled for asking nodes; or SKIP, a rejection of the pod everywhere, or an error.
 
-        A `SkipUntil` in place of SKIP says that the plugin has something to check once certain pods come to a node.
+        A `SkipUntil` instead of SKIP means that the plugin has something to check once certain pods are on a node.
         A plugin that reads the pod's PersistentVolumeClaims says so by `reads_claims = True` (see `by_claims`).
-        A profile may disable PreFilter and leave Filter enabled: a method `without_pre_filter`, if there is one, is
-        called in place of this, then. Most plugins of upstream fail for want of what PreFilter leaves to Filter.
+        A profile may disable PreFilter and leave Filter enabled: then the method `without_pre_filter`, if any, is
+        called instead. Most of upstream's plugins fail then, as Filter needs the result of PreFilter.
         """
 
 
@@ -144,22 +144,22 @@ class ScorePlugin(Plugin, Protocol):
     def pre_score(self, pod: PodInfo, state: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """The pod compiled for scoring nodes; or a SKIP (contributes nothing), or an error.
 
-        Where PreScore is disabled, `without_pre_score` is called in place of this, if there is one.
+        If PreScore is disabled, `without_pre_score`, if any, is called instead.
         """
 
 
 def always(status: Status) -> Callable[..., Status]:
-    """A method of a plugin that answers the same, whatever it is asked."""
+    """A method of a plugin that always gives the same answer."""
     return lambda *_: status
 
 
 def by_claims(plugins: Iterable[FilterPlugin]) -> dict[str, FilterPlugin]:
-    """The plugins, of these, that read a pod's PersistentVolumeClaims; by name."""
+    """Those of the plugins that read a pod's PersistentVolumeClaims, by name."""
     return {plugin.name: plugin for plugin in plugins if getattr(plugin, "reads_claims", False)}
 
 
 class PostFilterResult(msgspec.Struct, frozen=True):
-    """What a PostFilter says.
+    """The result of a PostFilter.
 
     `nominated` None keeps an earlier nomination, "" clears it, a name sets it (upstream's NominatingInfo modes).
     `outcome` is what the report shows, such as `preemption.Preemption`.
@@ -177,14 +177,14 @@ class PostFilterPlugin(Plugin, Protocol):
     def post_filter(self, cycle: Any) -> PostFilterResult:
         """Make the pod schedulable, or say why not; `cycle.verdicts` holds every node's status.
 
-        It is a `framework.cycle.Cycle`, which knows the profile with this very plugin: so its type stands above here.
+        It is a `framework.cycle.Cycle`; that type depends on this module.
         """
 
 
 class PostFilterKind(Enum):
-    """What a PostFilter may come to, as far as the next pod of the same signature is concerned.
+    """What the result of a PostFilter can depend on, which matters for the next pod of the same signature.
 
-    A plugin says so in `post_filter_kind`, in the very class that has the `post_filter`: who overrides one does not
+    A plugin sets `post_filter_kind` in the class that defines `post_filter`: a class that overrides one does not
     inherit the other.
     """
 
@@ -195,6 +195,6 @@ class PostFilterKind(Enum):
 
 
 def post_filter_kind(plugin: object) -> PostFilterKind | None:
-    """The kind of the plugin's PostFilter; None: nothing is known about it."""
+    """The kind of the plugin's PostFilter; None: unknown."""
     owner = next((kind for kind in type(plugin).__mro__ if "post_filter" in vars(kind)), object)
     return vars(owner).get("post_filter_kind")

@@ -1,4 +1,4 @@
-"""A profile: which plugins run at which extension point, in which order, with which weight."""
+"""A profile: the plugins at each extension point, with their order and weights."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import msgspec
 
 from kwhatif.kube.gates import BASE_GATES, Gates
 from kwhatif.scheduler.framework.extender import Extender
+from kwhatif.scheduler.framework.placement import PlacementGeneratePlugin, PlacementScorePlugin
 from kwhatif.scheduler.framework.plugin import FilterPlugin, Plugin, PostFilterPlugin, PreEnqueuePlugin, ScorePlugin
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -29,13 +30,13 @@ class Point(Enum):
     PRE_BIND = "preBind"
     BIND = "bind"
     POST_BIND = "postBind"
-    #: For groups of pods, behind gates that are off by default; known so that configurations can be validated.
+    #: For groups of pods, behind gates that are off by default.
     PLACEMENT_GENERATE = "placementGenerate"
     PLACEMENT_SCORE = "placementScore"
     POD_GROUP_POST_FILTER = "podGroupPostFilter"
 
 
-#: Not every release has these: a configuration may name one where some plugin of its release extends it.
+#: Not every release has these: a configuration may name one if a plugin of its release extends it.
 GROUP_POINTS = frozenset({Point.PLACEMENT_GENERATE, Point.PLACEMENT_SCORE, Point.POD_GROUP_POST_FILTER})
 
 
@@ -50,8 +51,12 @@ class Profile(msgspec.Struct, frozen=True):
     pre_score: tuple[ScorePlugin, ...] = ()
     score: tuple[ScorePlugin, ...] = ()
     weights: Mapping[str, int] = {}
+    #: Of groups of pods: what makes placements (the first one counts), and what scores them.
+    placement_generate: tuple[PlacementGeneratePlugin, ...] = ()
+    placement_score: tuple[PlacementScorePlugin, ...] = ()
+    pod_group_post_filter: tuple[Plugin, ...] = ()
     extenders: tuple[Extender, ...] = ()
-    #: `percentageOfNodesToScore`, 0: adaptive. kwhatif looks at every node; the value decides about a caveat.
+    #: `percentageOfNodesToScore`, 0: adaptive. kwhatif evaluates every node; the value is used for a caveat only.
     percentage_of_nodes_to_score: int = 0
     #: The feature gates that are on.
     gates: Gates = BASE_GATES
@@ -60,7 +65,7 @@ class Profile(msgspec.Struct, frozen=True):
 
     @property
     def plugins(self) -> tuple[Plugin, ...]:
-        """All plugins, at each point that they are enabled at."""
+        """All plugins, once for each point that they are enabled at."""
         return *self.pre_enqueue, *self.pre_filter, *self.filter, *self.post_filter, *self.pre_score, *self.score
 
 

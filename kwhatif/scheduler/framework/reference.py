@@ -1,8 +1,8 @@
-"""One switch for all fast paths: with `KWHATIF_REFERENCE=1` in the environment, every answer is found the plain way.
+"""One switch for all fast paths: with `KWHATIF_REFERENCE=1` in the environment, every answer is computed the plain way.
 
-Every node is then asked by every filter and scorer, every victim is tried out, nothing is kept from one question to the
-next, and every replica has a whole attempt of its own. The answers are the same; an aid when in doubt, and a dimension
-for `make fuzz`.
+Then every filter and scorer runs on every node, every victim is tried, nothing is kept from one question to the
+next, and every replica has a full attempt of its own. The answers are the same. For use when in doubt, and in
+`make fuzz`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How full a resource of a node is, and would be with the pod: the input of the resource scores.
+"""The usage of a node's resources, without and with the pod: the input of the resource scores.
 
 (`pkg/scheduler/framework/plugins/noderesources/resource_allocation.go`.) A resource is compiled once per pod into
-a `ScoredResource`; asking a node is then a few integer operations.
+a `ScoredResource`; scoring a node is then a few integer operations.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ NodeUsage = Callable[[NodeInfo], tuple[int, int]]
 
 
 class ResourceSpec(Model):
-    """One resource that a score looks at, with its weight; a weight of 0 means 1, as upstream's defaulting has it."""
+    """One resource that a score uses, with its weight; a weight of 0 means 1, as in upstream's defaulting."""
 
     name: str = ""
     weight: int = 1
 
 
-#: What both resource plugins look at when the configuration names no resources.
+#: The resources of both resource plugins if the configuration names none.
 DEFAULT_RESOURCES = (ResourceSpec(name=CPU), ResourceSpec(name=MEMORY))
 
 
 class ScoredResource(NamedTuple):
-    """One resource, compiled for one pod: what the pod asks, how much it counts, and what a node says."""
+    """One resource, compiled for one pod: its request, its weight, and how to read a node's usage."""
 
     requested: int
     weight: int
     usage: NodeUsage
-    #: The resource; "" where more than the node says how much of it is used.
+    #: The resource; "" if its usage depends on more than the node.
     local_name: str
 
 
@@ -63,7 +63,7 @@ def _scalar_usage(name: str, cluster: Cluster, gates: Gates) -> NodeUsage:
     devices = DeviceUsage(cluster, device_class, gates)
 
     def usage(node: NodeInfo) -> tuple[int, int]:
-        """What a device plugin provides on the node; where there is none, its devices of the class."""
+        """What a device plugin provides on the node; if there is none, the node's devices of the class."""
         allocatable = node.allocatable.scalar(name)
         return (allocatable, node.scalars.get(name, 0)) if allocatable else devices.on(node)
 
@@ -78,10 +78,10 @@ def compile_resources(
     nonzero: bool,
     gates: Gates = BASE_GATES,
 ) -> list[ScoredResource]:
-    """The resources that count for a pod with these requests (nano-units), in their order.
+    """The resources that are scored for a pod with these requests (nano-units), in order.
 
-    `nonzero`: cpu and memory of pods on the node count with defaults for containers that request none.
-    A scalar that the pod does not request is left out. So is, node by node, what a node does not have at all.
+    `nonzero`: pods on the node count with default cpu and memory for containers that request none.
+    A scalar that the pod does not request is left out, and for each node what the node does not have.
     """
     entries = []
     for resource in resources:
@@ -94,7 +94,7 @@ def compile_resources(
 
 
 def resources_signature(entries: Iterable[ScoredResource]) -> Hashable:
-    """What a node's scores by these entries depend on besides the node; None where it is more than that."""
+    """All that a node's scores by these entries depend on besides the node; None if that is not known."""
     entries = tuple(entries)
     if not all(entry.local_name for entry in entries):
         return None

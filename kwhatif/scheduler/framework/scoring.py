@@ -17,7 +17,7 @@ from kwhatif.state.state import State
 
 
 class InvalidScore(CycleError):
-    """A plugin's score of the node at that place is out of range."""
+    """A plugin's score of the node at that index is out of range."""
 
     def __init__(self, place: int, message: str) -> None:
         super().__init__(message)
@@ -28,11 +28,11 @@ class Scores(msgspec.Struct, frozen=True):
     """Scores of the feasible nodes. All lists are in the order of `nodes`."""
 
     nodes: tuple[NodeInfo, ...]
-    #: Plugin -> normalised score times weight; plugins that skipped are missing.
+    #: Plugin -> normalised score times weight, without plugins that skipped.
     by_plugin: Mapping[str, list[int]]
     #: Sum of all plugins and extenders.
     total: list[int]
-    #: What the plugins in `by_plugin` compiled, and the scores before they were normalised; None when scoring failed.
+    #: The compiled scorers of `by_plugin`, and the scores before normalisation; None if scoring failed.
     scorers: Mapping[str, NodeScorer] | None = None
     raw: Mapping[str, list[int]] = {}
 
@@ -42,6 +42,28 @@ class Scores(msgspec.Struct, frozen=True):
             return []
         highest = max(self.total)
         return sorted(node.name for node, total in zip(self.nodes, self.total, strict=True) if total == highest)
+
+    def first_in_heap(self) -> str:
+        """The best node that comes first in the scheduler's heap (`sorted_nodes.go`), if the nodes are in its order.
+
+        QUIRK: (schedule_one.go) only where an extender gives scores is it left to chance which of several it is.
+        """
+        total = self.total
+        heap = list(range(len(total)))
+        for parent in reversed(range(len(heap) // 2)):
+            _sink(heap, parent, total)
+        return self.nodes[heap[0]].name
+
+
+def _sink(heap: list[int], parent: int, total: Sequence[int]) -> None:
+    """Let the entry sink below those that are better: Go's `heap.down`."""
+    while (child := 2 * parent + 1) < len(heap):
+        if child + 1 < len(heap) and total[heap[child + 1]] > total[heap[child]]:
+            child += 1
+        if total[heap[child]] <= total[heap[parent]]:
+            return
+        heap[parent], heap[child] = heap[child], heap[parent]
+        parent = child
 
 
 def default_normalize(scores: Sequence[int], *, reverse: bool = False) -> list[int]:
@@ -88,11 +110,11 @@ def score_nodes(cycle: Cycle) -> Scores:
 
 
 def add_columns(columns: Iterable[list[int]], size: int) -> list[int]:
-    """The sums of the columns, of so many numbers each, place by place."""
+    """The element-wise sums of the columns, which have `size` numbers each."""
     everywhere = 0
     total: list[int] | None = None
     for column in columns:
-        if _is_even(column):  # many plugins say the same of all nodes
+        if _is_even(column):  # many plugins give all nodes the same score
             everywhere += column[0]
         else:
             total = column if total is None else list(map(add, total, column))
@@ -118,7 +140,7 @@ def _by_plugin(
             found[name] = weighted(name, scorer, raw[name], nodes, weights.get(name, 1))
         except InvalidScore as invalid:
             wrong.append(invalid)
-    if wrong:  # the scheduler goes from node to node, and there from plugin to plugin
+    if wrong:  # the scheduler iterates over nodes, then over plugins
         raise min(wrong, key=lambda invalid: invalid.place)
     return found
 
@@ -129,7 +151,7 @@ def _compile(plugin: ScorePlugin, cycle: Cycle, nodes: Sequence[NodeInfo]) -> No
 
 
 def _compile_alone(plugin: ScorePlugin, cycle: Cycle, nodes: Sequence[NodeInfo]) -> NodeScorer | None:
-    """What Score does by itself: of a plugin that has no PreScore upstream, or whose PreScore is disabled."""
+    """The scorer of a plugin without PreScore: it has none upstream, or it is disabled."""
     result: NodeScorer | Status
     if not getattr(plugin, "scores_what_filter_found", False) or plugin.name in {name for name, _ in cycle.filters}:
         result = getattr(plugin, "without_pre_score", plugin.pre_score)(cycle.pod, cycle.state, nodes)

@@ -1,4 +1,4 @@
-"""What a plugin of your own gets to see of the cluster: whatever it does to that, the cluster stays as it is."""
+"""The read-only view of the cluster that third-party plugins get."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kwhatif.state.state import State
 
 
 def shown(state: State) -> State:
-    """The snapshot with collections that cannot be changed, and with copies of the nodes that are asked for."""
+    """The state with read-only collections, and with copies of nodes on access."""
     view = state.fork()
     view.__class__ = _Shown
     show(view.cluster, state.cluster)
@@ -28,7 +28,7 @@ def shown(state: State) -> State:
 
 
 def shown_cycle(cycle: Cycle) -> Cycle:
-    """The cycle as PostFilter finds it, with all that it says about pods, nodes and objects as it can only be read."""
+    """The cycle as PostFilter gets it, with read-only pods, nodes and objects."""
     view = copy(cycle)
     view.pod, view.state = shown_pod(cycle.pod), shown(cycle.state)
     view.feasible = tuple(map(shown_node, cycle.feasible))
@@ -40,7 +40,7 @@ def shown_cycle(cycle: Cycle) -> Cycle:
 
 
 def shown_pod(pod: PodInfo) -> PodInfo:
-    """The pod as it can only be read: always the same object, as a plugin may know it again."""
+    """A read-only view of the pod: always the same object, as a plugin may compare identities."""
     if isinstance(pod, _ShownPod):
         return pod
     view = _SHOWN_PODS.get(pod)
@@ -50,9 +50,9 @@ def shown_pod(pod: PodInfo) -> PodInfo:
 
 
 def shown_node(node: NodeInfo) -> NodeInfo:
-    """A copy of the node, with labels of its own, and with pods that can only be read."""
+    """A copy of the node, with its own labels, and with read-only pods."""
     if node._cut_from is not None:
-        node.used_ports()  # which are found by comparing pods
+        node.used_ports()  # computed by comparing pods
     view = node.clone()
     view.node, view.labels = shown_object(node.node), dict(node.labels)
     view.pods = list(map(shown_pod, view.pods))
@@ -60,7 +60,7 @@ def shown_node(node: NodeInfo) -> NodeInfo:
 
 
 class _ShownPod(PodInfo):
-    """A pod that cannot be changed. What it is made of are copies, made when they are asked for."""
+    """A read-only pod. Its parts are copied on access."""
 
     _raw: Pod
 
@@ -72,7 +72,7 @@ class _ShownPod(PodInfo):
             vars(self)["_affinity_terms"] = None
 
     def __getattr__(self, name: str) -> Any:
-        """`pod` and `affinity`, when they are first asked for."""
+        """`pod` and `affinity`, on first access."""
         if name == "pod":
             found: Any = read_only(self._raw)
         elif name == "affinity":
@@ -87,7 +87,7 @@ class _ShownPod(PodInfo):
             raise TypeError(f"a plugin does not change pods: {name} of {self.key}")
         super().__setattr__(name, value)
 
-    # These three are asked for so often that they are not worth a copy.
+    # These three are read too often for a copy.
 
     @property
     def name(self) -> str:
@@ -102,7 +102,7 @@ class _ShownPod(PodInfo):
         return self._raw.metadata.deletion_timestamp is not None
 
 
-#: What a pod keeps of what was found out about it.
+#: Attributes with cached results about the pod.
 _FOUND_OUT = frozenset({"_ports", "_affinity_terms", "_derived", "memos", "budgets"})
 _SHOWN_PODS: WeakKeyDictionary[PodInfo, _ShownPod] = WeakKeyDictionary()
 

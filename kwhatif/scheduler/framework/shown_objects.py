@@ -1,4 +1,4 @@
-"""The objects of a cluster as a plugin of your own gets to see them: copies that can only be read."""
+"""The objects of a cluster as third-party plugins get them: read-only copies."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from kwhatif.state.objects import StateObjects
 T = TypeVar("T", bound=KubernetesObject)
 K = TypeVar("K")
 V = TypeVar("V")
-#: The copies of so many objects are kept, as many as a large cluster has pods; with more, all are made anew.
+#: The number of copies to keep: the pods of a large cluster. With more, all are dropped.
 _KEPT = 100_000
-#: By id, objects and their copies: who has the object keeps its id from being another's.
+#: Objects and their copies by id; keeping the object prevents reuse of its id.
 _SHOWN_OBJECTS: dict[int, tuple[KubernetesObject, KubernetesObject]] = {}
 NOT_CHANGED = "a plugin does not change the cluster: what reserve returns does"
 
 
 def shown_cluster(cluster: Cluster) -> Cluster:
-    """The objects as they can only be read."""
+    """A read-only view of the objects."""
     return cluster if isinstance(cluster, _ShownObjects) else show(cluster.fork(), cluster)
 
 
 def shown_object(obj: T) -> T:
-    """The object as it can only be read."""
+    """A read-only copy of the object."""
     known = _SHOWN_OBJECTS.get(id(obj))
     if known is None:
         if len(_SHOWN_OBJECTS) >= _KEPT:
@@ -37,7 +37,7 @@ def shown_object(obj: T) -> T:
 
 
 def show(view: Cluster, cluster: Cluster) -> Cluster:
-    """Make a fork of the objects one that can only be read."""
+    """Make a fork of the objects read-only."""
     view.__class__ = _ShownObjects
     vars(view)["_shown"] = cluster
     view.scheduling_events = MappingProxyType(cluster.scheduling_events)
@@ -45,7 +45,7 @@ def show(view: Cluster, cluster: Cluster) -> Cluster:
 
 
 class _ShownObjects(StateObjects):
-    #: What this is a fork of.
+    #: The cluster that this is a fork of.
     _shown: Cluster
 
     def all(self, kind: type[T]) -> Mapping[str, T]:
@@ -59,7 +59,7 @@ class _ShownObjects(StateObjects):
         return list(map(shown_object, super().select(kind, keys)))
 
     def derived(self, build: Callable[[Cluster], V], *kinds: type) -> V:
-        """What kwhatif's own rules make of objects they share; what a plugin makes, it makes of what it is shown."""
+        """Values that kwhatif's own rules derive are shared; those of a plugin are built from the read-only view."""
         is_own = getattr(build, "__module__", "").partition(".")[0] == __name__.partition(".")[0]
         made: V = self._shown.derived(build if is_own else cast("Callable[[Cluster], V]", _OfShown(build)), *kinds)
         return made
@@ -69,7 +69,7 @@ class _ShownObjects(StateObjects):
 
 
 class _OfShown(NamedTuple):
-    """Makes something of objects as they can only be read."""
+    """Builds a value from a read-only view of the objects."""
 
     build: Callable[[Cluster], Any]
 
@@ -78,7 +78,7 @@ class _OfShown(NamedTuple):
 
 
 class Copies(Mapping[K, V]):
-    """Of the values of a mapping, made when they are asked for."""
+    """A mapping whose values are copied on access."""
 
     def __init__(self, values: Mapping[K, V], copy: Callable[[V], V]) -> None:
         self._values, self._copy = values, copy

@@ -42,7 +42,7 @@ class SignPlugin(Protocol):
     """A plugin that can say what it reads of a pod."""
 
     def sign(self, pod: PodInfo, state: State) -> Fragments | None:
-        """All of the pod that the plugin's verdicts and scores depend on; None: the pod cannot be signed."""
+        """Everything of the pod that the plugin's verdicts and scores depend on; None: the pod cannot be signed."""
 
 
 def sign_pod(profile: Profile, pod: PodInfo, state: State) -> PodSignature | None:
@@ -60,7 +60,7 @@ def sign_pod(profile: Profile, pod: PodInfo, state: State) -> PodSignature | Non
 
 
 def signs_any_pod(profile: Profile, state: State) -> bool:
-    """Whether there are pods that the profile signs: with a default spread constraint there are none."""
+    """Whether the profile signs any pods: with a default spread constraint it signs none."""
     return sign_pod(profile, PodInfo(Pod()), state) is not None
 
 
@@ -77,7 +77,7 @@ def tolerations(pod: PodInfo, _state: State) -> Fragments:
 
 
 def resources(pod: Pod, classes: Container[str]) -> Fragments | None:
-    """What the spec requests; None where a device class stands behind a scalar that it requests."""
+    """The spec's requests; None if a requested scalar is backed by a device class."""
     requested = to_resources(pod_requests(pod))
     return None if any(amount and name in classes for name, amount in requested.scalars) else {RESOURCES: requested}
 
@@ -105,7 +105,7 @@ def _requirements(requirements: Iterable[Requirement]) -> tuple[bytes, ...]:
 def volumes(pod: PodInfo, _state: State) -> Fragments:
     """The sources of the volumes, in no order.
 
-    Upstream leaves out config maps and secrets; kwhatif has no source at all that no rule reads, such as `hostPath`.
+    Upstream leaves out config maps and secrets; kwhatif's model has only sources that a rule reads, so no `hostPath`.
     """
     sources = (replace(volume, name="") for volume in pod.pod.spec.volumes)
     return {VOLUMES: tuple(sorted(msgspec.json.encode(source) for source in sources if source != _NO_SOURCE))}

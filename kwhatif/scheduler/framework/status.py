@@ -1,4 +1,4 @@
-"""`Status`: what a plugin says (`staging/src/k8s.io/kube-scheduler/framework/interface.go`)."""
+"""`Status`: the result of a plugin (`staging/src/k8s.io/kube-scheduler/framework/interface.go`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Code(Enum):
 
 
 class Status(msgspec.Struct, frozen=True, gc=False):
-    """A code, the reasons in the scheduler's exact words, and the evidence for them."""
+    """A code, the scheduler's exact reasons, and the evidence for them."""
 
     code: Code = Code.SUCCESS
     reasons: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class Status(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def rejected(self) -> bool:
-        """Whether this is a "no" (and neither success nor an error)."""
+        """Whether this is a rejection (neither success nor an error)."""
         return self.code in (Code.UNSCHEDULABLE, Code.UNRESOLVABLE)
 
     @property
@@ -43,12 +43,12 @@ class Status(msgspec.Struct, frozen=True, gc=False):
 
 
 SUCCESS = Status()
-#: The plugin has nothing to check for this pod, whichever pods come to nodes.
+#: The plugin has nothing to check for this pod, whatever pods are on nodes.
 SKIP = Status(Code.SKIP)
 
 
 class SkipUntil(Status, frozen=True, gc=True):
-    """The plugin has nothing to check for this pod until one comes to a node of which `concerns` holds."""
+    """The plugin has nothing to check until a pod for which `concerns` is true is on a node."""
 
     code: Code = Code.SKIP
     concerns: Callable[[PodInfo], bool] = lambda pod: True  # noqa: ARG005
@@ -65,7 +65,7 @@ def unresolvable(reason: str, *evidence: Evidence) -> Status:
 
 
 def error(message: str) -> Status:
-    """The scheduler itself would fail: the whole cycle ends with this text."""
+    """The scheduler itself would fail: the cycle ends with this error."""
     return Status(Code.ERROR, (message,))
 
 

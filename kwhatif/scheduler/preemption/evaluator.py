@@ -21,6 +21,7 @@ from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.scheduler.preemption.candidate import Candidate, Preemption
 from kwhatif.scheduler.preemption.extenders import ask_extenders
 from kwhatif.scheduler.preemption.policy import Policy
+from kwhatif.scheduler.preemption.unit_victims import victim_search
 from kwhatif.scheduler.preemption.victims import VictimSearch
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -40,7 +41,7 @@ class Evaluator:
         refusal = self._policy.why_not_eligible(cycle)
         if refusal:
             return _nowhere(unschedulable(refusal), Preemption(eligible=False))
-        search = VictimSearch(cycle, self._policy, Budgets(cycle.state.cluster))
+        search = victim_search(cycle, self._policy, Budgets(cycle.state.cluster))
         candidates, rejected = _dry_run(search, potential_nodes(cycle))
         outcome = Preemption(rungs=self._policy.rungs, rejected=rejected)
         if not candidates:

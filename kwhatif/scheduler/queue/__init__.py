@@ -1,4 +1,4 @@
-"""The scheduling queue: who is tried next, who waits for what, and what wakes them (`pkg/scheduler/backend/queue`).
+"""The scheduling queue: which pod is next, and which events requeue unschedulable pods (`pkg/scheduler/backend/queue`).
 
-A state machine without I/O: whoever drives it moves its clock and reports what happened to the cluster.
+A state machine without I/O: the caller moves its clock and reports changes of the cluster.
 """

@@ -1,4 +1,4 @@
-"""`ActiveQueue`: the pods that are ready, and those that are being tried (`backend/queue/active_queue.go`)."""
+"""`ActiveQueue`: the pods that are ready to be tried, and those in flight (`backend/queue/active_queue.go`)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.scheduler.framework.events import ClusterEvent
 from kwhatif.scheduler.queue.heap import Heap, Order
 from kwhatif.scheduler.queue.hinting import Occurrence
+from kwhatif.scheduler.queue.queued_group import QueuedEntity, QueuedPodGroupInfo
 from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
 
 
-def priority_sort(info: QueuedPodInfo) -> Order:
-    """Higher priority first, then who has waited longer (PrioritySort, `plugins/queuesort/priority_sort.go`)."""
-    return -info.pod_info.priority, info.timestamp
+def priority_sort(info: QueuedEntity) -> Order:
+    """Higher priority first, then longer wait (PrioritySort, `plugins/queuesort/priority_sort.go`)."""
+    return -info.priority, info.timestamp
 
 
 class ActiveQueue:
-    """activeQ, the pods in flight, and what happened since the first of them was popped."""
+    """activeQ, the pods in flight, and the events since the first of them was popped."""
 
     def __init__(self) -> None:
         self.queue = Heap(priority_sort)
@@ -36,12 +37,14 @@ class ActiveQueue:
 
     @property
     def in_flight(self) -> Iterable[str]:
-        """UIDs of the pods that were popped, and are not done."""
+        """UIDs of the pods that were popped and are not done."""
         return self._in_flight.keys()
 
-    def move_to_in_flight(self, info: QueuedPodInfo) -> bool:
-        """The pod was popped; False if one of its UID is in flight already: then this one is dropped."""
+    def move_to_in_flight(self, info: QueuedEntity) -> bool:
+        """The pod was popped; False if its UID is already in flight: then this one is dropped."""
         info.attempts += 1
+        if isinstance(info, QueuedPodGroupInfo):
+            return any([self.move_to_in_flight(member) for member in info.in_order])  # noqa: C419 - all are moved
         if info.uid in self._in_flight:
             return False
         self._number += 1
@@ -51,7 +54,7 @@ class ActiveQueue:
     def add_events_if_in_flight(
         self, uid: str, events: Iterable[ClusterEvent], old: KubernetesObject | None, new: KubernetesObject | None
     ) -> bool:
-        """Record what happened to a pod itself, if it is in flight; whether it is."""
+        """Record events of a pod itself if it is in flight; returns whether it is."""
         if uid not in self._in_flight:
             return False
         for event in events:
@@ -59,7 +62,7 @@ class ActiveQueue:
         return True
 
     def add_event_if_any_in_flight(self, event: Occurrence) -> None:
-        """Record what happened to any object, if some pod may have to know of it."""
+        """Record an event of any object if any pod is in flight."""
         if self._in_flight:
             self._append(event)
 
@@ -68,12 +71,12 @@ class ActiveQueue:
         self._events.append((self._number, event))
 
     def events_for(self, info: QueuedPodInfo) -> Iterator[Occurrence] | None:
-        """What happened since the pod was popped, in order; None if it is not in flight."""
+        """The events since the pod was popped, in order; None if it is not in flight."""
         marker = self._in_flight.get(info.uid)
         return None if marker is None else (event for number, event in self._events if number > marker)
 
     def done(self, uid: str) -> None:
-        """The pod's attempt is over; events that only it could have to know of are forgotten."""
+        """The pod's attempt is over; events that only it could need are dropped."""
         if self._in_flight.pop(uid, None) is None:
             return
         first = next(iter(self._in_flight.values()), None)

@@ -1,11 +1,13 @@
-"""`BackoffQueue`: pods that have to wait a while before their next attempt (`backend/queue/backoff_queue.go`)."""
+"""`BackoffQueue`: pods in backoff before their next attempt (`backend/queue/backoff_queue.go`)."""
 
 from __future__ import annotations
+
+from math import sqrt
 
 from kwhatif.kube.model.meta import SECOND
 from kwhatif.scheduler.queue.active_queue import priority_sort
 from kwhatif.scheduler.queue.heap import Heap, Order
-from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+from kwhatif.scheduler.queue.queued_group import QueuedEntity
 
 
 def align_to_window(time: int) -> int:
@@ -14,7 +16,7 @@ def align_to_window(time: int) -> int:
 
 
 def backoff_end(failed: int, count: int, initial: int, most: int) -> int:
-    """The start of the second in which the backoff ends, after so many failures, the last of them at `failed`."""
+    """The start of the second in which the backoff ends, after `count` failures, the last of them at `failed`."""
     shift = count - 1
     return align_to_window(failed + (most if initial > most >> shift else initial << shift))
 
@@ -37,53 +39,55 @@ class BackoffQueue:
         other.pod_error_backoff.take_over(self.pod_error_backoff)
         return other
 
-    def backoff_time(self, info: QueuedPodInfo) -> int:
-        """The start of the second in which the pod's backoff ends; 0 for one that never has to wait."""
+    def backoff_time(self, info: QueuedEntity) -> int:
+        """The start of the second in which the pod's backoff ends; 0 if it has no backoff."""
         count = info.consecutive_errors_count or info.unschedulable_count
         if not self._most or not count:
             return 0
         if info.backoff_expiration is None:
-            info.backoff_expiration = backoff_end(info.timestamp, count, self._initial, self._most)
+            # QUIRK: (backoff_queue.go) of a group only the most that it has to wait grows, with the root of its size.
+            most = self._most if info.size == 1 else int(self._most * sqrt(info.size))
+            info.backoff_expiration = backoff_end(info.timestamp, count, self._initial, most)
         return info.backoff_expiration
 
-    def is_backing_off(self, info: QueuedPodInfo, now: int) -> bool:
-        """Whether the pod still has to wait. In the second in which its backoff ends it has."""
+    def is_backing_off(self, info: QueuedEntity, now: int) -> bool:
+        """Whether the pod is in backoff; in the second in which its backoff ends it still is."""
         return self.backoff_time(info) >= align_to_window(now)
 
-    def _by_expiration_then_priority(self, info: QueuedPodInfo) -> Order:
+    def _by_expiration_then_priority(self, info: QueuedEntity) -> Order:
         return self.backoff_time(info), *priority_sort(info)
 
-    def _by_expiration(self, info: QueuedPodInfo) -> Order:
+    def _by_expiration(self, info: QueuedEntity) -> Order:
         return (self.backoff_time(info),)
 
     def __contains__(self, key: str) -> bool:
         return key in self.pod_backoff or key in self.pod_error_backoff
 
-    def get(self, key: str) -> QueuedPodInfo | None:
+    def get(self, key: str) -> QueuedEntity | None:
         """The pod of that key."""
         return self.pod_backoff.get(key) or self.pod_error_backoff.get(key)
 
-    def add(self, info: QueuedPodInfo) -> None:
-        """Let the pod wait; one without rejectors came back because of an error."""
+    def add(self, info: QueuedEntity) -> None:
+        """Add the pod; one without rejectors came back because of an error."""
         here, other = self.pod_backoff, self.pod_error_backoff
         if not info.unschedulable_plugins and not info.pending_plugins:
             here, other = other, here
         here.add_or_update(info)
         other.delete(info.key)
 
-    def update(self, info: QueuedPodInfo) -> None:
-        """The pod, which waits here, has changed."""
+    def update(self, info: QueuedEntity) -> None:
+        """A pod in this queue has changed."""
         for queue in (self.pod_backoff, self.pod_error_backoff):
             if info.key in queue:
                 queue.add_or_update(info)
                 return
 
     def delete(self, key: str) -> bool:
-        """Take the pod out; whether it was here."""
+        """Remove the pod; returns whether it was here."""
         return self.pod_backoff.delete(key) or self.pod_error_backoff.delete(key)
 
-    def pop_completed(self, now: int) -> list[QueuedPodInfo]:
-        """Take out all pods whose backoff is over."""
+    def pop_completed(self, now: int) -> list[QueuedEntity]:
+        """Remove all pods whose backoff is over."""
         popped = []
         for queue in (self.pod_backoff, self.pod_error_backoff):
             while (info := queue.peek()) is not None and not self.is_backing_off(info, now):

@@ -1,29 +1,31 @@
-"""`EventHandlers`: what the scheduler does about a change of the cluster (`pkg/scheduler/eventhandlers.go`)."""
+"""`EventHandlers`: how the scheduler reacts to a change of the cluster (`pkg/scheduler/eventhandlers.go`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from typing import Protocol
 
-from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.framework.events import ASSIGNED_POD_DELETE
+from kwhatif.scheduler.queue.group_queue import GroupSchedulingQueue
 from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 from kwhatif.state.pod_info import PodInfo
 
 
 class AssumedPods(Protocol):
-    """The part of the scheduler's cache that matters here: pods that were given a node, and are not bound yet."""
+    """The part of the scheduler's cache that is used here: pods that have a node but are not bound yet."""
 
     def assumed(self, uid: str) -> Pod | None:
         """The pod with its node, if it is assumed."""
 
     def forget(self, uid: str) -> None:
-        """The pod is not going to be bound."""
+        """The pod will not be bound."""
 
 
-class _NobodyAssumed:
-    """Whoever is placed is bound at once."""
+class _NoAssumedPods:
+    """For a scheduler that binds at once."""
 
     def assumed(self, uid: str) -> Pod | None:
         del uid
@@ -36,26 +38,36 @@ class _NobodyAssumed:
 class EventHandlers:
     """Passes changes on to the queue.
 
-    The caller sees to the order: the cluster and the scheduler's cache are changed first, and then the queue hears of
-    it; only of the deletion of a node it hears first.
+    The caller keeps the order: it changes the cluster and the scheduler's cache before it calls the queue;
+    only for the deletion of a node it calls the queue first.
     """
 
     def __init__(
         self, queue: SchedulingQueue, scheduler_names: Collection[str], cache: AssumedPods | None = None
     ) -> None:
-        """Without a cache a binding takes no time."""
+        """Without a cache, pods are bound at once."""
         self._queue = queue
-        #: Other schedulers' pods are looked at once they have a node.
+        #: Pods of other schedulers matter only once they have a node.
         self._names = scheduler_names
-        self._cache = cache or _NobodyAssumed()
+        self._cache = cache or _NoAssumedPods()
 
     def handle(self, old: KubernetesObject | None, new: KubernetesObject | None) -> None:
         """An object was added (`old` None), updated, or deleted (`new` None). A pod that ended counts as deleted."""
         if isinstance(old if new is None else new, Pod):
             self._handle_pod(_live(old), _live(new))
             return
+        if isinstance(old if new is None else new, PodGroup) and isinstance(self._queue, GroupSchedulingQueue):
+            self._handle_group(self._queue, old, new)
         for event in self._queue.events_of(old, new):
             self._queue.move_all_to_active_or_backoff(event, old, new)
+
+    @staticmethod
+    def _handle_group(queue: GroupSchedulingQueue, old: KubernetesObject | None, new: KubernetesObject | None) -> None:
+        """A group was added, updated or deleted (`addPodGroup`, `updatePodGroup`, `deletePodGroup`)."""
+        if isinstance(new, PodGroup):
+            queue.put_group(new)
+        elif old is not None:
+            queue.drop_group(key_of(old))
 
     def _handle_pod(self, old: Pod | None, new: Pod | None) -> None:
         for event in self._queue.events_of(old, new):
@@ -100,11 +112,11 @@ class EventHandlers:
             self._nomination_lost(pod)
 
     def _nomination_lost(self, pod: Pod) -> None:
-        """For pods that had to leave it room, it is as if it had been there and is gone; and for itself."""
+        """For the pod and for pods that had to leave it room, this counts as the deletion of a pod on the node."""
         self._queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, pod, None, _not_above(PodInfo(pod).priority))
 
     def _drop_assumed(self, uid: str) -> None:
-        """An assumed pod is being deleted: the room that it was given is free (`handleAssumedPodDeletion`)."""
+        """An assumed pod is being deleted: its room is free (`handleAssumedPodDeletion`)."""
         pod = self._cache.assumed(uid)
         self._cache.forget(uid)
         self._queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, pod, None)

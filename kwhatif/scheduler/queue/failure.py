@@ -1,4 +1,4 @@
-"""What becomes of a pod whose attempt failed (`handleSchedulingFailure` in `pkg/scheduler/schedule_one.go`)."""
+"""Handles a failed attempt (`handleSchedulingFailure` in `pkg/scheduler/schedule_one.go`)."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class FailedAttempt(NamedTuple):
     #: Plugins that rejected the pod; none after an error, or when there are no nodes.
     unschedulable_plugins: Collection[str] = ()
     pending_plugins: Collection[str] = ()
-    #: The node that it is nominated to now, "" for none; None: as its status says.
+    #: The node that it is nominated to now, "" for none; None: that of its status.
     nominated_node_name: str | None = ""
 
 
 def handle_failure(queue: SchedulingQueue, info: QueuedPodInfo, failed: FailedAttempt, lister: PodLister) -> Pod | None:
-    """Put the pod back into the queue, and note its nomination.
+    """Put the pod back into the queue, and record its nomination.
 
     Returns:
-        The pod as it is now, whose status says next why it failed; None if another one has taken its name.
+        The current pod, whose status is to be updated with the failure; None if another pod has its name.
     """
     info.clear_rejectors()
     info.unschedulable_plugins = set(failed.unschedulable_plugins)

@@ -1,30 +1,31 @@
-"""A heap of pods that can be found, replaced and taken out by their key (`pkg/scheduler/backend/heap`)."""
+"""A heap of pods and groups that can be found, replaced and taken out by their key (`pkg/scheduler/backend/heap`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+from kwhatif.scheduler.queue.queued_group import QueuedEntity
 from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
 
 #: What pods are ordered by, the smallest first.
 Order = tuple[Any, ...]
-_Entry = tuple[Order, int, QueuedPodInfo]
+_Entry = tuple[Order, int, QueuedEntity]
 
 
 class Heap:
-    """Pods in an order that does not change while they are here; of equal ones the first comes first."""
+    """Pods in an order that does not change while they are here; equal ones stay in insertion order."""
 
-    def __init__(self, order: Callable[[QueuedPodInfo], Order]) -> None:
+    def __init__(self, order: Callable[[QueuedEntity], Order]) -> None:
         self._order = order
-        #: Also what was taken out since; such entries are passed over.
+        #: Also has removed entries, which are skipped.
         self._heap: list[_Entry] = []
         self._entries: dict[str, _Entry] = {}
         self._number = 0
 
     def take_over(self, other: Heap) -> None:
-        """Begin with the content of another heap of the same order: the records are independent."""
+        """Copy the content of another heap of the same order; the records are independent."""
         self._number = other._number
         self._entries = {key: (order, number, info.fork()) for key, (order, number, info) in other._entries.items()}
         self._heap = sorted(self._entries.values())
@@ -35,13 +36,13 @@ class Heap:
     def __contains__(self, key: str) -> bool:
         return key in self._entries
 
-    def get(self, key: str) -> QueuedPodInfo | None:
+    def get(self, key: str) -> QueuedEntity | None:
         """The pod of that key, `namespace/name`."""
         entry = self._entries.get(key)
         return None if entry is None else entry[2]
 
-    def add_or_update(self, info: QueuedPodInfo) -> None:
-        """Put the pod where it belongs, in place of one of its key."""
+    def add_or_update(self, info: QueuedEntity) -> None:
+        """Insert the pod, in place of one with the same key."""
         self._number += 1
         entry = (self._order(info), self._number, info)
         self._entries[info.key] = entry
@@ -51,10 +52,10 @@ class Heap:
             heapify(self._heap)
 
     def delete(self, key: str) -> bool:
-        """Take the pod of that key out; whether it was there."""
+        """Remove the pod of that key; returns whether it was there."""
         return self._entries.pop(key, None) is not None
 
-    def peek(self) -> QueuedPodInfo | None:
+    def peek(self) -> QueuedEntity | None:
         """The first pod."""
         while self._heap:
             entry = self._heap[0]
@@ -63,14 +64,18 @@ class Heap:
             heappop(self._heap)
         return None
 
-    def pop(self) -> QueuedPodInfo | None:
-        """Take the first pod out."""
+    def pop(self) -> QueuedEntity | None:
+        """Remove the first pod."""
         info = self.peek()
         if info is not None:
             heappop(self._heap)
             del self._entries[info.key]
         return info
 
-    def list(self) -> list[QueuedPodInfo]:
-        """All pods, in the order in which they would be popped."""
+    def entities(self) -> Sequence[QueuedEntity]:
+        """All pods and groups, in the order in which they would be popped."""
         return [info for _, _, info in sorted(self._entries.values(), key=lambda entry: entry[:2])]
+
+    def list(self) -> list[QueuedPodInfo]:
+        """All pods that are not of groups, in that order."""
+        return [info for info in self.entities() if isinstance(info, QueuedPodInfo)]

@@ -19,13 +19,13 @@ from kwhatif.scheduler.queue.unschedulable_pods import CauseGroup, RejectionCaus
 class QueueingStrategy(IntEnum):
     """How a pod gets back into the queue."""
 
-    #: Not at all: it waits in the pool.
+    #: Not at all: it stays in the unschedulable pool.
     SKIP = 0
     AFTER_BACKOFF = 1
     IMMEDIATELY = 2
 
 
-#: Answers by plugin; "*" stands for a wildcard event, which asks nobody.
+#: Answers by plugin; "*" stands for a wildcard event, for which no hint runs.
 Answers = Mapping[str, QueueingHint]
 WILDCARD_ANSWER: Answers = {"*": QUEUE}
 
@@ -51,10 +51,10 @@ class Occurrence(NamedTuple):
 
 
 class QueueingHints:
-    """What the plugins of all profiles are registered for."""
+    """The events that the plugins of all profiles are registered for."""
 
     def __init__(self, registrations: Mapping[str, Sequence[Registration]], cluster: Cluster) -> None:
-        """Take the registrations by scheduler name; hints look things up in `cluster`, as it is after the event."""
+        """`registrations`: by scheduler name; hints read `cluster`, as it is after the event."""
         self._registrations = registrations
         self.cluster = cluster
         self._matching: dict[tuple[str, ClusterEvent], tuple[Registration, ...]] = {}
@@ -66,13 +66,13 @@ class QueueingHints:
             self._by_plugin.setdefault(entry.plugin, set()).add(entry.event)
 
     def fork(self, cluster: Cluster) -> QueueingHints:
-        """Hints that look things up in another cluster; what is remembered does not depend on the cluster."""
+        """Hints that read another cluster; what is cached does not depend on the cluster."""
         other = copy(self)
         other.cluster = cluster
         return other
 
     def is_of_interest(self, event: ClusterEvent) -> bool:
-        """Whether anybody can make something of the event; what is of no interest is dropped at once."""
+        """Whether any plugin is registered for the event; others are dropped at once."""
         if event.is_wildcard:
             return True
         known = self._interest.get(event)
@@ -90,7 +90,7 @@ class QueueingHints:
         return found
 
     def answers(self, info: QueuedPodInfo, occurrence: Occurrence) -> Answers:
-        """What everybody who rejected the pod makes of the event; of two hints of one plugin, QUEUE counts."""
+        """The answers of all plugins that rejected the pod; if a plugin has two hints, QUEUE wins."""
         rejectors = info.rejectors
         if occurrence.event.is_wildcard:
             named = occurrence.pod_uid
@@ -117,7 +117,7 @@ class QueueingHints:
 
     @staticmethod
     def strategy(info: QueuedPodInfo | RejectionCause, answers: Answers) -> QueueingStrategy:
-        """What follows from the answers. A plugin that waits for something (Pending) does away with backoff."""
+        """The strategy for these answers. A plugin that returned Pending skips backoff."""
         if not info.unschedulable_plugins and not info.pending_plugins:
             return QueueingStrategy.AFTER_BACKOFF
         best = QueueingStrategy.SKIP
@@ -132,24 +132,25 @@ class QueueingHints:
     def judge_pool(
         self, pool: UnschedulablePods, occurrence: Occurrence, *, everybody: bool
     ) -> Iterator[tuple[Answers, QueueingStrategy, Collection[QueuedPodInfo]]]:
-        """What the event is worth to the pods in the pool: those with equal answers together.
+        """The strategies for the pods in the pool; pods with equal answers are yielded together.
 
-        A gated pod hears only of events that its gating plugin has registered for.
+        A gated pod gets only events that its gating plugin has registered for.
 
         Args:
             pool: the pods.
             occurrence: the event.
-            everybody: leave nobody out; else those whose hints are sure to say QUEUE_SKIP may be missing.
+            everybody: yield all pods; else pods whose hints are sure to return QUEUE_SKIP may be missing.
         """
         own = pool.template_of(occurrence.key) if occurrence.pod_uid else None
         keys: dict[HintIndex, Keys] = {}
         for cause, group in pool.groups():
-            if cause.gating_plugin and not self._reaches(occurrence.event, cause.gating_plugin):
+            if cause.gating_plugin and not self.reaches(occurrence.event, cause.gating_plugin):
                 continue
             for answers, pods in self._answers_in(cause, group, occurrence, own, None if everybody else keys):
                 yield answers, self.strategy(cause, answers), pods
 
-    def _reaches(self, event: ClusterEvent, plugin: str) -> bool:
+    def reaches(self, event: ClusterEvent, plugin: str) -> bool:
+        """Whether the plugin has registered for such events."""
         return any(one.matches(event) for one in self._by_plugin.get(plugin, ()))
 
     def _answers_in(
@@ -160,10 +161,10 @@ class QueueingHints:
         own: bytes | None,
         keys: dict[HintIndex, Keys] | None,
     ) -> Iterator[tuple[Answers, Collection[QueuedPodInfo]]]:
-        """The answers of the pods that are in the pool for one cause.
+        """The answers for the pods that are in the pool for one cause.
 
-        Replicas are asked as one where that is the same; the pod that the event is about (`own` is its template) is
-        asked by itself.
+        Replicas share an answer where possible; the pod that the event is about (`own` is its template) is
+        evaluated separately.
         """
         templates = group.templates
         if occurrence.event.is_wildcard:
@@ -191,7 +192,7 @@ class QueueingHints:
         own: bytes | None,
         keys: dict[HintIndex, Keys] | None,
     ) -> Iterable[bytes]:
-        """The templates whose pods have to be asked; what an event's keys are is noted in `keys`."""
+        """The templates whose pods have to be evaluated; the event's keys are cached in `keys`."""
         if keys is None or is_reference():
             return group.templates
         found = {own: None} if own in group.templates else {}

@@ -1,4 +1,4 @@
-"""`Nominator`: which pods have been promised which nodes (`backend/queue/nominator.go`)."""
+"""`Nominator`: which pods are nominated to which nodes (`backend/queue/nominator.go`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PodRef(NamedTuple):
 
 
 class Nominator:
-    """What the scheduler remembers of nominations; it may be ahead of what the pods' status says."""
+    """The scheduler's own record of nominations; it may be ahead of the pods' status."""
 
     def __init__(self, lister: PodLister) -> None:
         self._lister = lister
@@ -46,9 +46,9 @@ class Nominator:
         return self._nodes.get(uid)
 
     def add(self, pod: PodInfo, node_name: str | None = None) -> None:
-        """Nominate the pod to the node, "" for none; None: to the one in its status, if there is one.
+        """Nominate the pod to the node, "" for none; None: to the one in its status, if any.
 
-        An earlier nomination is gone in any case. A pod that the API no longer has, or that has a node, gets none.
+        Always removes an earlier nomination. A pod that no longer exists, or that has a node, gets none.
         """
         self.delete(pod.uid)
         wanted = pod.pod.status.nominated_node_name if node_name is None else node_name
@@ -59,7 +59,7 @@ class Nominator:
         self._pods.setdefault(wanted, []).append(PodRef(pod.key, pod.uid))
 
     def update(self, old: PodInfo, new: PodInfo) -> None:
-        """The pod changed: where its status has never named a node, it keeps what only the scheduler knows."""
+        """The pod changed: if its status has never named a node, it keeps the scheduler's own nomination."""
         node_name = None
         if not old.pod.status.nominated_node_name and not new.pod.status.nominated_node_name:
             node_name = self._nodes.get(old.uid)
@@ -79,7 +79,7 @@ class Nominator:
 
 
 def pod_lister(cluster: Cluster) -> PodLister:
-    """The pods that the scheduler's informer has: those that have ended are not among them."""
+    """The pods in the scheduler's informer, which leaves out pods that have ended."""
 
     def lister(key: str) -> Pod | None:
         pod = cluster.get(Pod, key)

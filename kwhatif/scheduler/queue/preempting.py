@@ -1,4 +1,4 @@
-"""`Preempting`: pods whose victims are just being deleted (`pkg/scheduler/framework/preemption/executor.go`)."""
+"""`Preempting`: pods whose victims are being deleted (`pkg/scheduler/framework/preemption/executor.go`)."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ WAITING = unresolvable("waiting for the preemption for this pod to be finished")
 
 
 class Preempting:
-    """What the queue hears of the preemption beside the scheduler's loop: DefaultPreemption's PreEnqueue."""
+    """The asynchronous preemptions, for DefaultPreemption's PreEnqueue."""
 
     def __init__(self, lister: Callable[[str], Pod | None]) -> None:
         self._lister = lister
-        #: UID of the preemptor -> key of its last victim, "" until that one's turn has come.
+        #: UID of the preemptor -> key of its last victim, "" until only that one is left.
         self._last_victims: dict[str, str] = {}
 
     def fork(self, lister: Callable[[str], Pod | None]) -> Preempting:
-        """An independent one that knows the same."""
+        """An independent copy."""
         other = Preempting(lister)
         other._last_victims = self._last_victims.copy()
         return other
 
     def start(self, uid: str) -> None:
-        """The pod's preemption has begun: from now on it is not tried."""
+        """The pod's preemption has begun: the pod is not tried until it ends."""
         self._last_victims[uid] = ""
 
     def reach_last(self, uid: str, victim: str) -> None:
-        """Only this victim (its key) is left: as soon as it is seen to be deleted, the preemption counts as over."""
+        """Only this victim (its key) is left: once its deletion is seen, the preemption is over."""
         self._last_victims[uid] = victim
 
     def end(self, uid: str) -> None:
-        """All calls are made, or one has failed."""
+        """All API calls were made, or one has failed."""
         self._last_victims.pop(uid, None)
 
     def is_running(self, uid: str) -> bool:

@@ -1,4 +1,4 @@
-"""What the queue has to know of a configuration: the hints and PreEnqueue checks of its profiles, and its times."""
+"""What the queue needs of a configuration: the hints and PreEnqueue plugins of its profiles, and its times."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from kwhatif.scheduler.queue.preempting import Preempting
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-#: A PreEnqueue plugin: its name, and what it says of a pod.
+#: A PreEnqueue plugin: its name, and its check of a pod.
 PreEnqueue = tuple[str, Callable[[PodInfo], Status]]
 
 
 class QueueProfile(NamedTuple):
-    """What the queue has to know of one profile."""
+    """What the queue needs of one profile."""
 
     registrations: Sequence[Registration] = ()
     pre_enqueue: Sequence[PreEnqueue] = ()
@@ -36,7 +36,7 @@ class QueueOptions(NamedTuple):
 
 
 def queue_profile(profile: Profile, state: State, preempting: Preempting) -> QueueProfile:
-    """The profile for the queue; PreEnqueue looks things up in the snapshot's cluster."""
+    """The profile for the queue; PreEnqueue reads the state's cluster."""
     checks = tuple((plugin.name, _check(plugin, state, preempting)) for plugin in profile.pre_enqueue)
     return QueueProfile(registrations(profile), checks)
 

@@ -1,4 +1,4 @@
-"""`QueuedPodInfo`: a pod in the queue, with what the queue knows of it (`pkg/scheduler/framework/types.go`)."""
+"""`QueuedPodInfo`: the queue's record of a pod (`pkg/scheduler/framework/types.go`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _encode = msgspec.json.Encoder().encode
 
 def _template(pod: Pod) -> bytes:
     meta, spec, status = pod.metadata, pod.spec, pod.status
-    # Claims that are made for the pod bear its name, and its UID as their owner's.
+    # Claims that are created for the pod have its name, and its UID as their owner's.
     owns = bool(spec.resource_claims) or any(volume.ephemeral is not None for volume in spec.volumes)
     granted = status.container_statuses, status.init_container_statuses, status.resources, status.allocated_resources
     claims = status.resource_claim_statuses, status.extended_resource_claim_status
@@ -23,23 +23,23 @@ def _template(pod: Pod) -> bytes:
 
 
 class QueuedPodInfo(msgspec.Struct, eq=False):
-    """One pod's record. It is made when the pod enters the queue, and goes with the pod through all its parts."""
+    """One pod's record. It is created when the pod enters the queue, and moves with the pod between the parts."""
 
     pod_info: PodInfo
-    #: When the record was made or the last attempt failed, nanoseconds since the epoch; decides between equal
-    #: priorities. Nothing else changes it.
+    #: When the record was created or the last attempt failed, nanoseconds since the epoch; orders pods of equal
+    #: priority.
     timestamp: int
     #: How often it was popped.
     attempts: int = 0
-    #: Attempts that ended with a rejection; backoff grows with them.
+    #: Rejected attempts; backoff grows with them.
     unschedulable_count: int = 0
-    #: Errors in a row: backoff grows with them in place of `unschedulable_count`, as long as there are some.
+    #: Consecutive errors; if there are any, backoff grows with them instead of `unschedulable_count`.
     consecutive_errors_count: int = 0
-    #: The start of the second in which backoff ends, nanoseconds since the epoch; None until somebody asks.
+    #: The start of the second in which backoff ends, nanoseconds since the epoch; None: not computed yet.
     backoff_expiration: int | None = None
     #: Plugins that rejected it, at the last attempt or since then by PreEnqueue.
     unschedulable_plugins: set[str] = set()
-    #: Plugins that said Pending (no built-in one does): what they wait for brings the pod back without backoff.
+    #: Plugins that returned Pending (no built-in one does): their events requeue the pod without backoff.
     pending_plugins: set[str] = set()
     #: The PreEnqueue plugin that keeps it out of activeQ and backoffQ, "" if none does.
     gating_plugin: str = ""
@@ -59,33 +59,43 @@ class QueuedPodInfo(msgspec.Struct, eq=False):
 
     @property
     def template(self) -> bytes:
-        """What the pod has in common with its replicas: all that a hint reads which is the same for all of them."""
+        """What the pod has in common with its replicas: all that hints read, except name, UID and creation time."""
         if self._template is None:
             self._template = _template(self.pod_info.pod)
         return self._template
 
     @property
     def key(self) -> str:
-        """`namespace/name`, by which the parts of the queue know the pod."""
+        """`namespace/name`, the key in the parts of the queue."""
         return self.pod_info.key
 
     @property
     def uid(self) -> str:
-        """The pod's UID, by which pods in flight and nominations are known."""
+        """The pod's UID, the key of pods in flight and of nominations."""
         return self.pod_info.uid
 
     @property
+    def priority(self) -> int:
+        """The pod's priority."""
+        return self.pod_info.priority
+
+    @property
+    def size(self) -> int:
+        """How many pods it is."""
+        return 1
+
+    @property
     def gated(self) -> bool:
-        """Whether a PreEnqueue plugin keeps it back."""
+        """Whether a PreEnqueue plugin rejects it."""
         return bool(self.gating_plugin)
 
     @property
     def rejectors(self) -> set[str]:
-        """All plugins whose hints are asked."""
+        """All plugins whose hints are called."""
         return self.unschedulable_plugins | self.pending_plugins
 
     def clear_rejectors(self) -> None:
-        """Forget who rejected it (`ClearRejectorPlugins`)."""
+        """Forget the plugins that rejected it (`ClearRejectorPlugins`)."""
         self.unschedulable_plugins = set()
         self.pending_plugins = set()
         self.gating_plugin = ""

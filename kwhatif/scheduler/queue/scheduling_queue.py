@@ -1,7 +1,7 @@
-"""`SchedulingQueue`: every pod that waits for a node (`PriorityQueue` in `backend/queue/scheduling_queue.go`).
+"""`SchedulingQueue`: all pending pods (`PriorityQueue` in `backend/queue/scheduling_queue.go`).
 
 Feature gates are at the defaults of 1.36: queueing hints, popping from backoffQ and asynchronous preemption are on,
-pod groups and asynchronous API calls are off. Times are nanoseconds since the epoch.
+asynchronous API calls are off. Groups of pods: `GroupSchedulingQueue`. Times are nanoseconds since the epoch.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from kwhatif.scheduler.framework.events import (
 from kwhatif.scheduler.queue.hinting import Answers, Occurrence, QueueingHints, QueueingStrategy
 from kwhatif.scheduler.queue.parts import QueueParts
 from kwhatif.scheduler.queue.profiles import QueueOptions, QueueProfile
+from kwhatif.scheduler.queue.queued_group import QueuedEntity, QueuedPodGroupInfo
 from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
 from kwhatif.state.pod_info import PodInfo
 
 
 class Witness(Protocol):
-    """Who wants to know what plugins make of events."""
+    """Called with the answers of plugins about an event."""
 
     def __call__(self, occurrence: Occurrence, answers: Mapping[str, Answers], *, replay: bool) -> None:
         """The answers by pod; `replay`: the event happened while the pod was in flight."""
@@ -36,8 +37,8 @@ class Witness(Protocol):
 class SchedulingQueue(QueueParts):
     """activeQ, backoffQ, the pool of unschedulable pods, pods in flight, and the nominator.
 
-    Whoever drives it sets `now` before each call, and calls `flush_backoff` at every whole second and
-    `flush_unschedulable_leftover` every 30 s. `cluster` is what the API server has; it is looked at, never changed,
+    The caller sets `now` before each call, and calls `flush_backoff` at every whole second and
+    `flush_unschedulable_leftover` every 30 s. `cluster` is what the API server has; it is never changed here,
     and must be up to date when an event is reported.
     """
 
@@ -54,10 +55,7 @@ class SchedulingQueue(QueueParts):
         self._witness = witness
 
     def fork(self, profiles: Mapping[str, QueueProfile], cluster: Cluster) -> SchedulingQueue:
-        """An independent queue in which the same pods wait; `profiles` and `cluster` are those of a fork.
-
-        Nobody is shown what happens in it.
-        """
+        """An independent queue with the same pods, without watchers; `profiles` and `cluster` are those of a fork."""
         other = copy(self)
         self._fork_parts(other, cluster)
         other._profiles, other._hints = profiles, self._hints.fork(cluster)
@@ -75,12 +73,12 @@ class SchedulingQueue(QueueParts):
         self._move_to_active(QueuedPodInfo(pod, self.now), nominate=True)
 
     def update(self, old: PodInfo, new: PodInfo) -> None:
-        """A pod without a node was changed. One that is nowhere in the queue comes in anew."""
+        """A pod without a node was changed. If it is not in the queue, it is added."""
         events = pod_events(old.pod, new.pod)
         if self.active.add_events_if_in_flight(new.uid, events, old.pod, new.pod):
             return
         info = self.active.queue.get(old.key) or self.backoff.get(old.key)
-        if info is not None:
+        if isinstance(info, QueuedPodInfo):
             info.update(new)
             if old.key in self.active.queue:
                 self.active.queue.add_or_update(info)
@@ -101,7 +99,7 @@ class SchedulingQueue(QueueParts):
                 return
 
     def delete(self, pod: PodInfo) -> None:
-        """A pod was deleted, or has got a node."""
+        """A pod was deleted, or got a node."""
         self.nominator.delete(pod.uid)
         if not self.active.queue.delete(pod.key) and not self.backoff.delete(pod.key):
             self.unschedulable.delete(pod.key)
@@ -109,7 +107,7 @@ class SchedulingQueue(QueueParts):
     def nominated_pods(self) -> dict[str, list[PodInfo]]:
         """Node -> pods nominated to it, the oldest nomination first (`NominatedPodsForNode`).
 
-        QUIRK: (nominatedPodToInfo) one that is in no part of the queue, as in flight, counts as one without requests.
+        QUIRK: (nominatedPodToInfo) a pod that is in no part of the queue, such as one in flight, has no requests.
         """
         return {node: [self._nominated_pod(*ref) for ref in refs] for node, refs in self.nominator.nominated.items()}
 
@@ -123,18 +121,24 @@ class SchedulingQueue(QueueParts):
     # --- attempts -----------------------------------------------------------------------------------------
 
     def pop(self) -> QueuedPodInfo | None:
-        """Take out the pod that is to be tried now; None if there is none. After errors backoff is waited out."""
+        """Remove and return the next pod to try; None if there is none. Pods in backoff after an error stay."""
+        info = self.pop_entity()
+        assert not isinstance(info, QueuedPodGroupInfo), "groups are for those who take entities"
+        return info
+
+    def pop_entity(self) -> QueuedEntity | None:
+        """Take out the pod or the group that is to be tried now; None if there is none."""
         while True:
             info = self.active.queue.pop() or self.backoff.pod_backoff.pop()
             if info is None or self.active.move_to_in_flight(info):
                 return info
 
     def done(self, uid: str) -> None:
-        """The attempt of the pod is over, and it does not come back (or has been bound)."""
+        """The attempt of the pod is over, and it is not requeued (or was bound)."""
         self.active.done(uid)
 
     def add_unschedulable_if_not_present(self, info: QueuedPodInfo) -> bool:
-        """The attempt failed: the pod comes back, see `failure`. False if a pod of its key is in the queue already."""
+        """The attempt failed: requeue the pod, see `failure`. False if a pod of its key is already in the queue."""
         try:
             if self.get(info.key) is not None:
                 return False
@@ -153,7 +157,7 @@ class SchedulingQueue(QueueParts):
             self.active.done(info.uid)
 
     def _strategy_after_flight(self, info: QueuedPodInfo) -> QueueingStrategy:
-        """What the events that it missed are worth (`determineSchedulingHintForInFlightPod`)."""
+        """The strategy for the events during the attempt (`determineSchedulingHintForInFlightPod`)."""
         if not info.unschedulable_plugins and not info.pending_plugins:
             return QueueingStrategy.AFTER_BACKOFF
         events = self.active.events_for(info)
@@ -168,14 +172,15 @@ class SchedulingQueue(QueueParts):
         return best
 
     def activate(self, pods: Iterable[PodInfo]) -> None:
-        """Some plugin wants these pods to be tried at once, whatever their backoff."""
+        """A plugin wants these pods to be tried at once, regardless of backoff."""
         for pod in pods:
             info = self.unschedulable.get(pod.key)
             waited = info is None
+            found: QueuedEntity | None = info
             if info is None:
-                info = self.backoff.get(pod.key)
+                found = self.backoff.get(pod.key)
                 self.backoff.delete(pod.key)
-            if info is None or not self._move_to_active(info, skip_pre_enqueue=waited):
+            if found is None or not self._move_to_active(found, skip_pre_enqueue=waited):
                 self.active.add_events_if_in_flight(pod.uid, [FORCE_ACTIVATE], None, pod.pod)
 
     # --- events -------------------------------------------------------------------------------------------
@@ -187,7 +192,7 @@ class SchedulingQueue(QueueParts):
         new: KubernetesObject | None,
         pre_check: Callable[[PodInfo], bool] | None = None,
     ) -> None:
-        """Something happened: requeue the pods that it may help; `pre_check` may leave out pods of the pool."""
+        """Requeue the pods that the event may help; `pre_check` may leave out pods of the pool."""
         if not self._hints.is_of_interest(event):
             return
         occurrence = Occurrence(event, old, new)
@@ -219,12 +224,12 @@ class SchedulingQueue(QueueParts):
     # --- time ---------------------------------------------------------------------------------------------
 
     def flush_backoff(self) -> None:
-        """Every second: pods whose backoff is over are ready (`flushBackoffQCompleted`)."""
+        """Every second: move pods whose backoff is over to activeQ (`flushBackoffQCompleted`)."""
         for info in self.backoff.pop_completed(self.now):
             self._move_to_active(info, skip_pre_enqueue=True)
 
     def flush_unschedulable_leftover(self) -> None:
-        """Every 30 s: pods that have waited too long are tried again, whatever they wait for; but no gated ones."""
+        """Every 30 s: retry pods that have waited too long without an event, except gated ones."""
         occurrence = Occurrence(UNSCHEDULABLE_TIMEOUT, None, None)
         oldest = self.now - self._max_in_unschedulable_pods
         late = [info for info in self.unschedulable if info.timestamp < oldest and not info.gated]

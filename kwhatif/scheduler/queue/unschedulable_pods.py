@@ -1,4 +1,4 @@
-"""`UnschedulablePods`: the pool of pods that wait for an event (`backend/queue/unschedulable_pods.go`)."""
+"""`UnschedulablePods`: the pool of unschedulable pods (`backend/queue/unschedulable_pods.go`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
 
 
 class RejectionCause(NamedTuple):
-    """Why pods are here: it decides which plugins are asked about an event."""
+    """Why pods are here: it decides which plugins' hints are called for an event."""
 
     scheduler_name: str
     unschedulable_plugins: frozenset[str]
@@ -19,7 +19,7 @@ class RejectionCause(NamedTuple):
 
     @property
     def rejectors(self) -> frozenset[str]:
-        """All plugins whose hints are asked."""
+        """All plugins whose hints are called."""
         return self.unschedulable_plugins | self.pending_plugins
 
 
@@ -37,17 +37,17 @@ Pods = dict[str, QueuedPodInfo]
 
 
 class _Shelf:
-    """Templates by the keys that an index has for them."""
+    """Templates by the keys of an index."""
 
     def __init__(self, index: HintIndex) -> None:
         self._index = index
         self._by_key: dict[Hashable, dict[bytes, None]] = {}
-        #: Those that every event may concern.
+        #: Templates that every event may concern.
         self._always: dict[bytes, None] = {}
         self._filed: dict[bytes, Keys] = {}
 
     def add(self, template: bytes, first: QueuedPodInfo) -> None:
-        """File the template of that pod."""
+        """Add the template of that pod."""
         found = first.pod_info.derived(self._index.of_pod)
         keys = self._filed[template] = None if found is None else dict.fromkeys(found)
         if keys is None:
@@ -56,7 +56,7 @@ class _Shelf:
             self._by_key.setdefault(key, {})[template] = None
 
     def delete(self, template: bytes) -> None:
-        """The last pod of it is gone."""
+        """Remove the template: its last pod is gone."""
         keys = self._filed.pop(template)
         self._always.pop(template, None)
         for key in keys or ():
@@ -73,11 +73,11 @@ class _Shelf:
 
 
 class CauseGroup:
-    """The pods that are here for one cause, by what they have in common with their replicas."""
+    """The pods that are here for one cause, by template."""
 
     def __init__(self) -> None:
         self.templates: dict[bytes, Pods] = {}
-        #: Made when they are first asked for, and kept up from then on.
+        #: Built on first use, and then kept up to date.
         self._shelves: dict[HintIndex, _Shelf] = {}
 
     def add(self, template: bytes, info: QueuedPodInfo) -> None:
@@ -109,7 +109,7 @@ class CauseGroup:
 
 
 class UnschedulablePods:
-    """Rejected and gated pods: by key, and for speed also by cause and template, so that replicas are asked as one."""
+    """Rejected and gated pods: by key, and for speed also by cause and template, so that replicas share answers."""
 
     def __init__(self) -> None:
         self._pods: Pods = {}
@@ -134,7 +134,7 @@ class UnschedulablePods:
         return self._pods.get(key)
 
     def add_or_update(self, info: QueuedPodInfo) -> None:
-        """Let the pod wait here; of one that does, object or cause may have changed."""
+        """Add the pod, or update it: its object or cause may have changed."""
         key = info.key
         place = _cause(info), info.template
         if self._places.get(key) != place or self._pods[key] is not info:
@@ -148,7 +148,7 @@ class UnschedulablePods:
             self._pods[key] = info
 
     def delete(self, key: str) -> None:
-        """Take the pod out, if it is here."""
+        """Remove the pod, if it is here."""
         place = self._places.pop(key, None)
         if place is None:
             return
@@ -164,6 +164,6 @@ class UnschedulablePods:
         return list(self._groups.items())
 
     def template_of(self, key: str) -> bytes | None:
-        """What the pod of that key has in common with its replicas, if it is here."""
+        """The template of the pod of that key, if it is here."""
         place = self._places.get(key)
         return None if place is None else place[1]

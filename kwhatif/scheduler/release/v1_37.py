@@ -7,7 +7,7 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from kwhatif.dra.rules import AllocatorRules
-from kwhatif.kube.gates import Gates, default_gates
+from kwhatif.kube.gates import GROUPS_GATE, TOPOLOGY_GATE, Gates, default_gates
 from kwhatif.scheduler.catalog import Entry
 from kwhatif.scheduler.framework.events import ActionType
 from kwhatif.scheduler.framework.profile import Point
@@ -15,9 +15,12 @@ from kwhatif.scheduler.plugins.default_preemption import DefaultPreemptionSince1
 from kwhatif.scheduler.plugins.dynamic_resources import DynamicResources
 from kwhatif.scheduler.plugins.dynamic_resources.claims import ClaimRules
 from kwhatif.scheduler.plugins.dynamic_resources.hints import CLAIM_SINCE_137, NODE
+from kwhatif.scheduler.plugins.gang_scheduling import GangScheduling
 from kwhatif.scheduler.plugins.image_locality import ImageLocalityOfAll
 from kwhatif.scheduler.plugins.inter_pod_affinity import InterPodAffinitySince137
 from kwhatif.scheduler.plugins.node_name import NodeNameSince137
+from kwhatif.scheduler.plugins.pod_group_pods_count import PodGroupPodsCount
+from kwhatif.scheduler.plugins.topology_placement_generator import TopologyPlacementGenerator
 from kwhatif.scheduler.release.release import Release, find_release
 
 _BEFORE = find_release(36)
@@ -57,6 +60,14 @@ _CHANGED = _BEFORE.neighbour(
             factory=DefaultPreemptionSince137,
             points=(*_BEFORE.entry("DefaultPreemption").points, Point.POD_GROUP_POST_FILTER),
         ),
+        replace(_BEFORE.entry("GangScheduling"), factory=GangScheduling, default=True, gate=GROUPS_GATE),
+        replace(
+            _BEFORE.entry("TopologyPlacementGenerator"),
+            factory=TopologyPlacementGenerator,
+            default=True,
+            gate=TOPOLOGY_GATE,
+        ),
+        replace(_BEFORE.entry("PodGroupPodsCount"), factory=PodGroupPodsCount, default=True, gate=TOPOLOGY_GATE),
     ],
 )
 

@@ -64,7 +64,7 @@ class ApiFields(msgspec.Struct, frozen=True):
         return groups
 
     def nearest(self, api_version: str, kind: str) -> str:
-        """What somebody may have meant who wrote that, in words; "" where nothing is near."""
+        """A suggestion for a misspelled name; "" if nothing is similar."""
         served = self._serving(kind)
         if served:
             return f"write {' or '.join(served)}"

@@ -72,21 +72,25 @@ BYSTANDER_LISTS: tuple[Asked, ...] = (
     ),
     Asked("NodePool", _KARPENTER, "nodepools", versions=("v1", "v1beta1"), is_everywhere=False),
     Asked("NodeClaim", _KARPENTER, "nodeclaims", versions=("v1", "v1beta1"), is_everywhere=False),
-    # From 1.35, 1.36 and 1.37 on; each release serves only its own versions.
-    Asked(
-        "Workload",
-        _GROUPS,
-        "workloads",
-        versions=("v1beta1", "v1alpha3", "v1alpha2", "v1alpha1"),
-        is_everywhere=False,
-    ),
-    Asked("PodGroup", _GROUPS, "podgroups", versions=("v1beta1", "v1alpha3", "v1alpha2"), is_everywhere=False),
+    # In 1.35 and 1.36, in versions that are not read: each release serves only its own.
+    Asked("Workload", _GROUPS, "workloads", versions=("v1alpha2", "v1alpha1"), is_everywhere=False),
+    Asked("PodGroup", _GROUPS, "podgroups", versions=("v1alpha2",), is_everywhere=False),
     Asked("CompositePodGroup", _GROUPS, "compositepodgroups", versions=("v1alpha3",), is_everywhere=False),
 )
 
 #: The largest lists come first.
 ASKED: tuple[Asked, ...] = (
-    *(Asked(resource.kind, resource.group, resource.plural, resource.type) for resource in RESOURCES),
+    *(
+        Asked(
+            resource.kind,
+            resource.group,
+            resource.plural,
+            resource.type,
+            versions=(resource.version,),
+            is_everywhere=resource.version == "v1",
+        )
+        for resource in RESOURCES
+    ),
     *BYSTANDER_LISTS,
 )
 _BY_KIND = {asked.kind: asked for asked in ASKED}

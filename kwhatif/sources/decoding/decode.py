@@ -36,7 +36,7 @@ class DecodedBatch(NamedTuple):
     place: Place
     start: int
     objects: Sequence[KubernetesObject | None]
-    #: How much of a list's text was read with them, in bytes; 0: nobody knows.
+    #: How much of a list's text was read with them, in bytes; 0: not known.
     read: int = 0
 
     def place_of(self, index: int) -> Place:

@@ -19,6 +19,7 @@ from kwhatif.kube.model.kinds import Resource
 from kwhatif.kube.model.meta import Model
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_group import PodGroup, Workload
 from kwhatif.kube.model.saved import SAVED_API_VERSION, SavedSnapshot
 from kwhatif.sources.decoding.convert import CONVERSIONS
 
@@ -57,7 +58,12 @@ _BETA = {
 
 
 #: Kinds that differ from their group in that.
-_BETA_OF: Mapping[type[Model], tuple[str, ...]] = {CronJob: ("v1beta1",), DeviceTaintRule: ("v1alpha3", "v1beta2")}
+_BETA_OF: Mapping[type[Model], tuple[str, ...]] = {
+    CronJob: ("v1beta1",),
+    DeviceTaintRule: ("v1alpha3", "v1beta2"),
+    PodGroup: (),
+    Workload: (),
+}
 
 
 def _kind(resource: Resource) -> Kind:

@@ -69,7 +69,7 @@ _ALL_NOTED = msgspec.json.Decoder(tuple[_Noted, ...])
 _LEVEL = msgspec.json.Decoder(dict[str, msgspec.Raw])
 #: Where the template stands in a workload; in a CronJob; and in their `managedFields`.
 _TEMPLATE, _NESTED = ("spec", "template"), ("spec", "jobTemplate", "spec", "template")
-#: Kinds of which there are many, and which hardly anybody applies.
+#: Kinds with many objects that are rarely applied.
 NOT_APPLIED = (Node, Pod)
 
 
@@ -95,7 +95,7 @@ def keep_template(obj: Any, json: Buffer) -> None:
 
 
 def _keep(obj: Any, read: _Workload | _Noted) -> None:
-    """Keep them; Jobs that a CronJob makes are not for anybody to apply."""
+    """Keep them, except for Jobs of a CronJob, which are not applied."""
     if isinstance(obj, NOT_APPLIED) or (isinstance(obj, Job) and controller_of(obj.metadata)):
         return
     steps = _NESTED if isinstance(obj, CronJob) else _TEMPLATE

@@ -48,7 +48,7 @@ class Collected(msgspec.Struct):
     #: The newest time in objects that are not read; "" if there is none.
     last_seen: str = ""
     live: bool = False
-    #: The keys of the pods in which something may have to be filled in; None: nobody has looked yet.
+    #: The keys of the pods in which something may have to be filled in; None: not computed yet.
     unfinished: list[str] | None = None
 
     def take_note(self, decoder: ObjectDecoder) -> None:

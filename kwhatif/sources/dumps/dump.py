@@ -96,7 +96,7 @@ def collect_dump(
 
 
 def _forget_what_was_left_out(batch: DecodedBatch, snapshots: set[str]) -> None:
-    """A saved snapshot holds templates without what scheduling does not read: nobody may take that for all of them.
+    """A saved snapshot holds templates without fields that scheduling does not read: they are not complete.
 
     `snapshots` are the files that have begun as one.
     """
@@ -139,7 +139,7 @@ def _sort_out(paths: Sequence[str], piped: bytes, problems: Problems) -> tuple[l
             problems.add(STDIN if path == "-" else path, str(reason), reason.hint)
             continue
         except OSError:
-            dump = None  # whoever reads it says why it cannot be read
+            dump = None  # the reader reports why it cannot be read
         if dump is None:
             others.append(path)
         else:
@@ -175,7 +175,7 @@ def _streamed(path: Path, decoder: ObjectDecoder, reporter: ProgressReporter) ->
                 return False
             batches = decoder.listing(listing, Place(Origin(str(path))))
             yield from _watched(batches, reporter, str(path), path.stat().st_size)
-    except (OSError, NotPiecesError):  # whoever reads all of it says what is wrong
+    except (OSError, NotPiecesError):  # the reader reports what is wrong
         return False
     return True
 

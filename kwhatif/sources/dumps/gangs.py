@@ -8,11 +8,15 @@ from collections.abc import Iterator
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import GangsNotModelled
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_group import PodGroup, Workload
 from kwhatif.kube.model.workload import WORKLOADS
 from kwhatif.workloads.applied_template import template_of
 
+#: Versions of before 1.37, and kinds behind gates that are alpha.
 _KINDS = ("CompositePodGroup", "PodGroup", "Workload")
+_READ = tuple(RESOURCES[kind].api_version for kind in (PodGroup, Workload))
 
 
 def gangs(cluster: Cluster, skipped: Counter[str]) -> Iterator[Caveat]:
@@ -43,8 +47,11 @@ def kind_of(name: str) -> str:
 
 
 def is_gang(name: str) -> bool:
-    """Whether objects of `apiVersion/kind` are groups of pods, or what groups are made of."""
-    return name.startswith("scheduling.k8s.io/") and kind_of(name) in _KINDS
+    """Whether objects of `apiVersion/kind` are groups of pods, or what groups are made of, that are not modelled."""
+    version, _, kind = name.rpartition("/")
+    if kind in (PodGroup.__name__, Workload.__name__) and version in _READ:
+        return False
+    return name.startswith("scheduling.k8s.io/") and kind in _KINDS
 
 
 def is_grouped(obj: KubernetesObject) -> bool:

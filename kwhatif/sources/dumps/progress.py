@@ -1,4 +1,4 @@
-"""How far the reading of a cluster is, for whoever watches."""
+"""The progress of reading a cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class ReadingStep(NamedTuple):
     objects: int
     #: Since the reading began.
     seconds: float
-    #: How many objects it will be; None: nobody knows.
+    #: The number of objects in total; None: not known.
     total: int | None
     done: bool
     #: Bytes of a file, inflated: those that were read, and all.
@@ -26,7 +26,7 @@ Progress = Callable[[ReadingStep], None]
 
 
 class ProgressReporter:
-    """Reports to somebody, or to nobody."""
+    """Reports progress to a watcher, if there is one."""
 
     def __init__(self, progress: Progress | None) -> None:
         self._progress = progress

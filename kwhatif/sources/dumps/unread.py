@@ -1,6 +1,6 @@
 """Kinds that could not be read: a caveat per subject, not per kind.
 
-Whoever may list only nodes and pods has two dozen kinds unread.
+A user who may list only nodes and pods has two dozen unread kinds.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def complete_node(node: dict[str, Any]) -> None:
 
 
 def complete_pod(pod: dict[str, Any], uid: str) -> None:
-    """Fill in what a stored pod has. A pod that nobody has created gets a UID, by which answers may name it."""
+    """Fill in what a stored pod has. A pod that does not exist yet gets a UID, by which answers may name it."""
     metadata = pod.setdefault("metadata", {})
     if not metadata.get("uid"):
         metadata["uid"] = uid

@@ -51,7 +51,7 @@ class HTTPExtender:
         self._transport = Transport(config)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Elsewhere, connections are made anew."""
+        """In another process, new connections are opened."""
         return type(self), (self._config, self._objects)
 
     def interested(self, pod: PodInfo) -> bool:
@@ -141,7 +141,7 @@ class HTTPExtender:
             raise ExtenderError(f"json: cannot unmarshal the answer: node field {to_text(path) or '.'}: {message}")
 
         node: Node = read_object(Node, {} if whole is None else whole, refuse)
-        if node.status.allocatable is None:  # nobody defaults what an extender sends
+        if node.status.allocatable is None:  # what an extender sends has no defaults
             node = replace(node, status=replace(node.status, allocatable={}))
         self._objects.remember(node, whole)
         return NodeInfo(node, snapshot.shapes.number(node))

@@ -23,7 +23,7 @@ from kwhatif.sources.timeout import LONGEST
 #: Seconds (`DefaultExtenderTimeout` in `extender.go`).
 _DEFAULT_TIMEOUT = 5.0
 _OK = 200
-#: So many redirects Go's client follows.
+#: The number of redirects that Go's client follows.
 _REDIRECTS = 10
 _CHUNK = 1 << 16
 #: Nothing sensible is longer; what is, would fill the memory before the time is up.

@@ -263,6 +263,7 @@ class Cache:
                 self._misplaced.add((kind, key))
         if self._state is not None and changes:
             self._state.apply(*changes)
+            self._state.forget_history()  # it would hold on to hundreds of thousands of pods as they were
         elif changes:
             _make(changes, cluster)
         return found
@@ -279,6 +280,7 @@ class Cache:
         self._apply({(type(obj), key_of(obj)): Upsert(obj) for obj in self._finished(PodCompletion(state.cluster))})
         if self._misplaced:
             state.apply(Sort(tuple(self._misplaced)))
+            state.forget_history()
             self._misplaced.clear()
         self.has_news = False
         fork = state.fork()
@@ -289,18 +291,30 @@ class Cache:
         fork.cluster.scheduling_events = self._events.about(pending)
         return fork
 
+    def as_read(self, taken_at: str) -> Collected:
+        """The cluster as reading it now would give it, with nothing filled in: to be saved."""
+        state = self.moment(taken_at)
+        cluster = state.cluster.fork()
+        for obj in (*self._unfinished_pods.values(), *self._unfinished_budgets.values()):
+            cluster.add(obj)
+        return msgspec.structs.replace(self.collected, cluster=cluster, skipped=self._skipped(state))
+
     def caveats(self, state: State) -> list[Caveat]:
         """What is to be said of how a moment was read, as for a cluster that was read then."""
         completion = PodCompletion(state.cluster)
         budgets = [with_status(each, state.cluster)[1] for each in self._budgets_in_order()]
         for pod in self._unfinished_pods.values():
             completion.stored(pod)
+        self.collected.skipped = self._skipped(state)
+        return self.collected.said_of(state.cluster, [*completion.caveats(), *budgets])
+
+    def _skipped(self, state: State) -> Counter[str]:
+        """The objects that are not read, by version and kind."""
         counts = ((f"{self._versions[asked]}/{asked.kind}", len(keys)) for asked, keys in self._beside.items())
         skipped: Counter[str] = Counter()
         for name, number in counts:
             skipped[name] += number
-        self.collected.skipped = without_understood(+skipped, state.cluster)
-        return self.collected.said_of(state.cluster, [*completion.caveats(), *budgets])
+        return without_understood(+skipped, state.cluster)
 
     @property
     def state(self) -> State:

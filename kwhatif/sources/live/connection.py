@@ -144,7 +144,7 @@ def _check_server(kubeconfig: Kubeconfig) -> None:
 
 
 def _check_credentials(kubeconfig: Kubeconfig, configuration: Any, logged: list[str]) -> None:
-    """The client goes on as nobody where a plugin gave it nothing; the server's words would then mislead."""
+    """The client continues without credentials if a plugin returned none; the server's message would then mislead."""
     if configuration.auth_settings() or configuration.cert_file:
         return
     plugin, provider = kubeconfig.user.get("exec"), kubeconfig.user.get("auth-provider")

@@ -19,7 +19,7 @@ from kubernetes.config import exec_provider as _provider
 #: Its module, whose names are not all declared.
 _CLIENT: Any = _provider
 
-#: Seconds. Whoever logs in by a browser needs some time; nothing else does.
+#: Seconds. A login in a browser takes some time; nothing else does.
 LONGEST, LONGEST_WITH_USER = 60.0, 900.0
 #: Characters of the credentials that a plugin prints, and how many are read at once.
 _MOST_PRINTED = 1 << 20
@@ -31,7 +31,7 @@ _LOCK = RLock()
 
 @contextmanager
 def bounded_plugins(longest: float | None) -> Iterator[None]:
-    """Meanwhile, the client's plugins end after so many seconds (None: the usual limit)."""
+    """Limit the runtime of the client's plugins to this number of seconds (None: the usual limit)."""
 
     class Bounded(_Plugin):
         limit = longest or LONGEST

@@ -20,7 +20,7 @@ from kwhatif.sources.live.watches import WatchEvent
 _WAITING = 4096
 #: As much is taken in at once.
 _BATCH = 2048
-#: Seconds in which somebody who waits for a full queue looks whether anybody still listens.
+#: How often, in seconds, a producer at a full queue checks whether the consumer is still there.
 _LOOK = 0.1
 
 
@@ -44,6 +44,8 @@ class Follower:
         self._behind: dict[Asked, str] = dict.fromkeys(ASKED, "it is being read")
         #: Those, and since when.
         self._since: dict[Asked, float] = {}
+        #: When everything was taken in that had happened.
+        self._up_to_date = time.monotonic()
 
     @property
     def name(self) -> str:
@@ -81,10 +83,10 @@ class Follower:
             for _ in range(_BATCH):
                 self._note(self._happened.get_nowait(), found)
         except Empty:
-            pass
-        now = time.monotonic()
-        for reflector in self._reflectors:
-            reflector.check(now)
+            self._up_to_date = time.monotonic()
+        if not found:
+            for reflector in self._reflectors:
+                reflector.check(self._up_to_date)
         return found
 
     def _note(self, each: Happened, found: list[ListEvent | WatchEvent]) -> None:
@@ -115,10 +117,10 @@ class Follower:
         return {asked.plural: reason for asked, reason in self._behind.items()}
 
     def age(self) -> float:
-        """Seconds since the quietest watch has last said anything: the state is at most so much out of date."""
+        """Seconds since the quietest watch has said anything, or all was taken in: so old is the state at most."""
         now = time.monotonic()
         quiet = max((reflector.silence(now) for reflector in self._reflectors), default=0.0)
-        return max([quiet, *(now - since for since in self._since.values())])
+        return max([quiet, now - self._up_to_date, *(now - since for since in self._since.values())])
 
     @property
     def restarts(self) -> int:

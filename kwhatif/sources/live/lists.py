@@ -139,7 +139,7 @@ def read_list(client: Client, asked: Asked, *, at_once: bool = False) -> Iterato
 
     Raises:
         ClusterUnreadable: the list cannot be had, or one that nothing goes without may not.
-        Cancelled: nobody wants it any more.
+        Cancelled: it is not needed any more.
     """
     try:
         for version in asked.versions:

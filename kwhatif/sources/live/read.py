@@ -93,8 +93,8 @@ def _work(client: Client, todo: Queue[Asked], happened: Queue[lists.ListEvent | 
                 _put(event, happened, stop)
     except (Empty, Cancelled):
         pass
-    except BaseException as failure:  # noqa: BLE001 - it is raised again where somebody listens
-        with suppress(Cancelled):  # nobody listens any more: another list has failed before
+    except BaseException as failure:  # noqa: BLE001 - it is raised again by the consumer
+        with suppress(Cancelled):  # the consumer is gone: another list has failed before
             _put(failure, happened, stop)
 
 

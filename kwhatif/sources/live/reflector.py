@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from kwhatif.errors import ClusterUnreadable
 from kwhatif.sources.decoding.asked import ASKED, Asked
-from kwhatif.sources.decoding.kinds import ESSENTIAL
 from kwhatif.sources.live.connection import PARALLEL, Connection, connect
 from kwhatif.sources.live.failures import ReadRefused
 from kwhatif.sources.live.lists import ListEnded, ListEvent, ListRestarted, read_list
@@ -19,7 +18,7 @@ from kwhatif.sources.live.options import LiveOptions
 from kwhatif.sources.live.request import Cancelled, Client
 from kwhatif.sources.live.watches import Watch, WatchBrokenError, WatchEvent, WatchExpiredError
 
-#: So often in a row the server may refuse what nothing goes without, before that is the end.
+#: So often in a row the server may refuse what it gave before, or a watch of what it lists, before that is the end.
 _MAX_REFUSALS = 5
 #: A watch that ends sooner, and without an event, is not begun again at once.
 _VERY_SHORT = 1.0
@@ -81,7 +80,7 @@ class Link:
         self.connection = self._connect()
 
     def renew(self, refused: Connection) -> None:
-        """Have new credentials, unless somebody had the same trouble before: plugins run again, files are read again.
+        """Get new credentials, unless another list already did: plugins run again, files are read again.
 
         Raises:
             ClusterUnreadable: there are none to be had.
@@ -137,8 +136,13 @@ class Reflector:
 
     def check(self, now: float) -> None:
         """End a watch that trickles, or is silent, for too long: no timeout of a socket sees every such case."""
+        if self.silence(now) > self._patience.silence * 1.2:
+            self.break_off()
+
+    def break_off(self) -> None:
+        """End the connection of the watch, which goes on with another one."""
         watch = self._watch
-        if watch is not None and now - watch.last_sign > self._patience.silence * 1.2:
+        if watch is not None:
             watch.end()
 
     def _run(self) -> None:
@@ -150,14 +154,14 @@ class Reflector:
                     self._fail(failure)
                 except Cancelled:
                     raise
-                except BaseException as failure:  # noqa: BLE001 - it is raised again where somebody listens
+                except BaseException as failure:  # noqa: BLE001 - it is raised again by the consumer
                     self._put(failure)
                     return
 
     def _fail(self, failure: ClusterUnreadable) -> None:
         refused = isinstance(failure, ReadRefused)
         self._refusals = self._refusals + 1 if refused else 0
-        is_over = self._refusals >= _MAX_REFUSALS and self.asked.kind in ESSENTIAL
+        is_over = self._refusals >= _MAX_REFUSALS
         if not self._is_known or is_over:
             self._put(failure)
             raise Cancelled
@@ -206,6 +210,7 @@ class Reflector:
             self._put(WatchOpened(self.asked))
             for number, event in enumerate(watch.events(self._patience.silence), 1):  # noqa: B007
                 self._put(event)
+                watch.last_sign = time.monotonic()  # whoever takes the events in may be busy for long
         except WatchExpiredError:
             self._lost()
             return None

@@ -19,14 +19,14 @@ from kwhatif.sources.live.failures import explain, refusal, unreadable
 
 T = TypeVar("T")
 
-#: So often it is tried, with pauses (in seconds) that double: after eight seconds in all it is no passing fault.
+#: The number of attempts, with pauses (in seconds) that double: after eight seconds it is not a transient error.
 MAX_TRIES = 6
 _FIRST_PAUSE = 0.25
 _MAX_PAUSE = 4.0
 #: A server that asks for more patience than this is not waited for.
 _MAX_RETRY_AFTER = 60.0
 _TRY_AGAIN = frozenset({429, 500, 502, 503, 504})
-#: Answers that mean something to whoever asks for a list.
+#: Status codes that the reader of a list handles.
 _TELLING = frozenset({403, 404, 410})
 _CHUNK = 1 << 20
 #: Bytes of one answer: a page has 500 objects, of which etcd stores none that is larger than 1.5 MB.
@@ -62,7 +62,7 @@ class Client:
     def __init__(self, connection: Connection, timeout: float | None, stop: Event) -> None:
         self._connection = connection
         self._timeout = timeout
-        #: Set when nobody waits for answers any more.
+        #: Set when answers are not needed any more.
         self._stop = stop
         #: Whether the server has ever answered: only then a refused connection may be a passing fault.
         self._answered = False
@@ -142,7 +142,7 @@ class Client:
         try:
             return response.status, response.headers, b"".join(self._chunks(response, given_up))
         except BaseException:
-            response.close()  # half read: this connection is of no use to anybody
+            response.close()  # half read: this connection cannot be used again
             raise
         finally:
             response.release_conn()

@@ -127,7 +127,8 @@ class Watch:
             raise WatchExpiredError
         if response.status == 429 or response.status >= 500:
             raise WatchBrokenError(refusal(response.status, body))
-        raise unreadable(f"watching {self._path}", refusal(response.status, body), response.status)
+        said = refusal(response.status, body).replace("`kwhatif rbac`", "`kwhatif rbac --watch`")
+        raise unreadable(f"watching {self._path}", said, response.status)
 
     def events(self, silence: float) -> Iterator[WatchEvent]:
         """What happens, until the server ends the watch.
@@ -186,7 +187,7 @@ class Watch:
         return WatchEvent(self.asked, self._api_version, what.type, bytes(what.object))
 
     def end(self) -> None:
-        """Close the connection, whoever waits for it."""
+        """Close the connection, also while a reader waits."""
         self._stop.set()
         response, self._response = self._response, None
         if response is None:

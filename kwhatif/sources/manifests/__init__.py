@@ -1,1 +1,1 @@
-"""What somebody asks about: manifests, names of objects, edits and scenarios."""
+"""The subject of a question: manifests, names of objects, edits and scenarios."""

@@ -22,7 +22,7 @@ from kwhatif.workloads.expand import replicas_of
 
 KIND = HorizontalPodAutoscaler.__name__
 _MOST, _LEAST = ("spec", "maxReplicas"), ("spec", "minReplicas")
-#: Without it nobody may scale to 0.
+#: Without it, no autoscaler may scale to 0.
 _TO_ZERO = "HPAScaleToZero"
 
 

@@ -1,4 +1,4 @@
-"""Edits as somebody gives them: texts, YAML data, files; with the manifests that they name."""
+"""Edits as a user gives them: texts, YAML data, files; with the manifests that they name."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _WITH_PODS = [RESOURCES[kind] for kind in POD_SOURCES]
 
 
 class ObjectReference(NamedTuple):
-    """What somebody asks for: `text` as it was written; without a namespace, the default one is meant."""
+    """An object that a user names: `text` as it was written; without a namespace, the default one is meant."""
 
     text: str
     resource: Resource
@@ -86,7 +86,7 @@ def unknown_kind(text: str) -> Problem | None:
 
 
 def find_named(reference: ObjectReference, cluster: Cluster) -> Applied | Problem:
-    """The object of the cluster that is asked for, to be judged anew; or why there is none."""
+    """The named object of the cluster, to be judged as if restarted; or why there is none."""
     resource = reference.resource
     if not issubclass(resource.type, POD_SOURCES):
         return Problem(reference.text, f"a {resource.kind} is not a pod, and no pods are made of it")
@@ -96,7 +96,7 @@ def find_named(reference: ObjectReference, cluster: Cluster) -> Applied | Proble
         message = f'{resource.plural} "{reference.name}" not found in namespace {reference.namespace}'
         return Problem(reference.text, message, hint=_hint(reference, objects, cluster))
     source = SourceRow(file=reference.text, object=f"{resource.kind} {reference.key}")
-    return Applied(found, source, anew=True)
+    return Applied(found, source, restarted=True)
 
 
 def _hint(reference: ObjectReference, objects: Mapping[str, KubernetesObject], cluster: Cluster) -> str:
@@ -169,7 +169,7 @@ def _not_pending(name: str, key: str, pod: Pod | None, cluster: Cluster) -> Prob
 
 
 def require_namespace(name: str, cluster: Cluster) -> None:
-    """Nobody asks for the pods of a namespace that is not there; "" stands for all.
+    """Check that the namespace exists; "" stands for all.
 
     Raises:
         InputError: there are namespaces, and none of that name.

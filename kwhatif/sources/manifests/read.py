@@ -1,4 +1,4 @@
-"""The objects that somebody is about to apply, each with the place where it stands."""
+"""The objects of manifests, each with its place."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class _Reader:
         self._decoder = decoder
         self._registry = Registry(problems)
         self._server = server
-        #: Where in the document objects stand that nobody creates: of kinds that there are not, and hooks of Helm; and
+        #: Places of objects that are not created: of kinds that do not exist, and hooks of Helm; and
         #: those with something wrong.
         self._left_out: set[str] = set()
         self._refused: set[str] = set()
@@ -211,7 +211,7 @@ class _Reader:
 
 
 def _as_given(obj: Any, outline: Outline | None) -> Any:
-    """The object with what `kubectl apply` will note of it, instead of what somebody has copied with it."""
+    """The object with what `kubectl apply` will record of it, instead of a copied record."""
     applied = None if outline is None or isinstance(obj, Pod) else as_given(outline.data, type(obj))
     return replace(obj, metadata=replace(obj.metadata, applied=applied))
 

@@ -60,9 +60,16 @@ class ServerCheck:
     def _is_known(self, outline: Outline) -> bool:
         kind = KINDS.get(outline.kind)
         if kind is not None and group_of(outline.version) == kind.group:
-            return kind.reads(outline.version) and self._is_offered(outline)
+            return (kind.reads(outline.version) and self._is_offered(outline)) or self._is_other_preview(outline)
         entry = outline.kind.removesuffix("List")
         return not entry or self._table.type_of(outline.version, entry) is not None
+
+    def _is_other_preview(self, outline: Outline) -> bool:
+        """Whether the release serves a version that is not read, of a kind that has no stable one."""
+        resource = BY_KIND.get(outline.kind)
+        if resource is None or is_stable(resource.api_version) or outline.version == resource.api_version:
+            return False
+        return self._table.type_of(outline.version, outline.kind) is not None
 
     def _is_offered(self, outline: Outline) -> bool:
         """Whether the release serves the version; an older one than v1 only as long as there is no v1."""

@@ -36,7 +36,7 @@ class OrderedNames:
             kept: texts that stay.
             fences: texts that stay somewhere, and that the others sort among.
             made: texts that are known to be made of two others, with a dash between them.
-            bases: names of which others are made, by whoever adds a dash and something else.
+            bases: names of which others are made by adding a dash and a suffix.
         """
         self._bases = bases
         self._parts = dict(made)

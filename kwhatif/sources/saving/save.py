@@ -32,7 +32,7 @@ from kwhatif.sources.saving.words import is_api_group, release_of
 class Moment(NamedTuple):
     """When a cluster was as it was read; whether that was noted then, or is the newest time in a dump."""
 
-    #: RFC 3339; "": nobody knows.
+    #: RFC 3339; "": not known.
     time: str
     noted: bool = True
 

@@ -91,7 +91,7 @@ _KEY_FIELDS = frozenset(
 NATIVE_DOMAIN = ".kubernetes.io"
 _API_VERSION = re.compile(r"v[0-9]+(?:(?:alpha|beta)[0-9]+)?")
 _HUGE_PAGES = re.compile(r"(?:requests\.)?hugepages-[0-9]+(?:[KMGTPE]i?)?")
-#: Larger ones may be anybody's: of an account, a customer.
+#: Larger ones may identify an account or a customer.
 _SMALL_NUMBER = re.compile(r"0|[1-9][0-9]{0,2}")
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 _MEASURE = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:%|ms|s|m|h)?")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.kube.gates import KNOWN
+from kwhatif.kube.gates import known_gates
 from kwhatif.kube.matching.names import did_you_mean, nearest
 from kwhatif.scheduler.release import Release
 
@@ -127,7 +127,8 @@ def _missing(settings: Mapping[str, bool], known: Mapping[str, Gate]) -> Iterabl
 def not_modelled(settings: Mapping[str, bool], release: Release) -> Iterable[str]:
     """The gates that are set to what they are not by default, may change an answer, and are not modelled."""
     known = gates_of(release.version) if settings else {}
+    modelled = known_gates(release.minor)
     for name, value in settings.items():
         gate = known[name]
-        if gate.decides and gate.default != value and name not in KNOWN and name not in _SAME_ANSWER:
+        if gate.decides and gate.default != value and name not in modelled and name not in _SAME_ANSWER:
             yield name

@@ -70,7 +70,7 @@ def load_plugins(
 
 
 def _names(value: object) -> Iterator[str]:
-    """Whatever may be the name of a plugin in a configuration that nobody has looked at yet."""
+    """Every possible name of a plugin in a configuration that is not validated yet."""
     if isinstance(value, dict):
         name = value.get("name")
         if isinstance(name, str):

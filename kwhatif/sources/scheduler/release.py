@@ -8,9 +8,12 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kwhatif.errors import InputError, Problem
+from kwhatif.kube.gates import GROUP_POLICY_GATE, GROUPS_GATE, TOPOLOGY_GATE
+from kwhatif.kube.matching.groups import GROUPS_SINCE
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import AssumedVersion, GateNotModelled, OtherVersion
 from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.report.inputs import SchedulerInfo, VersionSource
 from kwhatif.scheduler.release import MINORS, NEWEST, Release, find_release, nearest_minor
 from kwhatif.sources.scheduler.feature_gates import gates_of, not_modelled, read_settings
@@ -81,8 +84,17 @@ def known_version(text: str) -> int:
     return minor
 
 
-def ask_release(options: ReleaseOptions, server_version: str, nodes: Iterable[Node], *, live: bool) -> AskedRelease:
+def ask_release(
+    options: ReleaseOptions,
+    server_version: str,
+    nodes: Iterable[Node],
+    groups: Iterable[PodGroup] = (),
+    *,
+    live: bool,
+) -> AskedRelease:
     """The release; `server_version` is that of the API server, "" where it is not known.
+
+    That there are PodGroups proves gates on that nobody speaks of.
 
     Raises:
         InputError: the version or a feature gate cannot be meant.
@@ -95,11 +107,23 @@ def ask_release(options: ReleaseOptions, server_version: str, nodes: Iterable[No
         caveats.append(AssumedVersion(rules=release.version))
     elif minor != found.minor:
         caveats.append(OtherVersion(version=f"1.{found.minor}", rules=release.version))
-    settings = read_settings(options.feature_gates, release)
+    settings = _proven(groups, minor) | read_settings(options.feature_gates, release)
     unknown = tuple(sorted(not_modelled(settings, release)))
     if unknown:
         caveats.append(GateNotModelled(gates=unknown))
     return AskedRelease(release.with_gates(settings), found.source, settings, tuple(caveats))
+
+
+def _proven(groups: Iterable[PodGroup], minor: int) -> dict[str, bool]:
+    """The gates without which the API server would have none of these groups, or of their fields."""
+    found: dict[str, bool] = {}
+    for group in groups if minor >= GROUPS_SINCE else ():
+        found[GROUPS_GATE] = True
+        if group.spec.scheduling_constraints is not None:
+            found[TOPOLOGY_GATE] = True
+        if group.spec.preemption_policy:
+            found[GROUP_POLICY_GATE] = True
+    return found
 
 
 def _said(option: str | None) -> _Version | None:

@@ -30,7 +30,7 @@ SUFFIXES = tuple(name + packed for name in (".yaml", ".yml", ".json") for packed
 _PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 #: What standard input is called.
 STDIN = "standard input"
-#: What nobody reads from here: an answer needs no network.
+#: Not read: an answer needs no network.
 _URL = re.compile(r"https?://", re.IGNORECASE)
 #: Byte order marks.
 _UTF8 = b"\xef\xbb\xbf"

@@ -27,7 +27,7 @@ _XZ_MEMORY = 1 << 30
 
 #: Dumps deflate to a 20th or 50th of their size. What inflates to far more is made to fill the memory.
 MAX_RATIO = 200
-#: Small files may become so much, whatever the ratio: a file of nothing but zeros is no attack.
+#: The size that small files may have whatever the ratio: a file of zeros is not an attack.
 _MAX_SMALL = 64 << 20
 #: As much text as is decoded; a stream from which only some is taken may be longer.
 MAX_TEXT = 4 << 30
@@ -46,7 +46,7 @@ class Unreadable(Exception):
 
 
 def limit_of(size: int, *, is_stream: bool = False) -> int:
-    """How many bytes so many compressed ones may become: more in a stream, of which most is thrown away at once."""
+    """The most bytes from this number of compressed ones: more in a stream, of which most is dropped at once."""
     return min(max(size * MAX_RATIO, _MAX_SMALL), MAX_STREAM if is_stream else MAX_TEXT)
 
 

@@ -43,7 +43,7 @@ class Problems:
         self._found.append(Problem(where, message, hint=hint, file=file, line=line))
 
     def extend(self, problems: Iterable[Problem]) -> None:
-        """What somebody else has found."""
+        """Add problems that were found elsewhere."""
         self._found.extend(problems)
 
     def at(self, place: Place, name: str = "") -> ObjectProblems:

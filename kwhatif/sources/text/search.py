@@ -1,6 +1,6 @@
 """Which files there are: below a folder, or where a glob matches. Neither goes on below links to folders.
 
-Both give up at `MAX_ENTRIES`: then somebody has named `/`, and not a folder with manifests.
+Both stop at `MAX_ENTRIES`: then the argument is probably `/`, and not a folder with manifests.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kwhatif.sources.text.problems import Problems
 
-#: So many files and folders are looked at for one argument, which takes a second or two.
+#: The most files and folders to visit for one argument, which takes a second or two.
 MAX_ENTRIES = 100_000
 _TOO_MANY = (f"has more than {MAX_ENTRIES:,} files and folders to look through", "name a smaller folder")
 
@@ -54,7 +54,7 @@ def glob(pattern: str, problems: Problems) -> list[str]:
 
 
 def about_home(path: str) -> str:
-    """A hint where somebody counts on the shell."""
+    """A hint if the argument relies on the shell."""
     return "~ is expanded by the shell, and only without quotes" if path.startswith("~") else ""
 
 
@@ -70,7 +70,7 @@ class _Search:
 
     def found(self) -> Iterator[str]:
         """The paths that match, in no order."""
-        todo = [(self._top, 0)]  # where the first so many parts have led; no recursion, a pattern may be deep
+        todo = [(self._top, 0)]  # a folder, and the number of matched parts; no recursion, a pattern may be deep
         done = set(todo)
         while todo and self.seen <= MAX_ENTRIES:
             path, depth = todo.pop()

@@ -46,7 +46,7 @@ class YAMLEntry(NamedTuple):
 
 #: Lines repeat themselves: line -> what stands on it.
 _known: dict[bytes, YAMLEntry] = {}
-#: So many lines are remembered, some tens of megabytes; then all are forgotten.
+#: The number of lines to keep, some tens of megabytes; then all are dropped.
 _MAX_KNOWN = 100_000
 _BLANK = YAMLEntry(-1, False)
 

@@ -25,7 +25,7 @@ _WORDS: dict[str, Scalar] = {
 }
 _INT = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]{0,19}))")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-#: A literal that is longer is no 64-bit number in any base.
+#: A longer literal is not a 64-bit number in any base.
 _LONGEST_INT = 70
 
 

@@ -20,9 +20,9 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MAX_DEPTH = 400
 #: As much text as aliases may make of a document: more than any manifest holds, and it fits into the memory.
 _MAX_ALIASED_CHARS = 64 << 20
-#: So many repeated keys are named.
+#: The most repeated keys to name.
 _MAX_REPEATS = 1000
-#: With so few nodes nearly all may come from aliases, with so many only a tenth (`allowedAliasRatio` in Go's yaml).
+#: With few nodes nearly all may come from aliases, with many only a tenth (`allowedAliasRatio` in Go's yaml).
 _FEW_NODES = 400_000
 _MANY_NODES = 4_000_000
 

@@ -29,7 +29,7 @@ class Bounds(NamedTuple):
 
 
 def bounds_for(deployment: Deployment, count: int) -> Bounds:
-    """The bounds of the Deployment with so many replicas; one that recreates its pods has neither surge nor slack."""
+    """The bounds of the Deployment with `count` replicas; one that recreates its pods has neither surge nor slack."""
     strategy = deployment.spec.strategy
     if strategy.type == RECREATE:
         return Bounds(count, 0, 0, is_rolling=False)
@@ -128,7 +128,7 @@ def _deal(active: Sequence[Sized], bounds: Bounds, actual: int) -> None:
 
 
 def _share(size: int, most: int, after: Bounds) -> int:
-    """By how much a ReplicaSet's size changes in proportion, from one of so many pods (`getReplicaSetFraction`)."""
+    """By how much a ReplicaSet's size changes in proportion (`getReplicaSetFraction`)."""
     if not after.wanted:
         return -size
     if not most:

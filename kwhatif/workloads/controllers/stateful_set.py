@@ -14,7 +14,7 @@ class Replica(NamedTuple):
     updated: bool
     #: Whether it is available: running, and ready for long enough.
     ready: bool
-    #: Somebody has deleted it; it is there until its containers have stopped and the object is gone.
+    #: It is terminating: it exists until its containers have stopped and the object is gone.
     terminating: bool = False
     #: Its phase is final.
     ended: bool = False
@@ -26,7 +26,7 @@ class Replica(NamedTuple):
 
     @property
     def is_outdated(self) -> bool:
-        """Whether it is to be replaced by one of the new revision, and nobody has deleted it yet."""
+        """Whether it is to be replaced by one of the new revision, and is not deleted yet."""
         return not self.updated and not self.terminating
 
 
@@ -34,7 +34,7 @@ class Replica(NamedTuple):
 _JUST_MADE = Replica(updated=True, ready=False)
 
 
-#: Of a set of more pods, so many are made in one step, and the others in those that follow.
+#: The most pods to create in one step; larger sets take several.
 _AT_ONCE = 1_000
 
 
@@ -55,7 +55,7 @@ def sync(
         replicas: the pods that there are, by number.
         ordinals: the numbers that there should be.
         ordered: pods are made and deleted one by one (`podManagementPolicy: OrderedReady`).
-        lowest: the lowest number that is updated; None where pods are only updated when somebody deletes them.
+        lowest: the lowest number that is updated; None if pods are only updated when they are deleted.
         most: how many may be unavailable while others are updated; None: each waits for those above it.
 
     QUIRK: an ordered set stops at the first pod that is not ready, also where the new revision would repair it.

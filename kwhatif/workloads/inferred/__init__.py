@@ -1,1 +1,1 @@
-"""Owners that the input lacks, because nobody dumped their kind: what their pods show of them."""
+"""Owners that the input lacks because their kind was not dumped: derived from their pods."""

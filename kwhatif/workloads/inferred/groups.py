@@ -24,11 +24,11 @@ class OwnedPods(msgspec.Struct, frozen=True):
     namespace: str
     owner: OwnerReference
     pods: Sequence[Pod]
-    #: Those that are neither terminating nor at their end: so many replicas it has.
+    #: Those that are neither terminating nor finished: the number of replicas.
     active: Sequence[Pod]
     #: Of its newest template, as far as that shows.
     newest: Pod
-    #: The labels of pods of the namespace that nobody owns.
+    #: The labels of pods of the namespace without an owner.
     orphans: Sequence[Mapping[str, str]]
 
     @property
@@ -104,9 +104,9 @@ _OLD: Mapping[str, str] = {"": "", "apps": "extensions", "batch": "batch"}
 
 
 def _of_last(namespace: str, by_uid: Mapping[str, Sequence[Pod]], orphans: Sequence[Mapping[str, str]]) -> OwnedPods:
-    """Of several owners that had the name one after another, the last one: the pods of the others are orphans.
+    """The last of several successive owners with one name: the pods of the others are orphans.
 
-    Pods that name no UID, as those that somebody has written, are of any.
+    Pods without the UID of an owner, such as hand-written ones, belong to any.
     """
     last = max(by_uid, key=lambda uid: (bool(uid), *_age(by_uid[uid]), uid))
     pods = by_uid[last]

@@ -54,7 +54,7 @@ def _made(pods: OwnedPods) -> Job:
 
 
 def _selector(pods: OwnedPods) -> LabelSelector | None:
-    """The label that the API server gives to the pods of a Job; those that somebody has written may lack it."""
+    """The label that the API server gives to the pods of a Job; hand-written ones may lack it."""
     own = {_UID: pods.owner.uid}
     has_own = all(own.items() <= pod.metadata.labels.items() for pod in pods.pods)
     return LabelSelector(match_labels=own) if has_own else pods.selector

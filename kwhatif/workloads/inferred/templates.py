@@ -31,12 +31,12 @@ _TOKEN = "kube-api-access-"  # noqa: S105 - a volume's name
 _ADDED = frozenset(DEFAULT_TOLERATIONS)
 
 
-def template_from(pod: Pod, alike: Iterable[Pod], added: Iterable[Toleration] = ()) -> PodTemplateSpec:
+def template_from(pod: Pod, others: Iterable[Pod], added: Iterable[Toleration] = ()) -> PodTemplateSpec:
     """The template.
 
     Args:
         pod: one that was made of it.
-        alike: all others that were: a label that one of them lacks was given to the others by hand.
+        others: all others that were: a label that one of them lacks was added to the others by hand.
         added: tolerations of the controller.
     """
     notes = replace(
@@ -46,7 +46,7 @@ def template_from(pod: Pod, alike: Iterable[Pod], added: Iterable[Toleration] = 
         index_failures="",
         index_ignored_failures="",
     )
-    meta = PodMeta(labels=common_labels([pod, *alike]), annotations=notes)
+    meta = PodMeta(labels=common_labels([pod, *others]), annotations=notes)
     spec = without_label_keys(pod.spec, pod.metadata.labels)
     return PodTemplateSpec(metadata=meta, spec=_spec(spec, frozenset(added) | _ADDED))
 

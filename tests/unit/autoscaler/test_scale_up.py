@@ -178,10 +178,36 @@ def test_limits_of_the_cluster(flag: str, limit: str, delta: int) -> None:
         assert set(refusals(found)["default/p0"].values()) == {f'exceeded quota: "cluster-wide", resources: {resource}'}
 
 
-def test_a_group_with_too_many_unready_nodes_is_not_ready() -> None:
+def test_the_autoscaler_does_nothing_while_too_many_nodes_are_not_ready() -> None:
     taints = [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]
     unready = [node(f"n{number}", ready=False, taints=taints) for number in range(4)]
     objects = [*FULL, *unready, *waiting(1)]
+    assert added(objects, group("g", "a")) == {}
+    assert "autoscaler-halted" in codes("autoscale", objects, group("g", "a"))
+    assert added(objects, group("g", "a"), flags={"ok-total-unready-count": 4}) == {"g": 1}
+
+
+def test_rounds_go_on_until_nothing_more_is_added() -> None:
+    full = [*FULL, node("b", cpu="8", labels={"pool": "b"}), pod("more", cpu="8", on="b")]
+    other = [replica_set("other"), pod("q", owner="ReplicaSet/other", spec={"nodeSelector": {"pool": "b"}})]
+    settings = {"groups": [group("g", "a"), group("h", "b")], "expander": "least-waste"}
+    report = asked("autoscale", [*full, *waiting(2), *other], settings).to_dict()
+    rounds = report["autoscaler"]["rounds"]
+    assert [[(each["group"], each["delta"]) for each in found["scaleUp"]] for found in rounds] == [
+        [("g", 1)],
+        [("h", 1)],
+    ]
+    assert [[(each["pod"], each["node"]) for each in found["placed"]] for found in rounds] == [
+        [("default/p0", "g-new-1"), ("default/p1", "g-new-1")],
+        [("default/q", "h-new-1")],
+    ]
+
+
+def test_a_group_with_too_many_unready_nodes_is_not_ready() -> None:
+    taints = [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]
+    unready = [node(f"n{number}", ready=False, taints=taints) for number in range(4)]
+    small = [node(f"small{number}", cpu="1") for number in range(5)]
+    objects = [*FULL, *small, *unready, *waiting(1)]
     names = [f"n{number}" for number in range(4)]
     assert refusals(scaled_up(objects, group("g", "a", *names)))["default/p0"] == {"g": "not ready for scale-up"}
     assert added(objects, group("g", "a", *names), flags={"ok-total-unready-count": 4}) == {"g": 1}

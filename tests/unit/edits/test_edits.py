@@ -354,7 +354,7 @@ def test_a_workload_that_is_scaled_has_so_many_pods_whatever_there_was() -> None
 
 
 def test_budgets_that_still_count_pods_that_are_gone_are_named() -> None:
-    stale = "the status of PodDisruptionBudget shop/db still counts pods that are gone (`budget` counts it anew)"
+    stale = "the status of PodDisruptionBudget shop/db still counts pods that are gone (`budget` recounts it)"
     assert kwhatif.edited(load(), "delete pod/shop/db-0").changes[0].notes[-1] == stale
     assert kwhatif.edited(load(), "scale sts/shop/db=1").changes[0].notes == (stale,)
     assert kwhatif.edited(load(), "scale deploy/shop/web=1").changes[0].notes == ()

@@ -10,6 +10,7 @@ import pytest
 from kwhatif.kube.model.caveat import CODES, Caveat, merged
 from kwhatif.kube.model.caveat.autoscaling import (
     AutoscalerDisagrees,
+    AutoscalerHalted,
     CloudCapacityUnknown,
     ExpanderAssumed,
     ExpanderTied,
@@ -414,7 +415,7 @@ SENTENCES: dict[Caveat, str] = {
         "the ReplicaSets of Deployment a/b are not in the input: they are made up of their pods"
     ),
     OwnersSilent(owners=("ReplicaSet a/b",), count=2): (
-        "2 pods of ReplicaSet a/b go, and nobody makes others: the owners are not in the input, or their controllers"
+        "2 pods of ReplicaSet a/b go without replacement: the owners are not in the input, or their controllers"
         " are not known"
     ),
     TolerationUnknown(pods=("a/b",)): (
@@ -572,7 +573,7 @@ SENTENCES: dict[Caveat, str] = {
     Batching(): (
         "where spreading by default is off, kube-scheduler places equal pods by the ranking that it made for the first"
         " of them (OpportunisticBatching), and so does kwhatif; if more than half a second passes between them, it"
-        " ranks the nodes anew, and another one may be taken"
+        " ranks the nodes again, and another one may be chosen"
     ),
     EvictionsAtOnce(count=1_200): (
         "1,200 pods evict others, too many to simulate what follows: each is taken to be on its node, and its victims to be"
@@ -624,6 +625,9 @@ SENTENCES: dict[Caveat, str] = {
     ),
     ExpendablePodsCount(cutoff=-10, pods=("a/x",)): (
         "1 pod below priority -10 (a/x) keeps its room here: the autoscaler takes it for free"
+    ),
+    AutoscalerHalted(): (
+        "too many nodes are not ready: the autoscaler neither adds nor removes any until more of them are"
     ),
     PricesUnknown(names=("a",)): "prices are not known: of a",
     ShapesObservedOnly(types=("m6i.large",)): (

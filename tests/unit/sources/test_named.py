@@ -107,7 +107,7 @@ def found(text: str) -> Applied | Problem:
 def test_what_is_there_is_judged_anew() -> None:
     applied = found("deploy/web")
     assert isinstance(applied, Applied)
-    assert (applied.object, applied.anew, applied.source.object) == (WEB, True, "Deployment shop/web")
+    assert (applied.object, applied.restarted, applied.source.object) == (WEB, True, "Deployment shop/web")
 
 
 @pytest.mark.parametrize(

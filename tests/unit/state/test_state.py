@@ -353,3 +353,13 @@ def test_validation_notices_what_went_wrong() -> None:
     broken.nodes[0].add_pod(PodInfo(pod("unknown").on("n1").build()))
     with pytest.raises(AssertionError, match="unknown"):
         validate(broken)
+
+
+def test_a_state_that_forgets_holds_on_to_nothing() -> None:
+    state = snapshot(node("n1"), pod("a").on("n1"))
+    generation = state.generation
+    state.apply(Delete(Pod, "default/a"))
+    assert state.since(generation) is not None
+    state.forget_history()
+    assert state.since(generation) is None
+    assert state.since(state.generation) is not None

@@ -110,7 +110,7 @@ def test_new_pods_that_are_refused_are_the_reason() -> None:
     assert verdict is not None
     assert verdict.worst is not None
     assert (verdict.ok, verdict.worst.what, verdict.worst.subject) == (False, "refused", "Deployment shop/web")
-    assert "has 1 fewer pods, because new ones are rejected: " in verdict.why
+    assert "has 1 pod fewer, because new ones are rejected: " in verdict.why
     assert "exceeded quota: none" in verdict.why
 
 

@@ -222,7 +222,7 @@ def test_who_is_not_made_again_does_not_move() -> None:
     verdict = drained(*THREE, *web("n1", "n2"), quota).verdict
     assert verdict is not None
     assert (verdict.ok, verdict.moved, verdict.gone, verdict.pending) == (False, 1, ("shop/web-0",), ())
-    assert verdict.why.startswith("Deployment shop/web has 1 fewer pods, because new ones are rejected: ")
+    assert verdict.why.startswith("Deployment shop/web has 1 pod fewer, because new ones are rejected: ")
     assert "exceeded quota: few" in verdict.why
 
 

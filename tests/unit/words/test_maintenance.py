@@ -69,7 +69,7 @@ def test_braces_in_names_mean_nothing() -> None:
         (verdict(WorstRow(what="pending"), ("a/b", "a/c"), critical=1), "2 pods stay pending, 1 of them critical"),
         (
             verdict(WorstRow(what="refused", subject="Deployment a/b", count=2, messages=("quota",))),
-            "Deployment a/b has 2 fewer pods, because new ones are rejected: quota",
+            "Deployment a/b has 2 pods fewer, because new ones are rejected: quota",
         ),
         (
             verdict(WorstRow(what="failed", subject="Job a/b", count=2, messages=("too often",))),

@@ -37,6 +37,12 @@ class ExpendablePodsCount(BaseCaveat, tag="expendable-pods-count", kw_only=True)
     cutoff: int
 
 
+class AutoscalerHalted(BaseCaveat, tag="autoscaler-halted", kw_only=True):
+    """Too many nodes are not ready: the autoscaler neither adds nor removes any until more of them are."""
+
+    warns = True
+
+
 class PricesUnknown(BaseCaveat, tag="prices-unknown", kw_only=True):
     """Prices would decide, and some are not known."""
 
@@ -75,6 +81,7 @@ AutoscalingCaveat = (
     | ExpanderTied
     | FlagsNotModelled
     | ExpendablePodsCount
+    | AutoscalerHalted
     | PricesUnknown
     | ShapesObservedOnly
     | CloudCapacityUnknown

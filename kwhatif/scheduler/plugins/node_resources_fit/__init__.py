@@ -11,13 +11,23 @@ from typing import ClassVar
 
 from kwhatif.kube.gates import BASE_GATES, Gates
 from kwhatif.kube.matching.device_classes import classes_under
-from kwhatif.kube.matching.requests import MISSING_REQUESTS, Resources, is_extended_resource, pod_requests, to_resources
+from kwhatif.kube.matching.requests import (
+    MISSING_REQUESTS,
+    Resources,
+    is_extended_resource,
+    is_scalar_resource,
+    pod_requests,
+    to_resources,
+    units,
+)
 from kwhatif.kube.model.meta import Model
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.framework import signers
 from kwhatif.scheduler.framework.hints import ClusterEventWithHint
+from kwhatif.scheduler.framework.placement import Proposal
 from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, always
 from kwhatif.scheduler.framework.resource_allocation import DEFAULT_RESOURCES, compile_resources
-from kwhatif.scheduler.framework.scoring_strategy import ScoringStrategy, compile_strategy
+from kwhatif.scheduler.framework.scoring_strategy import ScoringStrategy, compile_strategy, most_allocated
 from kwhatif.scheduler.framework.signers import Fragments
 from kwhatif.scheduler.framework.status import error
 from kwhatif.scheduler.plugins.node_resources_fit import hints
@@ -25,6 +35,9 @@ from kwhatif.scheduler.plugins.node_resources_fit.room import EvictableRoom, Roo
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
+
+#: With these no device stands behind a resource.
+_NO_GATES: Gates = frozenset()
 
 
 class NodeResourcesFitArgs(Model):
@@ -71,6 +84,30 @@ class NodeResourcesFit:
         return self._scorer(
             compile_resources(self._resources, requests, state.cluster, nonzero=True, gates=self._gates)
         )
+
+    def score_placement(self, group: PodGroup, state: State, proposal: Proposal) -> int:
+        """How full the nodes of the placement would be together: rather where little is left (`scorePlacement`).
+
+        QUIRK: (resource_allocation.go) of a resource that devices may stand behind, only what the node itself has
+        counts.
+        """
+        requests = [pod_requests(pod.pod, pod_level=False, missing=MISSING_REQUESTS) for pod in proposal.pods]
+        total = weights = 0
+        for spec in self._resources:
+            asked = sum(units(spec.name, each.get(spec.name, 0)) for each in requests)
+            if not asked and is_scalar_resource(spec.name):
+                continue
+            (entry,) = compile_resources((spec,), {spec.name: 10**9}, state.cluster, nonzero=True, gates=_NO_GATES)
+            found = [(has, used) for has, used in map(entry.usage, proposal.placement.nodes) if has]
+            if found:
+                has, used = map(sum, zip(*found, strict=True))
+                total += most_allocated(asked + used, has) * entry.weight
+                weights += entry.weight
+        return total // weights if weights else 0
+
+    def normalize_placement_scores(self, scores: Sequence[int]) -> Sequence[int]:
+        """As they are."""
+        return scores
 
     def __reduce__(self) -> tuple[object, ...]:
         """Leave out what is compiled from the arguments."""

@@ -52,7 +52,7 @@ def open_archive(packed: Packed, name: str) -> Tree | None:
 def _head(packed: Packed) -> bytes:
     """How it begins when it is inflated."""
     head = b""
-    with packed.open() as file, suppress(Unreadable):  # whoever reads it for good says what is wrong with it
+    with packed.open() as file, suppress(Unreadable):  # the reader reports what is wrong with it
         for part in inflated_parts(file):
             head += part
             if len(head) >= _HEADER:

@@ -41,7 +41,7 @@ def lists_of(name: str, text: bytes) -> Lists | None:
     """The lists of an export; None if the text is none."""
     if not _HEAD.match(text):
         return None
-    found = list(documents(name, text, Problems()))  # whoever reads it as objects says what is wrong with it
+    found = list(documents(name, text, Problems()))  # the reader of objects reports what is wrong with it
     if len(found) != 1:
         return None
     try:

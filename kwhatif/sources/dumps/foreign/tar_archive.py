@@ -110,7 +110,7 @@ class _Entry(tarfile.TarInfo):
 
 def _check_size(entry: tarfile.TarInfo, most: int) -> None:
     if most < entry.size <= MAX_STREAM and entry.isreg():
-        raise Unreadable(SUSPICIOUS, TRUST)  # perhaps it is no lie
+        raise Unreadable(SUSPICIOUS, TRUST)  # perhaps it is true
     if not 0 <= entry.size <= most:
         raise Unreadable(
             f"is not a valid archive: {safe(entry.name)} claims a size of {entry.size} bytes, more than it can hold"
@@ -118,7 +118,7 @@ def _check_size(entry: tarfile.TarInfo, most: int) -> None:
 
 
 def _entry_type(most: int) -> type[_Entry]:
-    """The entries of an archive that can hold so many bytes."""
+    """The most entries of an archive with this number of bytes."""
     return type("_Entry", (_Entry,), {"most": most})
 
 

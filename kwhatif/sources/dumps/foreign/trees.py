@@ -129,7 +129,7 @@ class ByteBudget:
         self._left = size
 
     def spend(self, size: int, what: str = "") -> None:
-        """Take so many bytes.
+        """Count this number of bytes.
 
         Raises:
             Unreadable: they are not there; `what` is the file that was to be read.

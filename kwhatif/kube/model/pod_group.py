@@ -1,0 +1,126 @@
+"""Groups of pods (`scheduling.k8s.io/v1beta1`, gate GenericWorkload): PodGroup, and the Workload that it may be of."""
+
+from __future__ import annotations
+
+from kwhatif.kube.model.meta import ApiObject, Int32, Model
+from kwhatif.kube.model.pod_status import PodCondition
+
+
+class NoFields(Model):
+    """A choice that has nothing more to say: it is there, or it is not."""
+
+
+class GangPolicy(Model):
+    """`schedulingPolicy.gang`: at least so many pods are placed together, or none."""
+
+    min_count: Int32 = 1
+
+
+class SchedulingPolicy(Model):
+    """`spec.schedulingPolicy`: one of the two is given."""
+
+    basic: NoFields | None = None
+    gang: GangPolicy | None = None
+
+
+class TopologyConstraint(Model):
+    """`schedulingConstraints.topology[]`: all pods go to nodes with one value of this label."""
+
+    key: str = ""
+
+
+class SchedulingConstraints(Model):
+    """`spec.schedulingConstraints`."""
+
+    topology: tuple[TopologyConstraint, ...] = ()
+
+
+class DisruptionMode(Model):
+    """`spec.disruptionMode`: whether pods are evicted one by one (`single`, the default) or all together."""
+
+    single: NoFields | None = None
+    all: NoFields | None = None
+
+
+class PodGroupResourceClaim(Model):
+    """`spec.resourceClaims[]`: a claim that the pods of the group share."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class WorkloadTemplateReference(Model):
+    """`spec.workloadRef`: the Workload, and the template in it, that the group was made of."""
+
+    workload_name: str = ""
+    template_name: str = ""
+
+
+class PodGroupSpec(Model):
+    """`spec` of a PodGroup."""
+
+    scheduling_policy: SchedulingPolicy = SchedulingPolicy()
+    scheduling_constraints: SchedulingConstraints | None = None
+    disruption_mode: DisruptionMode | None = None
+    priority_class_name: str = ""
+    priority: Int32 | None = None
+    preemption_policy: str = ""
+    resource_claims: tuple[PodGroupResourceClaim, ...] = ()
+    workload_ref: WorkloadTemplateReference | None = None
+    parent_composite_pod_group_name: str = ""
+
+
+class PodGroupStatus(Model):
+    """`status` of a PodGroup: the condition PodGroupInitiallyScheduled, once it was tried."""
+
+    conditions: tuple[PodCondition, ...] = ()
+
+
+class PodGroup(ApiObject):
+    """`scheduling.k8s.io/v1beta1 PodGroup`; pods name it in `spec.schedulingGroup`."""
+
+    spec: PodGroupSpec = PodGroupSpec()
+    status: PodGroupStatus = PodGroupStatus()
+
+    @property
+    def priority(self) -> int:
+        """The group's priority, which counts for all its pods (`PodGroupPriority`)."""
+        return self.spec.priority or 0
+
+    @property
+    def min_count(self) -> int:
+        """How many pods have to be placed for the group to be placed at all (`getMinCount`)."""
+        gang = self.spec.scheduling_policy.gang
+        return 1 if gang is None else gang.min_count
+
+    @property
+    def topology_key(self) -> str:
+        """The label by whose values nodes are taken together; "" without a constraint."""
+        constraints = self.spec.scheduling_constraints
+        return constraints.topology[0].key if constraints is not None and constraints.topology else ""
+
+    @property
+    def is_evicted_whole(self) -> bool:
+        """Whether its pods are evicted all together or not at all."""
+        mode = self.spec.disruption_mode
+        return mode is not None and mode.all is not None
+
+
+class PodGroupTemplate(Model):
+    """`podGroupTemplates[]` of a Workload."""
+
+    name: str = ""
+    scheduling_policy: SchedulingPolicy = SchedulingPolicy()
+
+
+class WorkloadSpec(Model):
+    """`spec` of a Workload: what its controller makes PodGroups of. The scheduler reads only these."""
+
+    pod_group_templates: tuple[PodGroupTemplate, ...] = ()
+
+
+class Workload(ApiObject):
+    """`scheduling.k8s.io/v1beta1 Workload`."""
+
+    spec: WorkloadSpec = WorkloadSpec()

@@ -1,0 +1,60 @@
+"""What `kwhatif serve --metrics` measures of a cluster: numbers that people alert on."""
+
+from __future__ import annotations
+
+from kwhatif.kube.model.meta import Row
+
+
+class WaitingRow(Row):
+    """So many pending pods of this outcome, which this plugin rejected first; "" where no plugin did."""
+
+    outcome: str
+    plugin: str
+    pods: int
+
+
+class LossRow(Row):
+    """What the loss of a node, or of all nodes of a zone, comes to: pods left pending, and budgets broken."""
+
+    kind: str
+    name: str
+    pending: int
+    broken: int
+
+
+class BlockedRow(Row):
+    """A node that cannot be drained, and why."""
+
+    node: str
+    why: str
+
+
+class FitsRow(Row):
+    """So many more of what a file describes fit; `limit`: no more were counted."""
+
+    template: str
+    fit: int
+    limit: int
+
+
+class PoolRow(Row):
+    """What the nodes of a pool have, and what of it no pod requests; in whole units, cpu in cores."""
+
+    pool: str
+    nodes: int
+    allocatable: dict[str, float]
+    free: dict[str, float]
+
+
+class Measured(Row):
+    """One round of measuring; None: not measured yet."""
+
+    nodes: int = 0
+    pods: int = 0
+    waiting: tuple[WaitingRow, ...] = ()
+    pools: tuple[PoolRow, ...] = ()
+    fits: tuple[FitsRow, ...] = ()
+    blocked: tuple[BlockedRow, ...] | None = None
+    losses: tuple[LossRow, ...] | None = None
+    #: How long each question took, in seconds.
+    seconds: dict[str, float] = {}

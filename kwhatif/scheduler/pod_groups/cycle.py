@@ -1,0 +1,215 @@
+"""`attempt_group`: one scheduling cycle of a group (`pkg/scheduler/schedule_one_podgroup.go`, 1.37).
+
+Members are tried one after another, each on what those before it leave; nothing is tried in another order. A group with
+a topology constraint is tried so on each of its placements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.scheduler.batch.result import ScheduleResult, result_of
+from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.scheduler.framework.placement import Placement, Proposal
+from kwhatif.scheduler.framework.profile import Profile, names
+from kwhatif.scheduler.framework.status import Code, Status
+from kwhatif.scheduler.plugins.gang_scheduling import GangScheduling
+from kwhatif.scheduler.pod_groups.result import (
+    GroupResult,
+    GroupStatus,
+    TriedPlacement,
+    failure,
+    unschedulable,
+)
+from kwhatif.state.change import Bind, Nominate
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+NO_PLACEMENTS = "no feasible placements found"
+#: Tries a pod on a state.
+Try = Callable[[PodInfo], ScheduleResult]
+#: Makes what tries pods on the state as it goes on, one after another.
+Tries = Callable[[State], Try]
+#: Takes one of several placements that are equally good, named in order.
+Choose = Callable[[Sequence[str]], str]
+
+
+class GroupCycle(NamedTuple):
+    """What a cycle of a group runs by."""
+
+    #: Of all members; it neither asks PreEnqueue nor evicts for a member alone.
+    profile: Profile
+    tries: Tries
+    choose: Choose = min
+    #: Whether GangScheduling runs, without which any number of members will do.
+    is_gang: bool = True
+    #: The names of the PodGroupPostFilter plugins.
+    post_filter: Sequence[str] = ()
+
+
+def plain_cycle(profile: Profile) -> GroupCycle:
+    """A cycle in which every member is a whole attempt."""
+    alone = for_members(profile)
+    return group_cycle(profile, lambda state: lambda pod: result_of(attempt(alone, pod, state)))
+
+
+def group_cycle(profile: Profile, tries: Tries, choose: Choose = min) -> GroupCycle:
+    """A cycle by the plugins of the profile."""
+    is_gang = any(plugin.name == GangScheduling.name for plugin in profile.pre_enqueue)
+    return GroupCycle(for_members(profile), tries, choose, is_gang, names(profile.pod_group_post_filter))
+
+
+def for_members(profile: Profile) -> Profile:
+    """The profile as it is for a member of a group: it was let into the queue, and does not evict alone."""
+    return replace(profile, pre_enqueue=(), post_filter=())
+
+
+def without_nominations(state: State, members: Sequence[PodInfo]) -> State:
+    """A fork in which no room is kept for the members.
+
+    QUIRK: (scheduling_queue.go, nominatedPodToInfo) they are in flight, and so count as pods without requests.
+    """
+    fork = state.fork()
+    fork.apply(*(Nominate(pod.key, None) for pod in members if state.nomination_of(pod.key) is not None))
+    return fork
+
+
+def run_algorithm(cycle: GroupCycle, group: PodGroup, members: Sequence[PodInfo], state: State) -> GroupResult:
+    """Find nodes for the members, in this order; the state stays as it is (`runRootSchedulingAlgorithm`)."""
+    found = _on_placements(cycle, group, members, state)
+    if found.is_placed and not found.placed:
+        return replace(found, status=unschedulable())
+    return found
+
+
+# --- placements --------------------------------------------------------------------------------------
+
+
+def _on_placements(cycle: GroupCycle, group: PodGroup, members: Sequence[PodInfo], state: State) -> GroupResult:
+    """Try the members on each placement, and take the best (`podGroupSchedulingPlacementAlgorithm`).
+
+    Without the gate there is no plugin that makes placements.
+    """
+    if not cycle.profile.placement_generate:
+        return _on_nodes(cycle, group, members, state)
+    bound = bound_members(group, state)
+    placements = cycle.profile.placement_generate[0].generate_placements(group, state)
+    if isinstance(placements, Status):
+        return GroupResult(group, (), members, failure(placements.message), bound=bound)
+    if not placements:
+        return GroupResult(group, (), members, GroupStatus(Code.UNSCHEDULABLE, (NO_PLACEMENTS,)), bound=bound)
+    found: list[GroupResult] = []
+    for placement in placements:
+        result = _on_nodes(cycle, group, members, state, placement)
+        if result.status.code is Code.ERROR:
+            return result
+        found.append(replace(result, placement=placement.name))
+    return _choose(cycle, state, list(zip(placements, found, strict=True)))
+
+
+def _choose(cycle: GroupCycle, state: State, found: Sequence[tuple[Placement, GroupResult]]) -> GroupResult:
+    fitting = [(placement, result) for placement, result in found if result.is_placed]
+    first = found[0][1]
+    if not fitting:
+        tried = tuple(_tried(found, {}))
+        why = f"0/{len(found)} placements are available, first placement status: {first.status.error}"
+        return replace(first, status=unschedulable(why), tried=tried)
+    scores = _scores(cycle, state, fitting) if len(fitting) > 1 else {fitting[0][0].name: 0}
+    best = max(scores.values())
+    name = cycle.choose(sorted(each for each, score in scores.items() if score == best))
+    chosen = next(result for placement, result in fitting if placement.name == name)
+    return replace(chosen, tried=tuple(_tried(found, scores if len(fitting) > 1 else {})))
+
+
+def _tried(found: Sequence[tuple[Placement, GroupResult]], scores: dict[str, int]) -> Iterator[TriedPlacement]:
+    for placement, result in found:
+        yield TriedPlacement(placement.name, len(result.placed), result.status, scores.get(placement.name))
+
+
+def _scores(cycle: GroupCycle, state: State, fitting: Sequence[tuple[Placement, GroupResult]]) -> dict[str, int]:
+    """(`RunPlacementScorePlugins`.) The weights are those of the plugins' Score, as a configuration has only these."""
+    total = [0] * len(fitting)
+    for plugin in cycle.profile.placement_score:
+        raw = [
+            plugin.score_placement(result.group, state, Proposal(placement, [each.pod for each in result.placed]))
+            for placement, result in fitting
+        ]
+        weight = cycle.profile.weights.get(plugin.name, 1)
+        for place, score in enumerate(plugin.normalize_placement_scores(raw)):
+            total[place] += score * weight
+    return dict(zip([placement.name for placement, _ in fitting], total, strict=True))
+
+
+# --- one placement -----------------------------------------------------------------------------------
+
+
+def bound_members(group: PodGroup, state: State) -> int:
+    """How many members have a node (`ScheduledPodsCount`)."""
+    return sum(bool(pod.pod.spec.node_name) for pod in state.members_of(key_of(group)).values())
+
+
+def _progress(least: int, scheduled: int, remaining: int) -> GroupStatus | None:
+    """What a placement comes to so far (GangScheduling's PlacementFeasible); None: it may yet come to `least`."""
+    if scheduled + remaining < least:
+        why = f"minCount ({least}) cannot be satisfied: {scheduled} scheduled, {remaining} remaining"
+        return GroupStatus(Code.UNSCHEDULABLE, (why,))
+    return None if scheduled < least else GroupStatus()
+
+
+def _on_nodes(
+    cycle: GroupCycle, group: PodGroup, members: Sequence[PodInfo], state: State, placement: Placement | None = None
+) -> GroupResult:
+    """Members one after another, as long as enough of them may find a node (`podGroupSchedulingDefaultAlgorithm`)."""
+    least = group.min_count if cycle.is_gang else 0
+    bound = scheduled = bound_members(group, state)
+    remaining = len(members)
+    status = _progress(least, scheduled, remaining)
+    if status is not None and status.code is Code.UNSCHEDULABLE:
+        return GroupResult(group, (), members, replace(status, wraps=True), bound=bound)
+    results: list[ScheduleResult] = []
+    for result in _tried_in_turn(cycle, members, state, placement):
+        results.append(result)
+        if result.failed:
+            why = f"failed to schedule other pod from a pod group: {result.message}"
+            return GroupResult(group, results, members, failure(why), bound=bound)
+        remaining -= 1
+        scheduled += result.node is not None
+        status = _progress(least, scheduled, remaining)
+        if status is not None and status.code is Code.UNSCHEDULABLE:
+            break
+    if status is None:
+        why = f"minCount ({least}) is not yet satisfied: {scheduled} scheduled, {remaining} remaining"
+        status = unschedulable(why)
+    return GroupResult(group, results, members, status, bound=bound)
+
+
+def _tried_in_turn(
+    cycle: GroupCycle, members: Sequence[PodInfo], state: State, placement: Placement | None
+) -> Iterator[ScheduleResult]:
+    """Each member on what those before it leave: with the node, in the end, that it would get."""
+    work = state.fork()
+    some = None if placement is None or not placement.name else frozenset(node.name for node in placement.nodes)
+    attempts = cycle.tries(work) if some is None else partial(_on_some, cycle.profile, work, some)
+    for pod in members:
+        result = attempts(pod)
+        if result.node is None:
+            yield result
+            continue
+        reserved = result.reserve(work.by_name[result.node])
+        yield replace(result, reserve=partial(_as_found, reserved))
+        work.apply(Bind(pod.key, result.node, reserved))
+
+
+def _as_found(reserved: tuple[KubernetesObject, ...], _node: NodeInfo) -> tuple[KubernetesObject, ...]:
+    return reserved
+
+
+def _on_some(profile: Profile, state: State, some: frozenset[str], pod: PodInfo) -> ScheduleResult:
+    return result_of(attempt(profile, pod, state, placement=some))
