@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import takewhile
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -21,7 +23,8 @@ from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import StatefulSet
-from kwhatif.workloads.controllers.stateful_set import Moves, Replica, made_of_old, sync
+from kwhatif.scheduler.framework.reference import is_reference
+from kwhatif.workloads.controllers.stateful_set import Moves, Replica, first_in_order, made_of_old, sync
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.numbers import ordinal_of
@@ -38,7 +41,7 @@ from kwhatif.workloads.stateful_set import (
 )
 from kwhatif.workloads.template import pod_of
 
-_CURRENT, _COUNT, _MADE = "current", "current replicas", "made"
+_CURRENT, _COUNT, _MADE, _STEADY = "current", "current replicas", "made", "steady"
 #: Whether the template of the current revision is not known.
 _UNKNOWN = "unknown"
 _ON_DELETE = "OnDelete"
@@ -93,16 +96,36 @@ def moves_of(stateful_set: StatefulSet, view: View) -> Moves:
     return _Sync(stateful_set, view).moves()
 
 
+class _Steady(NamedTuple):
+    """The first pods of a set, in the order of creation, that were available at its last sync.
+
+    While a pod does not change it stays available: a sync that finds the same pods looks only at those after them.
+    Without this, an ordered set of n pods would take n syncs of n pods each.
+    """
+
+    pods: Sequence[Pod] = ()
+    by_ordinal: Mapping[int, Pod] = {}
+    #: How many there are of each revision.
+    revisions: Mapping[str, int] = {}
+    #: How many of the lowest ordinals these are.
+    lowest: int = 0
+    #: The ordinal of the first pod, and the seconds for which pods are ready before they are available, at that sync.
+    of: tuple[int, int] = (0, 0)
+
+
 class _Sync:
     """One sync of one StatefulSet."""
 
     def __init__(self, stateful_set: StatefulSet, view: View) -> None:
         self._set, self._view = stateful_set, view
         self._memory = view.memory("StatefulSet", key_of(stateful_set))
-        name = stateful_set.metadata.name
-        pods = ((ordinal_of(pod.metadata, name), pod) for pod in view.pods_of(stateful_set))
-        self._pods = {ordinal: pod for ordinal, pod in pods if ordinal is not None}
+        name, pods = stateful_set.metadata.name, view.pods_of(stateful_set)
         self._ordinals = ordinals_of(stateful_set, replicas_of(stateful_set))
+        self._known = self._known_of(pods)
+        others = ((ordinal_of(pod.metadata, name), pod) for pod in pods[len(self._known.pods) :])
+        #: The pods that the last sync has not found available.
+        self._others = {ordinal: pod for ordinal, pod in others if ordinal is not None}
+        self._pods = {**self._known.by_ordinal, **self._others}
         revisions = _revisions(stateful_set, view)
         self._update = revisions[-1]
         current = self._memory.get(_CURRENT) or stateful_set.status.current_revision
@@ -111,30 +134,58 @@ class _Sync:
         self._memory.setdefault(_UNKNOWN, is_unknown)
         self._current = next((each for each in revisions if each.name == current), revisions[0])
 
+    def _known_of(self, pods: Sequence[Pod]) -> _Steady:
+        """The pods that are as the last sync has found them, and available since."""
+        known: _Steady = self._memory.get(_STEADY, _Steady())
+        of = self._ordinals.start, self._set.spec.min_ready_seconds
+        is_same = not is_reference() and known.of == of and pods[: len(known.pods)] == known.pods
+        return known if is_same else _Steady(of=of)
+
+    def _note_steady(self) -> None:
+        """Keep for the next sync which pods it need not look at, if they are the same."""
+        known = self._known
+        more = dict(takewhile(lambda item: self._replica_of(item[1]).is_healthy, self._others.items()))
+        if more and not is_reference():
+            by_ordinal, lowest = {**known.by_ordinal, **more}, known.lowest
+            while self._ordinals.start + lowest in by_ordinal:
+                lowest += 1
+            revisions = Counter(known.revisions) + Counter(map(revision_label, more.values()))
+            known = _Steady([*known.pods, *more.values()], by_ordinal, revisions, lowest, known.of)
+        self._memory[_STEADY] = known
+
     def outcome(self) -> SyncResult:
         """The writes of the sync, and when the next pod becomes available."""
         count = self._memory.setdefault(_COUNT, self._count(self._current.name))
         moves = self.moves()
         writes = tuple(self._writes(moves, count))
         self._note_status(moves)
-        return SyncResult(writes, next_available(self._pods.values(), self._set.spec.min_ready_seconds, self._view))
+        self._note_steady()
+        return SyncResult(writes, next_available(self._others.values(), self._set.spec.min_ready_seconds, self._view))
 
     def moves(self) -> Moves:
         """One step of the loop over the pods."""
-        update, seconds, view = self._update.name, self._set.spec.min_ready_seconds, self._view
-        # As by properties, without calls for each of thousands of pods, at each of thousands of syncs.
-        replicas = {
-            ordinal: Replica(
-                pod.metadata.labels.get(REVISION_LABEL, "") == update,
-                (phase := pod.status.phase) == "Running" and is_available(pod, seconds, view),
-                pod.metadata.deletion_timestamp is not None,
-                phase != "Running" and is_terminal(pod),
-            )
-            for ordinal, pod in self._pods.items()
-        }
+        if is_ordered(self._set):
+            held_up = first_in_order(self._replica, self._ordinals[self._known.lowest :])
+            if held_up is not None:
+                return held_up
+        replicas = {ordinal: self._replica_of(pod) for ordinal, pod in self._pods.items()}
         most = most_unavailable(self._set, len(self._ordinals), self._view.state.cluster.gates)
         lowest = first_to_roll(self._set)
         return sync(replicas, self._ordinals, ordered=is_ordered(self._set), lowest=lowest, most=most)
+
+    def _replica(self, ordinal: int) -> Replica | None:
+        pod = self._pods.get(ordinal)
+        return None if pod is None else self._replica_of(pod)
+
+    def _replica_of(self, pod: Pod) -> Replica:
+        # As by properties, without calls for each of thousands of pods.
+        phase = pod.status.phase
+        return Replica(
+            pod.metadata.labels.get(REVISION_LABEL, "") == self._update.name,
+            phase == "Running" and is_available(pod, self._set.spec.min_ready_seconds, self._view),
+            pod.metadata.deletion_timestamp is not None,
+            phase != "Running" and is_terminal(pod),
+        )
 
     @property
     def _partition(self) -> int | None:
@@ -197,7 +248,7 @@ class _Sync:
         if not self._set.spec.volume_claim_templates:
             return
         last = moves.waits_for if is_ordered(self._set) and moves.waits_for is not None else self._ordinals.stop
-        for ordinal, pod in sorted(self._pods.items()):
+        for ordinal, pod in sorted(self._others.items()):
             if pod.status.phase != "Pending" or ordinal not in self._ordinals or ordinal > last:
                 continue
             for claim, known in self._claims(pod):
@@ -223,12 +274,13 @@ class _Sync:
     @cached_property
     def _counts(self) -> Counter[str]:
         """The number of pods by revision, without those that are being deleted."""
-        return Counter(revision_label(pod) for pod in self._pods.values() if pod.metadata.deletion_timestamp is None)
+        others = (pod for pod in self._others.values() if pod.metadata.deletion_timestamp is None)
+        return Counter(self._known.revisions) + Counter(map(revision_label, others))
 
     def _note_status(self, moves: Moves) -> None:
         """`completeRollingUpdate`: once all pods have the new revision and are ready, it is the current one."""
         is_done = self._count(self._update.name) == len(self._pods) == len(self._ordinals) and all(
-            pod.status.phase == "Running" and is_ready(pod) for pod in self._pods.values()
+            pod.status.phase == "Running" and is_ready(pod) for pod in self._others.values()
         )
         if is_done and self._set.spec.update_strategy.type != _ON_DELETE:
             self._current, self._memory[_UNKNOWN] = self._update, False

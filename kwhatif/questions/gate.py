@@ -1,4 +1,4 @@
-"""`gate`: does everything schedule that is about to be applied, whom does it evict, and is that allowed?"""
+"""`gate`: does everything in the manifests schedule, what does it evict, and is that allowed?"""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def gate(
     fixes: int = 0,
     fragile: Sequence[Fragile] = (),
 ) -> Report:
-    """The answer, and what the policy says to it.
+    """The answer, with the policy's findings.
 
     Args:
         session: the cluster.

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import FIRST_SECOND, LAST_SECOND, SECOND, format_time, parse_time
 from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
 from kwhatif.workloads.survey import survey_of
 
 #: The start if the input has no timestamps.
@@ -61,13 +62,18 @@ def start_of(cluster: Cluster) -> int:
     That is when it was read, if known, or just after its latest timestamp. That also wins if it is later:
     the reader's clock may be slow, and pods would not be ready yet.
     """
-    survey = survey_of(cluster)
-    nodes = {node.metadata.creation_timestamp or "" for node in cluster.all(Node).values()}
-    latest = max(map(parse_time, filter(None, {survey.latest, *survey.odd_times, *nodes})), default=None)
+    latest = cluster.derived(_latest, Pod, Node)
     taken = parse_time(cluster.taken_at) if cluster.taken_at else None
     if taken is not None and (latest is None or latest <= taken):
         return taken
     return parse_time(_SOME_START) if latest is None else latest - latest % SECOND + 60 * SECOND
+
+
+def _latest(cluster: Cluster) -> int | None:
+    """The last time that pods and nodes show."""
+    survey = survey_of(cluster)
+    nodes = {node.metadata.creation_timestamp or "" for node in cluster.all(Node).values()}
+    return max(map(parse_time, filter(None, {survey.latest, *survey.odd_times, *nodes})), default=None)
 
 
 class Agenda(Generic[T]):

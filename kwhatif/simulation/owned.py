@@ -27,24 +27,17 @@ class Owned:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         #: By place: the keys of the objects, and the UID in each one's owner reference.
-        self._keys: Drawers[_Place, dict[str, str]] = Drawers(dict.copy, _places_of_pods(cluster))
+        others = [kind for kind in cluster.counts() if kind not in (Node, Pod)]
+        keys = cluster.derived(_places_of_pods, Pod, Node) | cluster.derived(_places_of_others, *others)
+        self._keys: Drawers[_Place, dict[str, str]] = Drawers(dict.copy, keys)
         #: Places whose keys are not sorted yet.
-        self._unsorted: set[_Place] = set()
+        self._unsorted: set[_Place] = set(keys)
         #: By place and UID of the owner reference: the number of active pods; if some were restless at start, from the
         #: first use on.
-        self._active: Drawers[_Place, Counter[str]] = Drawers(Counter.copy, _active_pods(cluster))
+        active = cluster.derived(_active_pods, Pod, Node).copy()
+        self._active: Drawers[_Place, Counter[str]] = Drawers(Counter.copy, active)
         #: Deleted ReplicaSets by key: their remaining pods still belong to their Deployments.
         self.gone: dict[str, ReplicaSet] = {}
-        for kind in cluster.counts():
-            if kind not in (Node, Pod):
-                self._file(cluster.all(kind))
-        self._unsorted.update(self._keys.keys())
-
-    def _file(self, objects: Mapping[str, KubernetesObject]) -> None:
-        for key, obj in objects.items():
-            found = _place(obj)
-            if found is not None:
-                self._at(found[0])[key] = found[1]
 
     def fork(self, cluster: Cluster) -> Owned:
         """An independent copy, for a fork of the cluster."""
@@ -140,6 +133,16 @@ class Owned:
 def _places_of_pods(cluster: Cluster) -> dict[_Place, dict[str, str]]:
     controlled = survey_of(cluster).controlled
     return {(kind, namespace, name, Pod): each.keys for (namespace, kind, name), each in controlled.items()}
+
+
+def _places_of_others(cluster: Cluster) -> dict[_Place, dict[str, str]]:
+    found: dict[_Place, dict[str, str]] = {}
+    for kind in cluster.counts():
+        for key, obj in cluster.all(kind).items() if kind not in (Node, Pod) else ():
+            place = _place(obj)
+            if place is not None:
+                found.setdefault(place[0], {})[key] = place[1]
+    return found
 
 
 def _active_pods(cluster: Cluster) -> dict[_Place, Counter[str]]:

@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kwhatif.controllers.catalog import CONTROLLERS
+from kwhatif.kube.model.workload import StatefulSetOrdinals
+from kwhatif.scheduler.framework.reference import use_reference
 from kwhatif.workloads.daemon_set import node_of
 from kwhatif.workloads.removal import is_active
 from tests.builders import node
@@ -90,6 +92,48 @@ def test_workloads_come_to_what_they_ask_for(
     wanted = len(NODES) if kind.startswith("DaemonSet") else last[0]
     assert len(images) == wanted
     assert all(image.endswith(f":{last[1]}") for image in images)
+
+
+def played(happenings: list[tuple[str, Any]], make: Make) -> tuple[list[Any], dict[str, Any]]:
+    """What controllers write, and the pods at the end."""
+    found = World(CONTROLLERS, *NODES)
+    found.put(make(3, "1"))
+    for _ in range(3):
+        found.settle().all_run()
+    for what, value in happenings:
+        found.settle()
+        happens(found, what, value, make)
+    found.settle().wait(1000)
+    return found.writes, found.pods()
+
+
+@pytest.mark.parametrize("policy", ["OrderedReady", "Parallel"])
+@settings(max_examples=examples(40))
+@given(
+    happenings=HAPPENINGS,
+    seconds=st.sampled_from([0, 10]),
+    start=st.integers(0, 2),
+    claims=st.sampled_from([(), test_stateful_set.CLAIMS]),
+)
+def test_what_a_set_keeps_from_sync_to_sync_changes_nothing(
+    policy: str, happenings: list[tuple[str, Any]], seconds: int, start: int, claims: Any
+) -> None:
+    def make(count: int, image: str) -> Any:
+        return test_stateful_set.db(
+            count,
+            f"db:{image}",
+            pod_management_policy=policy,
+            min_ready_seconds=seconds,
+            ordinals=StatefulSetOrdinals(start=start) if start else None,
+            volume_claim_templates=claims,
+        )
+
+    kept = played(happenings, make)
+    use_reference(on=True)
+    try:
+        assert played(happenings, make) == kept
+    finally:
+        use_reference(on=False)
 
 
 @settings(max_examples=examples(25))

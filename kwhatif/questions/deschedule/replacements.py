@@ -1,4 +1,4 @@
-"""Replacements: what controllers make of evicted pods, and where that lands, as the simulation plays it."""
+"""Replacements: the pods that controllers create for evicted ones, and where they land in the simulation."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from kwhatif.simulation.world import World
 from kwhatif.state.state import State
 
 ACTOR = "descheduler"
-#: Controllers that have long replaced a pod which has ended, or is being deleted.
+#: Controllers that replace a pod before it has ended.
 _DO_NOT_WAIT = frozenset({"Job", "ReplicaSet", "ReplicationController"})
 _COUNTED = (ReplicaSet, ReplicationController)
 
 
 class Replacements(Played):
-    """One simulation, in which the descheduler evicts again and again."""
+    """One simulation, in which the descheduler evicts repeatedly."""
 
     def __init__(self, base: SettledCluster) -> None:
         super().__init__(base)
-        #: Pods that were made since the last evictions, and by UID where any pod was bound first.
+        #: Pods that were created since the last evictions, and by UID the first node of any pod.
         self._made: list[Pod] = []
         self._bound: dict[str, str] = {}
         #: Pods to evict that had already gone by themselves.
@@ -52,9 +52,9 @@ class Replacements(Played):
         return self.engine.world.state.fork()
 
     def land(self, evicted: Sequence[Pod]) -> list[ReplacementRow]:
-        """Evict these pods now, let everybody react until nothing happens any more, and see what has come instead.
+        """Evict these pods now, simulate until nothing happens any more, and return the replacements.
 
-        Who may go was decided before: what budgets say does not matter here, but an eviction uses them up.
+        The evictions are already allowed: budgets are not checked here, but used up.
         """
         engine = self.engine
         self._made.clear()
@@ -66,7 +66,7 @@ class Replacements(Played):
         return list(self._rows(evicted, _Happened(self._made, engine.world, began)))
 
     def wait(self, seconds: float) -> None:
-        """Go on to that long after the last evictions began; nothing if that is over."""
+        """Continue until that long after the last evictions began; nothing if that has passed."""
         left = self._begun + seconds - self.engine.clock.now
         if left > 0:
             self.engine.wait(left)
@@ -116,7 +116,7 @@ class Replacements(Played):
         )
 
     def _why_pending(self, made: Pod) -> tuple[ReplacementCause, str]:
-        """The cause, and what it is about."""
+        """The cause, and its subject."""
         said = self.engine.scheduler.messages.get(made.metadata.uid, "")
         if said:
             return "unschedulable", said
@@ -127,7 +127,7 @@ class Replacements(Played):
         return "not-tried", ""
 
     def _nothing(self, pod: Pod, happened: _Happened) -> ReplacementRow:
-        """Nothing has come in its place, and why."""
+        """The row of a pod without a replacement, and why."""
         owner = controller_of(pod.metadata)
         if pod.metadata.annotations.mirror is not None:
             return _none("static")
@@ -144,7 +144,7 @@ class Replacements(Played):
         return _none("refused", refusal) if refusal else self._unwanted(owner, pod)
 
     def _unwanted(self, owner: OwnerReference, pod: Pod) -> ReplacementRow:
-        """The owner wants no other pod, and why."""
+        """The row of a pod whose owner wants no replacement, and why."""
         cluster, kind = self.engine.world.state.cluster, owner.kind
         found = cluster.get(POD_CONTROLLERS[kind], f"{pod.metadata.namespace}/{owner.name}")
         if found is None:
@@ -162,7 +162,7 @@ def _none(cause: ReplacementCause, about: str = "", wanted: int = 0) -> Replacem
 
 
 class _Happened:
-    """What happened after the evictions of one cycle."""
+    """The events after the evictions of one cycle."""
 
     def __init__(self, made: Iterable[Pod], world: World, began: int) -> None:
         self._by_owner: dict[tuple[str, str, str], deque[Pod]] = {}
@@ -179,7 +179,7 @@ class _Happened:
             if event.verb == "preempted":
                 preemptor = event.detail.removeprefix("for ")
                 self._victims.setdefault(preemptor, []).append(event.object.removeprefix("Pod "))
-        #: What the API server says to pods that controllers want to make, by controller.
+        #: The API server's refusals of new pods, by controller.
         self.refusals: dict[tuple[str, str, str], str] = {}
         for event in events:
             if event.verb == "was refused":
@@ -188,7 +188,7 @@ class _Happened:
                 self.refusals[kind, namespace, name] = event.detail
 
     def next_for(self, pod: Pod) -> Pod | None:
-        """What came in the pod's place: of a StatefulSet under its name, of others in the order in which pods went."""
+        """The pod's replacement: of a StatefulSet by name, of others in the order in which pods went."""
         owner = controller_of(pod.metadata)
         if owner is None:
             return None

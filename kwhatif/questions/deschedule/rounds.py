@@ -1,4 +1,4 @@
-"""Cycles of a descheduler, each with what becomes of the pods that it evicts."""
+"""Cycles of a descheduler, each with the replacements of the pods that it evicts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kwhatif.report.deschedule import ReplacementRow, RoundRow
 from kwhatif.simulation.parameters import HOUR, Parameters
 from kwhatif.state.state import State
 
-#: How long after one cycle the next one begins: what the descheduler's manifests say.
+#: The time between cycles, as in the descheduler's manifests.
 INTERVAL = 5 * 60
 
 
@@ -31,7 +31,7 @@ class Round(msgspec.Struct, frozen=True):
     landed: Sequence[ReplacementRow]
     #: When all have landed.
     state: State
-    #: Other pods that have no node then, and had one, or were not there.
+    #: Other pods without a node then, which had one or did not exist.
     displaced: Sequence[str]
     caveats: Sequence[Caveat]
 
@@ -60,7 +60,7 @@ class Rounds:
         self._played: Replacements | None = None
 
     def play(self, state: State, moment: int) -> Round:
-        """One cycle on a state, at a moment, and what follows."""
+        """Run one cycle on a state, at a moment, and simulate what follows."""
         cycle = run_cycle(self._policy, DeschedulerWorld(state, moment))
         pods = state.cluster.all(Pod)
         evicted = [pods[attempt.pod] for attempt in cycle.attempts if attempt.by is None]
@@ -88,5 +88,5 @@ class Rounds:
 
     @property
     def is_over(self) -> bool:
-        """Whether the simulation has given up, or did not settle before anything was evicted."""
+        """Whether the simulation has given up, or had not settled before the first eviction."""
         return self._played is not None and (self._played.engine.is_over_horizon or self._played.base.was_endless)

@@ -1,1 +1,1 @@
-"""`judge`: what becomes of the pods if all of this is applied."""
+"""`judge`: what happens to the pods if the manifests are applied."""

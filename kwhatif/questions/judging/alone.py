@@ -1,4 +1,4 @@
-"""Each pod as if it were the only one: every time the same snapshot, and nobody before it in the queue."""
+"""Each pod as if it were the only one: always on the same state, and first in the queue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kwhatif.state.state import State
 
 
 class Alone:
-    """Judges pods so; what that leaves out is added to `caveats`."""
+    """Judges each pod alone; adds to `caveats`."""
 
     def __init__(
         self,

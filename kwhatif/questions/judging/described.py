@@ -29,13 +29,13 @@ from kwhatif.state.pod_info import PodInfo
 
 
 class UncountedEvictions:
-    """What has been taken from budgets since their controller has counted."""
+    """Evictions since the disruption controller has counted budgets."""
 
     def __init__(self) -> None:
         self._spent: Counter[str] = Counter()
 
     def add(self, victims: Iterable[Victim]) -> None:
-        """These are evicted."""
+        """Count the evictions."""
         self._spent.update(budget for budgets in counted(victims) for budget in budgets)
 
     def over(self, budget: str) -> None:
@@ -43,7 +43,7 @@ class UncountedEvictions:
         self._spent.pop(budget, None)
 
     def as_left(self, decision: Decision) -> Decision:
-        """The decision with what is really left of budgets; why its node was chosen stays as the scheduler sees it."""
+        """The decision with the real allowance of budgets; the reasons for its node stay as the scheduler sees them."""
         return with_chosen(decision, self._as_left) if self._spent else decision
 
     def _as_left(self, chosen: CandidateRow) -> CandidateRow:
@@ -78,7 +78,7 @@ class Described:
         self.uncounted = UncountedEvictions()
 
     def note(self, result: ScheduleResult) -> None:
-        """What the result leaves out or assumes."""
+        """Record the caveats of the result."""
         if result.whole is not None:
             self.caveats.update(dict.fromkeys(caveats_of(result.whole)))
         if result.hinted:
@@ -91,7 +91,7 @@ class Described:
     def described(
         self, explained: list[Outcome], result: ScheduleResult, whole: Callable[[], Attempt] | None = None
     ) -> Decision:
-        """The decision, explained where that is wanted.
+        """The decision, explained if needed.
 
         Args:
             explained: the outcomes that are explained of its like.

@@ -47,7 +47,7 @@ from kwhatif.workloads.comparison import Rollout
 
 
 class AtOnce(Described):
-    """Each pod is tried once: what comes of that is the decision."""
+    """Each pod is tried once; the result is the decision."""
 
     def __init__(
         self, world: World, profiles: Mapping[str, Profile], explain: Explain, *, counts_budgets: bool
@@ -57,11 +57,11 @@ class AtOnce(Described):
         self._counts_budgets = counts_budgets
         #: The rows of pods that were pending already, and are not asked for, in the order in which they were tried.
         self.earlier: list[Decision] = []
-        #: How many pods have evicted others.
+        #: The number of pods that have evicted others.
         self.evicting = 0
 
     def decide(self, result: ScheduleResult, explained: list[Outcome] | None) -> Decision:
-        """A pod was tried; `explained`: None where it is not asked for."""
+        """The decision about a tried pod; `explained`: None if it is not asked for."""
         if result.outcome == "Ignored":
             return ignored(result.pod.pod)
         self.note(result)
@@ -150,7 +150,7 @@ class InstantRun:
         """Apply everything, and try the pods; `unschedulable`: keys of pending pods that are not tried.
 
         Raises:
-            LivelockError: controllers never come to an end.
+            LivelockError: controllers never settle.
         """
         engine, self._pending = self._engine, pending
         for info in pending.in_order:
@@ -185,12 +185,12 @@ class InstantRun:
 
     @property
     def evicting(self) -> int:
-        """How many pods evict others."""
+        """The number of pods that evict others."""
         return self._decided.evicting
 
     @property
     def caveats(self) -> Iterator[Caveat]:
-        """What the decisions leave out."""
+        """The caveats of the decisions."""
         yield from self._decided.caveats
 
     @property

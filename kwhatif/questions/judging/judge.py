@@ -1,4 +1,4 @@
-"""`judge`: what becomes of the pods if all of this is applied. Every command asks this one function.
+"""`judge`: what happens to the pods if the manifests are applied. Every command uses this function.
 
 By default everything is applied, admitted as the API server does it, and placed pod after pod in the order of the
 scheduler's queue. The cluster's own pending pods are there as well, except unschedulable ones that nothing requeues.
@@ -65,9 +65,9 @@ _Found = tuple[list[JudgedWorkload], list[Decision], list[Decision]]
 
 
 def judge(session: Session, question: Question) -> Answer:
-    """Apply everything, and decide about every pod; the session stays as it is.
+    """Apply everything, and decide about every pod; the session is not changed.
 
-    Helm hooks that end are judged one after another, before and after the rest, each as if those before it were gone.
+    Helm hooks that end are judged in order, before and after the rest, each as if those before it were gone.
     A run of a CronJob starts at its time, when everything else is there: it takes no place before others.
     """
     session, applied = with_groups(with_named_classes(session, question.applied), question.applied)
@@ -167,7 +167,7 @@ class _Judging:
         except TemplatePathError as wrong:
             self._problems.append(ProblemRow(where=_where(applied.source), message=str(wrong), source=applied.source))
 
-    # --- one after another ---------------------------------------------------------------------------
+    # --- in order ------------------------------------------------------------------------------------
 
     def _one_after_another(self) -> _Found:
         planner = self._planner
@@ -187,7 +187,7 @@ class _Judging:
         caveats = dict(self._caveats)
         try:
             found, evicting = self._at_one_moment(planned, before.fork(), usage.fork())
-        except LivelockError:  # with time, it is seen who never comes to an end
+        except LivelockError:  # the simulation shows which of them never settle
             self._caveats = dict(caveats)
             return self._simulated(plan, before, usage)
         if self._goes_on and fits_later(planned, self.end, self._session.profiles):
@@ -216,7 +216,7 @@ class _Judging:
             self._caveats.update(dict.fromkeys(rivals(planned, self.end, self._session.profiles)))
 
     def _simulated(self, planned: Sequence[Planned], state: State, usage: QuotaUsage) -> _Found:
-        """With time: rollouts go on to their end, and everybody reacts."""
+        """With simulated time: rollouts continue to their end, with all reactions."""
         from kwhatif.questions.judging.settled import SettledRun  # most answers do without
 
         pending = self._pending(planned, state)

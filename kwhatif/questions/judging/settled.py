@@ -85,7 +85,7 @@ class Attempts(Described):
         return uid in self._evicted
 
     def fate(self, explained: list[Outcome], uid: str, key: str) -> Decision | None:
-        """What became of the pod; None: it has gone without evicting anybody."""
+        """The decision about the pod; None: it has gone without evicting others."""
         pod = self._world.state.cluster.get(Pod, key)
         if pod is None or pod.metadata.uid != uid or pod.metadata.deletion_timestamp is not None:
             return self._eviction(uid)

@@ -1,4 +1,4 @@
-"""What follows once the pods of a question have been placed: the same objects, played forward."""
+"""What follows once the pods of a question are placed: a simulation with the same objects."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from kwhatif.simulation.parameters import Parameters
 
 
 def _is_refused(obj: Any, cluster: Cluster) -> bool:
-    """Whether the API server does not take the workload; a pod shows that when it is created."""
+    """Whether the API server refuses the workload; for a pod this shows when it is created."""
     return not isinstance(obj, Pod) and check_workload(obj, cluster) is not None
 
 
 def aftermath(session: Session, applied: Sequence[Applied]) -> tuple[Story, Iterable[Caveat]]:
-    """The story of applying them, and what it leaves out; who is refused by the API server is left out, too.
+    """The story of applying them, and its caveats; objects that the API server refuses are left out.
 
-    Helm hooks that end have no part in it.
+    Helm hooks that end are left out.
 
-    What is asked for by name is in the cluster already: then nothing is applied, and pending pods are tried.
+    Objects that are asked for by name are already in the cluster: then nothing is applied, and pending pods are tried.
 
     Raises:
         InputError: an object cannot be applied.

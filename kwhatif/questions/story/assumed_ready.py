@@ -1,4 +1,4 @@
-"""Pods that a story takes to start, or to get ready, though nothing says so."""
+"""Pods that a story assumes to start, or to become ready, without evidence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kwhatif.workloads.survey import survey_of
 
 
 def not_started(world: World, before: Cluster) -> list[str]:
-    """Pods that were to start at the beginning, and have: where pods go, others may have waited for them."""
+    """Pods that were starting at the beginning, and have started: if pods go, others may have waited for them."""
     pods = world.state.cluster.all(Pod)
     return [
         f"Pod {key}"
@@ -22,7 +22,7 @@ def not_started(world: World, before: Cluster) -> list[str]:
 
 
 def behind_gates(world: World, before: Cluster) -> list[str]:
-    """Pods with readiness gates that have got ready, or go, so that others are made: webhooks give these gates, too."""
+    """Pods with readiness gates that became ready, or go and are replaced: webhooks add these gates, too."""
     pods, were = world.state.cluster.all(Pod), before.all(Pod)
     ready = (event.object.removeprefix("Pod ") for event in world.history.events if event.verb == "ready")
     replaced = (
@@ -35,7 +35,7 @@ def behind_gates(world: World, before: Cluster) -> list[str]:
 
 
 def not_ready(world: World, before: Cluster) -> list[str]:
-    """Pods that were not ready at the start, and go, so that others are made: these get ready here."""
+    """Pods that were not ready at the start, and go and are replaced: the replacements become ready here."""
     pods, nodes = before.all(Pod), before.all(Node)
     return [
         f"Pod {gone.pod}"

@@ -1,4 +1,4 @@
-"""What a story leaves out: who would have acted, and is not known."""
+"""The caveats of a story: actors that are not known."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from kwhatif.questions.story.gaps import gaps_of, gaps_of_verdict
 from kwhatif.simulation.engine import Engine
 from kwhatif.workloads.many import wanted
 
-#: How pods go that their controllers replace.
+#: How pods are removed that their controllers replace.
 _REPLACED = ("Preempted", "Evicted", "TaintEviction", "DeviceTaintEviction", "PodGC", "Deleted")
 
 
 def caveats_of_story(engine: Engine, before: Cluster) -> Iterator[Caveat]:
-    """What `caveats_of_end` says, what is not modelled, and what the input lacks.
+    """The caveats of `caveats_of_end`, those of what is not modelled, and of what the input lacks.
 
     Args:
         engine: a simulation that has come to its end.
@@ -49,9 +49,9 @@ def _uses_volumes(engine: Engine) -> bool:
 
 
 def caveats_of_verdict(engine: Engine, before: Cluster) -> Iterator[Caveat]:
-    """Of `caveats_of_story` what could change what becomes of manifests, and is not so without them.
+    """Those of `caveats_of_story` that could change the outcome for manifests, and do not exist without them.
 
-    Left out is what time brings, such as runs of CronJobs, and who is left on nodes that were lost before.
+    Left out are events in time, such as runs of CronJobs, and pods that are left on nodes that were already lost.
 
     Args:
         engine: a simulation that has come to its end.
@@ -87,7 +87,7 @@ def caveats_of_end(engine: Engine, before: Cluster | None = None) -> Iterator[Ca
 
 
 def _is_there(owner: str, engine: Engine) -> bool:
-    """Whether the owner is there at the end."""
+    """Whether the owner exists at the end."""
     name, _, key = owner.partition(" ")
     kind: type[Any] | None = next((kind for kind in RESOURCES if kind.__name__ == name), None)
     return kind is not None and engine.world.state.cluster.get(kind, key) is not None

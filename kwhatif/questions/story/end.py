@@ -18,12 +18,12 @@ from kwhatif.workloads.stateful_set import first_to_roll
 _REVISION = "controller-revision-hash"
 #: Kinds whose pods have to be ready; those of Jobs only have to end.
 _SERVING = ("ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet")
-#: What makes a pod, or takes one away.
+#: Events that create or remove a pod.
 _CHURN = ("created", "preempted", "evicted", "evicted by taint", "deleted", "collected")
 
 
 def stuck_rollouts(engine: Engine) -> frozenset[str]:
-    """The rollouts that stand still half way, and that this simulation has seen: pods of two revisions are there."""
+    """Rollouts of this simulation that are stuck: there are pods of two revisions."""
     return frozenset(_stuck(engine))
 
 
@@ -53,7 +53,7 @@ def terminating_pods(engine: Engine) -> frozenset[str]:
 
 
 def _is_rolled(pod: Pod, workload: StatefulSet | DaemonSet) -> bool:
-    """Whether a rollout replaces the pod: not those of a StatefulSet below its partition, which is a canary's end."""
+    """Whether a rollout replaces the pod: not those of a StatefulSet below its partition, where a canary ends."""
     if isinstance(workload, DaemonSet):
         return True
     first, number = first_to_roll(workload), ordinal_of(pod.metadata, workload.metadata.name)
@@ -61,7 +61,7 @@ def _is_rolled(pod: Pod, workload: StatefulSet | DaemonSet) -> bool:
 
 
 def unavailable_pods(engine: Engine) -> Counter[str]:
-    """By workload, how many pods that it has made in this simulation run, and never get ready."""
+    """The number of new running pods that never become ready, by workload."""
     world = engine.world
     pods = world.state.cluster.all(Pod)
     made = (event.object.removeprefix("Pod ") for event in world.history.events if event.verb == "created")
@@ -78,7 +78,7 @@ def _waits_to_be_ready(pod: Pod) -> bool:
 
 
 def participants(engine: Engine) -> frozenset[str]:
-    """The workloads that take part in the loop in which the simulation has ended; none where it has settled."""
+    """The workloads in the loop in which the simulation ended; none if it has settled."""
     if engine.cycle is None:
         return frozenset()
     return frozenset(_participants(engine, engine.cycle))
@@ -94,7 +94,7 @@ def _participants(engine: Engine, cycle: EndlessLoop) -> Iterator[str]:
 
 
 def _churn(engine: Engine, cycle: EndlessLoop) -> Iterator[EventRow]:
-    """What has made pods in the loop, or taken them away."""
+    """The events in the loop that created or removed pods."""
     for event in engine.world.history.events[cycle.first : cycle.last]:
         if event.object.startswith("Pod ") and event.verb in _CHURN:
             yield event
@@ -108,7 +108,7 @@ def _preemptors(engine: Engine, cycle: EndlessLoop) -> Iterator[Pod]:
 
 
 def loop_row(engine: Engine, cycle: EndlessLoop) -> CycleRow:
-    """A loop that never ends: who takes part in it, and what keeps it going."""
+    """The row of an endless loop: its workloads, and its causes."""
     return CycleRow(
         start=round(cycle.start, 3),
         period=round(cycle.end - cycle.start, 3),
@@ -121,7 +121,7 @@ def loop_row(engine: Engine, cycle: EndlessLoop) -> CycleRow:
 
 
 def _causes(preemptor: Pod) -> Iterator[LoopCause]:
-    """What of the pod those may meet who come back after it has evicted them."""
+    """The rules of the preemptor that its returning victims may conflict with."""
     affinity = preemptor.spec.affinity
     if affinity is not None and affinity.pod_anti_affinity is not None and affinity.pod_anti_affinity.required:
         yield "anti-affinity"

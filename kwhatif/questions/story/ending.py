@@ -1,8 +1,8 @@
-"""`Ending`: how a simulation has ended, and what of that would not be so without what was asked.
+"""`Ending`: how a simulation ended, and what of that is due to the question.
 
-The world without the question is played to the same second (`Without`). What fails there as well happens anyway: it is
-no harm. New pods are not the same in both worlds, so workloads are compared by how many of their
-pods fare how; pods that were there before, by name.
+The world without the question is simulated to the same second (`Without`). What fails there as well happens anyway: it
+is no harm. New pods are not the same in both worlds, so workloads are compared by how many of their
+pods have each outcome; pods that existed before, by name.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ _NOTHING = Standing()
 
 
 class Ending:
-    """A simulation that has come to its end, beside the world without what was asked at that second."""
+    """A finished simulation, compared with the world without the question at that second."""
 
     def __init__(self, engine: Engine, without: Engine | None = None) -> None:
-        """`without`: None where nothing was asked but what happens: then all that happens is the answer."""
+        """`without`: None if the question has no action: then everything that happens is the answer."""
         self.engine = engine
         self.without = without
-        #: The workloads that never come to rest, whatever is asked.
+        #: The workloads that never settle, with or without the question.
         self.restless = frozenset() if without is None else participants(without)
 
     # --- pods ----------------------------------------------------------------------------------------
 
     @cached_property
     def pending(self) -> tuple[PendingRow, ...]:
-        """The pods without a node, and those that wait for one without being made."""
+        """The pods without a node, and those that would be pending but are not created."""
         rows = (*pending_pods(self.engine), *not_made(self.engine))
         if self.without is None:
             return rows
         return tuple(self._marked(rows, (*pending_pods(self.without), *not_made(self.without))))
 
     def _marked(self, rows: Iterable[PendingRow], others: Iterable[PendingRow]) -> Iterator[PendingRow]:
-        """Of each workload as many are pending anyway as are without the question, the same pods first."""
+        """Mark as many of each workload as pending anyway as are pending without the question, the same pods first."""
         there, left = set[str](), Counter[str]()
         for row in others:
             there.add(row.pod)
@@ -67,12 +67,12 @@ class Ending:
 
     @property
     def fallen_short(self) -> tuple[str, ...]:
-        """The workloads that have fewer pods for good: new ones are refused, or they have failed."""
+        """The workloads that permanently have fewer pods: new ones are refused, or they have failed."""
         refused = (row.workload for row in self.refused if not row.anyway)
         return (*refused, *(row.workload for row in self.failed if not row.anyway))
 
     def is_gone_anyway(self, uid: str, gone: Gone) -> bool:
-        """Whether the pod goes without the question, too."""
+        """Whether the pod also goes without the question."""
         if self.without is None:
             return False
         return uid in self.without.world.history.gone or (gone.owner or f"Pod {gone.pod}") in self.restless
@@ -80,19 +80,19 @@ class Ending:
     # --- workloads -----------------------------------------------------------------------------------
 
     def standing(self, workload: str) -> Standing:
-        """How it fares without the question; where all is the answer, how it did before."""
+        """Its counts without the question; if there is no action, those before."""
         tally = self.engine.tally
         return (tally.before if self.without is None else self.without.tally.workloads).get(workload, _NOTHING)
 
     def fares_so_anyway(self, workload: str) -> bool:
-        """Whether it ends as it does without the question, and had as few ready pods on the way."""
+        """Whether its end, and its minimum of ready pods, are the same without the question."""
         if self.without is None:
             return False
         after, other = self.engine.tally.workloads.get(workload, _NOTHING), self.standing(workload)
         return workload in self.restless or after is other or _numbers(after) == _numbers(other)
 
     def lacks(self, workload: str) -> int:
-        """How many pods fewer it has than without the question."""
+        """How many fewer pods it has than without the question."""
         after = self.engine.tally.workloads.get(workload, _NOTHING)
         return max(self.standing(workload).pods - after.pods, 0)
 
@@ -116,7 +116,7 @@ class Ending:
 
     @cached_property
     def unready(self) -> Mapping[str, tuple[int, int]]:
-        """The workloads of which fewer pods are ready than without the question: how many, of how many."""
+        """The workloads with fewer ready pods than without the question: how many, of how many."""
         found = {}
         for name, after in self.engine.tally.workloads.items():
             before = self.standing(name)
@@ -126,7 +126,7 @@ class Ending:
 
     @cached_property
     def overruns(self) -> Mapping[str, int]:
-        """By budget, by how many healthy pods it falls short of what it asks for, more than without the question."""
+        """How many more healthy pods each budget lacks than without the question."""
         others = {} if self.without is None else self.without.tally.budgets
         found = {}
         for key, each in self.engine.tally.budgets.items():
@@ -136,14 +136,14 @@ class Ending:
         return found
 
     def is_budget_so_anyway(self, key: str) -> bool:
-        """Whether the budget fares as it does without the question."""
+        """Whether the budget has the same counts without the question."""
         return self.without is not None and self.without.tally.budgets.get(key) == self.engine.tally.budgets[key]
 
     # --- how it ends ---------------------------------------------------------------------------------
 
     @cached_property
     def participants(self) -> frozenset[str]:
-        """The workloads that take part in a loop that never ends."""
+        """The workloads in an endless loop."""
         return participants(self.engine)
 
     @property
@@ -161,16 +161,16 @@ class Ending:
 
     @cached_property
     def settled(self) -> Settled:
-        """The worst that can be said of all."""
+        """The worst end of everything."""
         return self._worst(None)
 
     @cached_property
     def caused(self) -> Settled:
-        """The worst that can be said of what was asked."""
+        """The worst end that is due to the question."""
         return self.settled if self.without is None else self._worst(self.without)
 
     def _worst(self, without: Engine | None) -> Settled:
-        """The worst that is not so in the other world as well."""
+        """The worst end that is not the same in the other world."""
         engine, endless = self.engine, self._endless(without)
         if endless is not None:
             return endless
@@ -204,5 +204,5 @@ def _numbers(standing: Standing) -> tuple[object, ...]:
 
 
 def who(row: PendingRow) -> str:
-    """The workload of the pod; a bare one is its own."""
+    """The workload of the pod; for a bare pod the pod itself."""
     return row.owner or f"Pod {row.pod}"

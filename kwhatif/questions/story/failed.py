@@ -1,4 +1,4 @@
-"""Which Jobs have failed because of what was done."""
+"""Jobs that have failed because of the actions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kwhatif.simulation.engine import Engine
 def failed(engine: Engine) -> tuple[FailedRow, ...]:
     """Those that have failed since the first action, with the controller's message.
 
-    Left out are Jobs that come to their deadline: they would have anyway, and not have, had they completed before.
+    Left out are Jobs that reach their deadline: they would anyway, or would have completed before.
     """
     jobs = engine.world.state.cluster.all(Job)
     found: dict[str, FailedRow] = {}

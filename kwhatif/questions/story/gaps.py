@@ -1,4 +1,4 @@
-"""What would happen within the simulated time, and is not modelled: who is there that would do it."""
+"""What would happen within the simulated time and is not modelled, if the input has objects that cause it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from kwhatif.workloads.job import is_finished
 
 
 def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
-    """The caveats about everybody who would act within the simulated time, and is not modelled.
+    """The caveats about everything that would act within the simulated time, and is not modelled.
 
     Args:
         engine: a simulation that has come to its end.
@@ -61,7 +61,7 @@ def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
 
 
 def gaps_of_verdict(engine: Engine, before: Cluster) -> Iterator[Caveat]:
-    """The caveats about who could change what becomes of manifests; pods are adopted by workloads of the story only.
+    """The caveats that could change the outcome for manifests; pods are adopted by workloads of the story only.
 
     Args:
         engine: a simulation that has come to its end.
@@ -87,7 +87,7 @@ def _left_out(found: Mapping[Unmodelled, Sequence[str]]) -> Iterator[Caveat]:
 
 
 def _missed(world: World) -> Iterator[Caveat]:
-    """Workloads that have needed the template of a revision that is not known."""
+    """Workloads that needed the template of an unknown revision."""
     cluster = world.state.cluster
     workloads: tuple[StatefulSet | DaemonSet, ...] = (
         *cluster.all(StatefulSet).values(),
@@ -99,7 +99,7 @@ def _missed(world: World) -> Iterator[Caveat]:
 
 
 def _autoscalers(engine: Engine) -> Iterator[Caveat]:
-    """Autoscalers of workloads that the story changes, or takes pods of."""
+    """Autoscalers of workloads that the story changes, or removes pods of."""
     history = engine.world.history
     concerned = {gone.owner for gone in history.gone.values()} | {event.object for event in history.events}
     cluster = engine.world.state.cluster
@@ -157,7 +157,7 @@ def _adopters(
 
 
 def _expiring(engine: Engine) -> list[str]:
-    """Jobs that have ended in the story for longer than they are kept."""
+    """Jobs that ended in the story, and whose TTL has expired."""
     cluster = engine.world.state.cluster
     found = []
     for event in engine.world.history.events:
@@ -186,7 +186,7 @@ def _released(engine: Engine, before: Cluster) -> list[str]:
 
 
 def _starting(engine: Engine) -> list[str]:
-    """CronJobs whose time comes."""
+    """CronJobs that are due."""
     now = engine.clock.nanoseconds
     start, end = (now - round(engine.clock.now * SECOND)) // SECOND, now // SECOND
     return [
@@ -197,7 +197,7 @@ def _starting(engine: Engine) -> list[str]:
 
 
 def _late(world: World) -> list[str]:
-    """Jobs that hold places while others wait, and have a deadline that is not waited for."""
+    """Jobs that hold room while others are pending, and have a deadline that is not waited for."""
     found = []
     for key, job in world.state.cluster.all(Job).items():
         seconds, started = job.spec.active_deadline_seconds, job.status.start_time

@@ -14,7 +14,7 @@ from kwhatif.workloads.removal import active
 
 
 def pending_pods(engine: Engine) -> Iterator[PendingRow]:
-    """Those that are there."""
+    """The existing ones."""
     for key, info in sorted(engine.world.state.pending.items()):
         pod = info.pod
         if pod.metadata.deletion_timestamp is not None:
@@ -31,9 +31,9 @@ def pending_pods(engine: Engine) -> Iterator[PendingRow]:
 
 
 def not_made(engine: Engine) -> Iterator[PendingRow]:
-    """Of workloads that ask for more pods than are made: those that are pending for sure, without being made.
+    """The pods beyond those that are created that are certainly pending.
 
-    They are if one like them waits; else those for which all nodes together have no room.
+    They are if a pod like them is pending; otherwise those for which all nodes together have no room.
     """
     world = engine.world
     room = room_for_pods(engine.scheduler.profiles, world.state.cluster) if world.limits.short else None

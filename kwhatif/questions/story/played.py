@@ -1,4 +1,4 @@
-"""Scenarios: simulations that begin where the cluster has settled, and in which something happens to nodes."""
+"""Scenarios: simulations of a settled cluster in which something happens to nodes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from kwhatif.workloads.many import EVICTING
 
 
 class SettledCluster:
-    """The cluster once nothing happens in it any more: what scenarios start from, each on a fork of its own."""
+    """The settled cluster: the start of scenarios, each on a fork of its own."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class SettledCluster:
         Args:
             session: the cluster.
             parameters: how long things take.
-            prepare: what is done before scenarios start, once the cluster has settled.
+            prepare: actions before scenarios start, once the cluster has settled.
             start: when the simulation starts, nanoseconds since the epoch; None: at the moment that the cluster shows.
         """
         self.session = session.with_owners()
@@ -71,7 +71,7 @@ class SettledCluster:
         return engine, caveats
 
     def fork(self) -> Engine:
-        """A simulation that goes on from here, with as much time as there was until here."""
+        """A simulation that continues from here, with the whole horizon again."""
         if is_reference():
             engine = self._begin()[0]
         else:
@@ -81,7 +81,7 @@ class SettledCluster:
         return engine
 
     def caveats(self, engine: Engine) -> tuple[Caveat, ...]:
-        """What a simulation leaves out that began here, and has come to its end."""
+        """The caveats of a finished simulation that began here."""
         session = self.session
         return (*session.caveats, *session.remarks(), *self._caveats, *caveats_of_story(engine, session.cluster))
 
@@ -89,7 +89,7 @@ class SettledCluster:
 def begin(
     session: Session, parameters: Parameters, chance: Chance | None = None, start: int | None = None
 ) -> tuple[Engine, tuple[Caveat, ...]]:
-    """A simulation of the cluster as it is, come to rest; and what was assumed for that.
+    """A settled simulation of the cluster as it is, and the assumptions for that.
 
     `start`: the moment at which it starts, nanoseconds since the epoch; None: what the cluster shows.
     """
@@ -108,7 +108,7 @@ def begin(
 
 
 def _edited(session: Session) -> Iterator[tuple[KubernetesObject | None, KubernetesObject]]:
-    """What edits have changed on which it may depend who owns what: the object before and after.
+    """Edited objects that ownership may depend on: before and after.
 
     What they have created is already owned, except for pods that are created by hand.
     """
@@ -143,7 +143,7 @@ def _recounted(budgets: Iterable[PodDisruptionBudget], session: Session) -> Iter
 
 
 class Played:
-    """A simulation in which something happens to nodes, and what is worse at its end than before."""
+    """A simulation in which something happens to nodes, and what is worse at its end."""
 
     def __init__(self, base: SettledCluster) -> None:
         self.base = base
@@ -151,7 +151,7 @@ class Played:
         self._ended: tuple[object, Ending] | None = None
 
     def caveats(self) -> tuple[Caveat, ...]:
-        """What the simulation leaves out, once it has come to its end."""
+        """The caveats of the finished simulation."""
         return self.base.caveats(self.engine)
 
     @property
@@ -164,13 +164,13 @@ class Played:
 
     @property
     def pending(self) -> tuple[str, ...]:
-        """Pods without a node, as many of each workload as there are not anyway."""
+        """Pods without a node, except as many of each workload as there are anyway."""
         there = self.engine.world.state.pending
         return tuple(row.pod for row in self.ending.pending if not row.anyway and row.pod in there)
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """The budgets that fell below what they demand."""
+        """The budgets that were broken."""
         return tuple(sorted(self.ending.overruns))
 
     @property
@@ -188,11 +188,11 @@ class Played:
         return round(max(end - self.base.start, 0.0), 3)
 
     def worst_of_all(self) -> WorstRow | None:
-        """The worst that becomes of any workload, whatever is done to which nodes."""
+        """The worst outcome of any workload, for any action on nodes."""
         return self._worst_refused() or self._worst_failed() or self._worst_late()
 
     def worst_unsettled(self) -> WorstRow | None:
-        """That workloads replace each other without end."""
+        """Workloads that replace each other endlessly."""
         ending = self.ending
         if not ending.is_endless or self.engine.is_over_horizon:
             return None
@@ -220,7 +220,7 @@ class Played:
     def verdict_row(
         self, of: Literal["drain", "outage"], nodes: tuple[str, ...], worst: WorstRow | None, *, moved: int
     ) -> VerdictRow:
-        """What it comes to; `worst`: the worst harm, None without any; `moved`: how many pods leave the nodes."""
+        """The verdict; `worst`: the worst harm, None without any; `moved`: how many pods leave the nodes."""
         pending = self.pending
         priorities = [self.engine.world.state.pending[key].priority for key in pending]
         return VerdictRow(
@@ -240,12 +240,12 @@ class Played:
 
 
 def _critical(priorities: Iterable[int]) -> int:
-    """How many of them are those of pods without which the cluster does not work."""
+    """How many of them are priorities of system-critical pods."""
     return sum(priority >= SYSTEM_PRIORITY_CLASSES["system-cluster-critical"] for priority in priorities)
 
 
 def harm_of(engine: Engine, since: Engine) -> tuple[float, ...]:
-    """How much is worse than it was: critical pods that wait, pods that wait, broken budgets, evictions in turn."""
+    """How much is worse than before: pending critical pods, pending pods, broken budgets, evictions in turn."""
     before = since.world.state.pending
     waiting = [info.priority for key, info in engine.world.state.pending.items() if key not in before]
     overruns = sum(each.overrun for each in engine.tally.budgets.values())
@@ -255,10 +255,10 @@ def harm_of(engine: Engine, since: Engine) -> tuple[float, ...]:
 
 
 def named_nodes(session: Session, words: Sequence[str], selector: Selector | None = None) -> tuple[str, ...]:
-    """The names of the nodes that are meant: by name, glob or label selector; else all that the selector selects.
+    """The names of the nodes: by name, glob or label selector; or all that `selector` selects.
 
     Raises:
-        InputError: a word, or the selector, means none.
+        InputError: a word, or the selector, matches none.
     """
     if selector is not None and not words:
         nodes_by_name = session.cluster.all(Node).items()

@@ -1,4 +1,4 @@
-"""Whose new pods the API server still refuses when nothing happens any more."""
+"""Workloads whose new pods the API server still refuses at the end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kwhatif.simulation.engine import Engine
 
 
 def refused(engine: Engine) -> tuple[RefusedRow, ...]:
-    """The workloads that lack pods, and what the API server says of these.
+    """The workloads that lack pods, with the API server's messages.
 
     Without pods beyond the simulation's limits: only the simulation refuses those.
     """

@@ -1,4 +1,4 @@
-"""From a simulation that has come to its end to the story of a report."""
+"""From a finished simulation to the story of a report."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ _NOTHING = Standing()
 
 
 class Asked(NamedTuple):
-    """When what was asked is done: the second of the simulation, and how many events there were before."""
+    """The time of the question's action: the second of the simulation, and the number of events before."""
 
     second: float
     events: int
 
 
 def story_of(ending: Ending, commands: tuple[CommandRow, ...] = (), asked: Asked | None = None) -> Story:
-    """Everything that has happened, and what it came to.
+    """All events, and their result.
 
     Args:
         ending: how the simulation has ended.
         commands: what was run.
-        asked: when what was asked was done; None where nothing was.
+        asked: the time of the question's action; None without one.
     """
     engine = ending.engine
     owners = _owners(engine)
@@ -123,7 +123,7 @@ def _parameters(given: Parameters) -> dict[str, float | str]:
 
 
 def _owners(engine: Engine) -> dict[str, str]:
-    """The workloads of all pods that are there or were, by the names of these in events."""
+    """The workloads of all present and former pods, by their names in events."""
     owners = {f"Pod {gone.pod}": gone.owner or f"Pod {gone.pod}" for gone in engine.world.history.gone.values()}
     changed = {event.object for event in engine.world.history.events} - owners.keys()
     pods = engine.world.state.cluster.all(Pod)
@@ -204,7 +204,7 @@ def _nodes(ending: Ending) -> Iterator[StoryNodeRow]:
 
 
 def _state(node: Node) -> tuple[object, ...]:
-    """What makes it another node for pods: not its conditions' times."""
+    """The fields that matter to pods: without times of conditions."""
     allocatable = node.status.allocatable, node.status.capacity
     return _words(node), node.metadata.labels, *allocatable
 

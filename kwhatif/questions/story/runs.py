@@ -1,4 +1,4 @@
-"""Many runs of one simulation with other choices: what is the same in all of them, and how often is the rest?"""
+"""Many runs of one simulation with other choices: what is the same in all of them, and how often the rest occurs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kwhatif.report.story import FactRow, RunsRow, Story, What
 
 
 class Runs(NamedTuple):
-    """How often, and from where the choices come."""
+    """The number of runs, and the seed of their choices."""
 
     number: int
     seed: int
-    #: Hears how many are done, of how many.
+    #: Called with the number done, and the total.
     progress: Callable[[int, int], None] | None = None
 
     def watched(self, stories: Iterable[Story]) -> Iterator[Story]:
@@ -26,12 +26,12 @@ class Runs(NamedTuple):
 
     @property
     def seeds(self) -> Iterator[str]:
-        """One a run."""
+        """One seed for each run."""
         return (f"{self.seed} {number}" for number in range(self.number))
 
 
 def compared(runs: Runs, stories: Iterable[Story]) -> RunsRow:
-    """What the stories have in common, and what not: what is so in most of them first."""
+    """What the stories have in common, and what differs: the most frequent first."""
     counts = Counter[tuple[What, str]]()
     seconds: list[float] = []
     concerned: set[str] = set()

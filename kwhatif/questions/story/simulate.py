@@ -43,17 +43,17 @@ from kwhatif.state.change import Upsert
 def simulate(
     session: Session, steps: Sequence[Given], parameters: Parameters, namespace: str = "", runs: Runs | None = None
 ) -> Report:
-    """Play it forward until nothing happens any more; the session stays as it is.
+    """Simulate until nothing happens any more; the session is not changed.
 
     Args:
         session: the cluster.
         steps: the actions, in order.
         parameters: how long things take.
         namespace: of names without one.
-        runs: how often to play it with other choices, too.
+        runs: how often to simulate it with other choices.
 
     Raises:
-        InputError: a step names what is not there when its turn comes, or is refused.
+        InputError: a step names an object that does not exist at that point, or is refused.
     """
     playing, story, assumed = _play(session, steps, parameters, namespace, Chance())
     if runs is not None:
@@ -65,10 +65,10 @@ def simulate(
 
 
 def played(session: Session, steps: Sequence[Given], parameters: Parameters) -> tuple[Story, tuple[Caveat, ...]]:
-    """The story of these steps, and the caveats about it; what the API server refuses is not an error, but left out.
+    """The story of these steps, and its caveats; objects that the API server refuses are left out without an error.
 
     Raises:
-        InputError: a step names what is not there when its turn comes.
+        InputError: a step names an object that does not exist at that point.
     """
     playing, story, assumed = _play(session, steps, parameters, "", Chance(), lenient=True)
     return story, (*assumed, *caveats_of_story(playing.engine, session.cluster))
@@ -109,11 +109,11 @@ def _play(
 def _without(
     session: Session, steps: Sequence[Given], engine: Engine, again: Callable[[Session], Callable[[], Engine]]
 ) -> Without | None:
-    """The world without what is asked: the steps; where there are none, the edits; None where nothing is asked.
+    """The world without the steps; if there are none, without the edits; None without either.
 
     Args:
-        session: the cluster, with its edits: they hold in both worlds where there are steps.
-        steps: what is done.
+        session: the cluster, with its edits: if there are steps, they are in both worlds.
+        steps: the actions.
         engine: the simulation before the first step.
         again: how a simulation of a session begins.
     """
@@ -129,7 +129,7 @@ def _changes(steps: Sequence[Given]) -> bool:
 
 
 def _goes_on_at_once(step: Edit, after: Edit | None) -> bool:
-    """Whether the next step comes without waiting for this one to settle."""
+    """Whether the next step starts before this one has settled."""
     if isinstance(step, Wait):
         return after is not None
     return isinstance(after, Wait) or (isinstance(step, edits.Drain) and not step.wait)
@@ -140,7 +140,7 @@ class Playing:
 
     def __init__(self, engine: Engine, namespace: str) -> None:
         self.engine = engine
-        #: Whether it goes on where the API server refuses an object.
+        #: Whether it continues if the API server refuses an object.
         self.lenient = False
         #: Drains with the second at which each began; and what was refused.
         self._commands: list[tuple[KubectlDrain, float] | CommandRow] = []
@@ -149,10 +149,10 @@ class Playing:
         self._namespace = namespace
 
     def perform(self, step: Given) -> None:
-        """Let it be done, and everybody react at once.
+        """Do the step, with all immediate reactions.
 
         Raises:
-            InputError: it names what is not there, or is refused.
+            InputError: it names an object that does not exist, or is refused.
         """
         engine, edit = self.engine, step.edit
         match edit:
@@ -174,7 +174,7 @@ class Playing:
                 self._write(step)
 
     def _evict(self, step: Given, edit: edits.EvictPods) -> None:
-        """One request a pod, all at once; what is refused is not asked for again."""
+        """One eviction request for each pod, all at once; refused ones are not repeated."""
         lookup = Lookup(self.engine.world.state.cluster, self._namespace)
         pods = lookup.objects(edit.pods)
         if lookup.mistakes:
@@ -203,7 +203,7 @@ class Playing:
 
     @property
     def commands(self) -> Iterator[CommandRow]:
-        """What was run, and how it ended."""
+        """The commands, and how they ended."""
         for each in self._commands:
             yield each if isinstance(each, CommandRow) else command_row(each[0], self.engine, each[1])
         yield from resizes_not_granted(self._resized, self.engine)
@@ -216,9 +216,9 @@ class Playing:
         return [node.metadata.name for node in nodes]
 
     def _write(self, step: Given) -> None:
-        """An edit as writes to the API server: what follows from them, everybody else does.
+        """An edit as writes to the API server; controllers and kubelets react to them.
 
-        Of several objects that are applied, those are taken that the API server does not refuse.
+        If several objects are applied, those that the API server refuses are skipped.
         """
         world = self.engine.world
         try:

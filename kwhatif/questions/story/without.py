@@ -1,4 +1,4 @@
-"""The same cluster without what is asked: what happens there happens anyway."""
+"""The same cluster without the question's actions: what happens there happens anyway."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Without:
 
         Args:
             settled: the simulation when the question is asked; it stays as it is.
-            again: makes it once more, for who wants it plainly.
+            again: creates it once more, for the reference mode.
         """
         self._again = again
-        #: How it is after each of the moments at which something was due, the first one before any.
+        #: The simulation after each moment at which something was due; the first is the start.
         self._moments = [settled]
 
     def at(self, second: float) -> Engine:
-        """How it is at that second, once everybody has reacted; only to be looked at.
+        """The simulation at that second, after all reactions; read-only.
 
-        One that comes back to itself for ever stays where that was found out: it has no end to compare with.
+        An endless loop stays where it was found: it has no end to compare with.
         """
         if is_reference():
             plain = self._again()

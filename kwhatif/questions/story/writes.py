@@ -1,4 +1,4 @@
-"""An edit as writes to the API server: what follows from them, everybody else does."""
+"""An edit as writes to the API server; controllers and kubelets react to them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kwhatif.state.change import Change, Delete, Upsert
 
 
 def writes_of(edit: Edit, resolved: Resolved, world: Moment) -> Iterator[Write]:
-    """What is written, in order; each is made of the world as the ones before have left it."""
+    """The writes in order; each depends on the world after the ones before."""
     for change in (*resolved.changes, *_in_deleted_namespaces(resolved)):
         write = _as_write(change, edit, world.state.cluster)
         if write is not None:
@@ -23,7 +23,7 @@ def writes_of(edit: Edit, resolved: Resolved, world: Moment) -> Iterator[Write]:
 
 
 def _in_deleted_namespaces(resolved: Resolved) -> list[Delete]:
-    """What the namespace controller deletes: all that is in the namespaces that go, pods last."""
+    """What the namespace controller deletes: everything in deleted namespaces, pods last."""
     names = {change.key for change in resolved.changes if isinstance(change, Delete) and change.kind is Namespace}
     follow = [change for change in resolved.follow if isinstance(change, Delete)] if names else []
     there = [each for each in follow if RESOURCES[each.kind].namespaced and each.key.partition("/")[0] in names]

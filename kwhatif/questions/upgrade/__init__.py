@@ -1,1 +1,1 @@
-"""What another release of the scheduler decides otherwise."""
+"""What another release of the scheduler decides differently."""

@@ -1,7 +1,7 @@
-"""Which of the changes between two releases make the other one decide otherwise: proven by taking them back.
+"""Which changes between two releases make the other one decide differently: proven by reverting them.
 
 Changes are reverted in turn in the release that is asked about, as long as its answer stays. What is left
-decides: without any one of it the answer would be another.
+is decisive: without any one of these changes the answer would differ.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from kwhatif.scheduler.catalog import Entry
 from kwhatif.scheduler.release import Release, find_release
 from kwhatif.scheduler.release.changes import ReleaseChange
 
-#: What is decided about a pod, as far as it matters here: two that are equal are one answer.
+#: A decision about a pod, as far as it matters here: equal fates are the same answer.
 Fate = object
-#: What the scheduler of a session decides about one pod.
+#: Computes the decision about one pod in a session.
 Ask = Callable[[Session], Fate]
 
 
@@ -28,7 +28,7 @@ class Blame:
     def __init__(self, before: Session, after: Session) -> None:
         self._before, self._after = map(_release_of, (before, after))
         self._session = after
-        #: By what is taken back. None: there is no such scheduler, as it refuses the configuration.
+        #: By reverted changes. None: that scheduler refuses the configuration.
         self._sessions: dict[frozenset[ReleaseChange], Session | None] = {frozenset(): after}
 
     def differs(self, change: ReleaseChange) -> bool:
@@ -36,10 +36,10 @@ class Blame:
         return bool(change.plugin) or (change.what in self._before.gates) != (change.what in self._after.gates)
 
     def decisive(self, candidates: Sequence[ReleaseChange], fate: Fate, ask: Ask) -> Collection[ReleaseChange]:
-        """Those of the changes that make the answer what it is; none if it is the same without all of them.
+        """The changes that decide the answer; none if it is the same without all of them.
 
         Args:
-            candidates: all that may have to do with it.
+            candidates: all changes that may matter.
             fate: the answer of the release that is asked about.
             ask: what another session answers.
         """
@@ -56,13 +56,13 @@ class Blame:
                 last, holds = now, holds and now == fate
                 if holds:
                     taken_back.update(step)
-            if last == fate and not holds:  # there and back again: the first release decides as the last one does
+            if last == fate and not holds:  # changed and changed back: the first release decides like the last one
                 taken_back.update(base)
                 found = [change for change in found if change not in base]
         return found
 
     def _subjects(self, candidates: Sequence[ReleaseChange]) -> Iterator[list[list[ReleaseChange]]]:
-        """What can be taken back by itself: a gate; or a plugin, step by step, beginning at the end."""
+        """What can be reverted by itself: a gate; or a plugin, step by step, from the newest."""
         grouped: dict[object, dict[int, list[ReleaseChange]]] = {}
         for change in candidates:
             subject = (change.plugin, change.of_resizes) if change.plugin else change.what
@@ -84,7 +84,7 @@ class Blame:
         return self._sessions[key]
 
     def _between(self, taken_back: frozenset[ReleaseChange]) -> Release:
-        """The release that is asked about, with these changes as the other one has them."""
+        """The release that is asked about, with these changes reverted."""
         before, after = self._before, self._after
         gates = {change.what for change in taken_back if not change.plugin}
         entries = {entry.name: entry for entry in after.entries}

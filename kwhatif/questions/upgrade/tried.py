@@ -18,7 +18,7 @@ class Tried(NamedTuple):
 
 
 def fate_of(tried: Tried) -> object:
-    """What becomes of the pod: two that are equal are one answer."""
+    """The fate of the pod: equal fates are the same answer."""
     result = tried.result
     if result is None:
         return None

@@ -46,19 +46,19 @@ from kwhatif.workloads.many import most_pods
 def ask_upgrade(
     before: Session, after: Session, progress: Callable[[int, int], None] = lambda _done, _total: None
 ) -> Report:
-    """The pending pods' decisions under the release of `after`, and all that it decides otherwise than `before`.
+    """The pending pods' decisions under the release of `after`, and all that it decides differently from `before`.
 
     Args:
         before: the cluster under the release that it runs.
         after: the same under the other one.
-        progress: hears how many workloads are done, of how many.
+        progress: called with the number of workloads done, and the total.
     """
     return _Upgrade(before, after, progress).report()
 
 
 #: All pending pods, in order.
 _PENDING = Question(pending_in="", full=True)
-#: Different requests of pods of which is kept what they find: each holds verdicts and scores of all nodes.
+#: The number of different pod requests with kept results: each has verdicts and scores of all nodes.
 _KEPT = 24
 
 
@@ -73,12 +73,12 @@ class _Upgrade:
             differ = tuple(change for change in differ if not change.of_resizes)
         self._differ = differ
         self._rules = tuple(map(rule_row, differ))
-        #: Where pods fit that no change is about, both decide the same.
+        #: If pods fit, and no change concerns them, both releases decide the same.
         self._may_be_alike = not is_reference() and before.state.nominated.keys() == after.state.nominated.keys()
         self._caveats: dict[Caveat, None] = {}
         self._decisions: list[Decision] = []
         self._most = most_pods(after.cluster)
-        #: By session and profile, and by what a pod requests: the `_KEPT` that were asked for last.
+        #: By session and profile, and by a pod's requests: the `_KEPT` most recently used.
         self._found: dict[tuple[int, str], dict[PodResources, Columns]] = {}
         #: By session: the pending pods' decisions.
         self._judged: dict[int, dict[str, Decision]] = {}
@@ -106,7 +106,7 @@ class _Upgrade:
         )
         return replace(after.report("upgrade", now.others, self._caveats), upgrade=row)
 
-    # --- what waits ----------------------------------------------------------------------------------
+    # --- pending pods --------------------------------------------------------------------------------
 
     def _pending(self, was: Sequence[Decision], now: Sequence[Decision]) -> Iterator[UpgradedRow]:
         earlier = {decision.pod: decision for decision in was}
@@ -117,7 +117,7 @@ class _Upgrade:
                 yield from difference(f"Pod {decision.pod}", before, decision, rules)
 
     def _waiting(self, pod: str, session: Session) -> Fate:
-        """What becomes of a pending pod where another session is asked about all of them."""
+        """The fate of a pending pod if another session is asked about all of them."""
         judged = self._judged.get(id(session))
         if judged is None:
             judged = {decision.pod: decision for decision in judge(session, _PENDING).others}
@@ -141,7 +141,7 @@ class _Upgrade:
         return rows, judged
 
     def _restarted(self, restarted: Restarted) -> list[UpgradedRow] | None:
-        """How the first of its pods of each kind lands otherwise; None where there is no pod to ask about."""
+        """How the first of its pods of each kind lands differently; None if there is no pod to ask about."""
         alike = self._alike(restarted)
         if alike is not None:
             self._decisions += alike
@@ -161,12 +161,12 @@ class _Upgrade:
         return rows if asked else None
 
     def _fate_restarted(self, restarted: Restarted, place: int, session: Session) -> Fate:
-        """What becomes of the pod at that place where another session is asked."""
+        """The fate of the pod at that index in another session."""
         found = next(islice(self._tried(session, restarted), place, None), None)
         return None if found is None else fate_of(found)
 
     def _rules_for(self, fate: Fate, ask: Ask) -> FindRules:
-        """Finds which changes make the fate of a pod what it is after the upgrade."""
+        """Finds the changes that decide the fate of a pod after the upgrade."""
 
         def find(plugins: Sequence[str]) -> Iterable[ReleaseChange]:
             near = [change for change in self._differ if is_of(change, plugins)]
@@ -175,7 +175,7 @@ class _Upgrade:
         return find
 
     def _alike(self, restarted: Restarted) -> Sequence[Decision] | None:
-        """The decisions, where all its pods fit and no change is about any of them; None: both have to be asked."""
+        """The decisions, if all its pods fit and no change concerns any of them; None: both have to be asked."""
         found: list[Decision] = []
         for candidate, profile, state in self._pods_of(self._sessions[0], restarted) if self._may_be_alike else ():
             pod = candidate.pod
@@ -219,7 +219,7 @@ class _Upgrade:
         if columns is None:
             columns = Columns()
             cycle = Cycle(profile, pod, session.state, columns)
-            # Of a pod that fails, the attempt itself will say so.
+            # If the pod fails, the attempt itself reports it.
             with suppress(CycleError):
                 if cycle.pre_filter() and not profile.extenders:
                     cycle.filter_nodes()
@@ -231,7 +231,7 @@ class _Upgrade:
 
 
 def _count_otherwise(before: Session, after: Session) -> bool:
-    """Whether any pod requests something else under the one release than under the other."""
+    """Whether any pod's requests differ between the two releases."""
     pods = after.state.pods
     return any(info.resources != pods[key].resources for key, info in before.state.pods.items() if key in pods)
 

@@ -1,4 +1,4 @@
-"""What two releases decide otherwise about a pod, and by which rules."""
+"""What two releases decide differently about a pod, and by which rules."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FindRules = Callable[[Sequence[str]], Iterable[ReleaseChange]]
 
 
 def difference(workload: str, before: Decision, after: Decision, find_rules: FindRules) -> Iterator[UpgradedRow]:
-    """What is otherwise about a pod after the upgrade, and which rules are why; nothing if all is the same."""
+    """What differs for a pod after the upgrade, and because of which rules; empty if nothing does."""
     was, now = landing_of(before), landing_of(after)
     if was == now:
         return
@@ -44,7 +44,7 @@ def difference(workload: str, before: Decision, after: Decision, find_rules: Fin
 
 
 def landing_of(decision: Decision) -> LandingRow:
-    """What becomes of the pod."""
+    """Where the pod lands."""
     victims = tuple(victim.pod for victim in decision.victims)
     return LandingRow(outcome=decision.outcome, nodes=decision.ties, victims=victims)
 
@@ -56,7 +56,7 @@ def _kind(was: LandingRow, now: LandingRow) -> UpgradeDifference:
 
 
 def _plugins_that_differ(before: Decision, after: Decision) -> Iterator[str]:
-    """The plugins whose scores or verdicts are not the same under both."""
+    """The plugins whose scores or verdicts differ."""
     for gate in (before.pre_enqueue, after.pre_enqueue):
         if gate is not None and before.pre_enqueue != after.pre_enqueue:
             yield gate.plugin
@@ -72,7 +72,7 @@ def _plugins_that_differ(before: Decision, after: Decision) -> Iterator[str]:
 
 
 def is_of(change: ReleaseChange, plugins: Sequence[str]) -> bool:
-    """Whether verdicts or scores of these plugins follow from the change itself, and not only from what it leads to."""
+    """Whether the change itself affects verdicts or scores of these plugins, and not only its consequences."""
     of = (change.plugin,) if change.plugin else _GATE_PLUGINS.get(change.what, ("DynamicResources",))
     return not set(of).isdisjoint(plugins)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import NamedTuple
 
@@ -68,17 +68,25 @@ def sync(
         updated = _update(replicas, ordinals, lowest, most, ordered=False)
         gone += [ordinal for ordinal in updated.delete if ordinal not in gone]
         return Moves(tuple(missing), tuple(gone), updated.waits_for)
+    held_up = first_in_order(replicas.get, ordinals)
+    if held_up is not None:
+        return held_up
+    if condemned:
+        return _condemn(replicas, condemned)
+    return _update(replicas, ordinals, lowest, most, ordered=True)
+
+
+def first_in_order(replica_of: Callable[[int], Replica | None], ordinals: range) -> Moves | None:
+    """The step that the first of these pods asks for, where one lacks or is not healthy (`processReplica`)."""
     for ordinal in ordinals:
-        replica = replicas.get(ordinal)
+        replica = replica_of(ordinal)
         if replica is None:
             return Moves(create=(ordinal,))
         if replica.ended and not replica.terminating:
             return Moves(delete=(ordinal,))
         if not replica.is_healthy:
             return Moves(waits_for=ordinal)
-    if condemned:
-        return _condemn(replicas, condemned)
-    return _update(replicas, ordinals, lowest, most, ordered=True)
+    return None
 
 
 def _condemn(replicas: Mapping[int, Replica], condemned: list[int]) -> Moves:
