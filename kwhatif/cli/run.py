@@ -18,6 +18,7 @@ from kwhatif.errors import ExitCode
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from kwhatif.render.detail import Detail
     from kwhatif.report import Report
 
 #: Width of tables that go to a file or a pipe: nothing is wrapped there.
@@ -95,6 +96,13 @@ class Style(NamedTuple):
     printing: Printing
     explain: bool = False
 
+    @property
+    def detail(self) -> Detail:
+        """How much of it is printed."""
+        from kwhatif.render.detail import Detail
+
+        return Detail(now=now(), wide=self.output == "wide", explain=self.explain, quiet=self.printing.quiet)
+
 
 def answer(answers: Answers, style: Style, conditions: tuple[str, ...]) -> None:
     """Print the report, and exit with 1 if it holds one of the conditions."""
@@ -115,13 +123,15 @@ def print_answers(answers: Answers, style: Style) -> None:
         print_report(answers.report, style)
         return
     from kwhatif.api.compare import compare
-    from kwhatif.render.comparison import FORMATS, comparison_tables
+    from kwhatif.render.formats import COMPARISONS
 
     comparison = compare(answers.before, answers.report)
     if style.output in ("table", "wide"):
-        print_parts(comparison_tables(comparison, quiet=style.printing.quiet), style.printing.color)
-    elif style.output in FORMATS:
-        print_data(FORMATS[style.output](comparison), style.output)
+        from kwhatif.render.tables import comparison_tables
+
+        print_parts(comparison_tables(comparison, style.detail), style.printing.color)
+    elif style.output in COMPARISONS:
+        print_data(COMPARISONS[style.output](comparison), style.output)
     else:
         raise typer.BadParameter(f"there is no {style.output} of two answers", param_hint="--compare")
 
@@ -133,12 +143,9 @@ def print_report(report: Report, style: Style) -> None:
 
         print_data(FORMATS[style.output](report), style.output)
         return
-    from kwhatif.render.detail import Detail
     from kwhatif.render.tables import tables
 
-    wide = style.output == "wide"
-    detail = Detail(now=now(), wide=wide, explain=style.explain, quiet=style.printing.quiet)
-    print_parts(tables(report, detail), style.printing.color)
+    print_parts(tables(report, style.detail), style.printing.color)
 
 
 def print_data(text: str, output: str) -> None:

@@ -206,12 +206,9 @@ class _OnTerminal(_Display):
         self._shown_at = ""
 
     def show(self, report: Report, changes: list[str], age: float) -> None:  # noqa: ARG002
-        from kwhatif.render.detail import Detail
         from kwhatif.render.tables import tables
 
-        style = self.style
-        detail = Detail(now=now(), wide=style.output == "wide", explain=style.explain, quiet=style.printing.quiet)
-        self._parts = list(tables(report, detail))
+        self._parts = list(tables(report, self.style.detail))
         self._changes, self._shown_at = changes, _time()
 
     def tick(self, status: str) -> None:

@@ -1,56 +1,39 @@
-"""`kwhatif autoscale` and `kwhatif consolidate` for people, and as Markdown."""
+"""`kwhatif autoscale` and `kwhatif consolidate` in blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
-
-from rich.console import RenderableType
 
 from kwhatif.autoscaler.answer import NearestGroup, NearestNode, NewNodeClaim, NodeVerdict, RefusedPod, ScalingRound
+from kwhatif.render.blocks import Block, Table, Verdict, name, node, number, titled, verdict, words
 from kwhatif.render.detail import Detail
-from kwhatif.render.markdown_text import QUALITIES as MARKDOWN_QUALITIES
-from kwhatif.render.markdown_text import cell, prose, rows_of
-from kwhatif.render.outcomes import QUALITIES, Quality, doubted
+from kwhatif.render.outcomes import Quality
 from kwhatif.render.sentences import sentence
-from kwhatif.render.text import STRONG, hidden, signed, table, text
 from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
-from kwhatif.words.amounts import but, listed, plural, some
+from kwhatif.words.amounts import listed, plural, some
 
-#: So many rows are shown of each table, unless it is wide.
-_MOST_ROWS = 20
 _NAMES = {"cluster-autoscaler": "the Cluster Autoscaler", "karpenter": "Karpenter"}
-
-
-class _Table(NamedTuple):
-    """A table that both formats show."""
-
-    title: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
 
 
 # --- what is added -------------------------------------------------------------------------------------------------
 
 
-def autoscale(row: AutoscaleRow, detail: Detail, doubt: str) -> Iterator[RenderableType]:
+def autoscale(row: AutoscaleRow, detail: Detail, doubt: str) -> Iterator[Block]:
     """What is added, the choices that there were, and the pods that nothing is added for."""
-    return _shown(_added(row, doubt), _tables_of_rounds(row), detail)
+    yield verdict(_added(row), doubt)
+    if detail.quiet:
+        return
+    for round_, found in enumerate(row.rounds, 1):
+        yield from _round(found, f"Round {round_}: " if len(row.rounds) > 1 else "")
 
 
-def autoscale_parts(row: AutoscaleRow, doubt: str) -> Iterator[str]:
-    """As Markdown."""
-    return _marked_down(_added(row, doubt), _tables_of_rounds(row))
-
-
-def _added(row: AutoscaleRow, doubt: str) -> tuple[Quality, str]:
+def _added(row: AutoscaleRow) -> tuple[Quality, str]:
     nodes = _nodes_added(row)
     refused = len({each.pod for found in row.rounds for each in found.refused})
     said = [f"{_NAMES[row.autoscaler]} adds {listed(nodes) if nodes else 'nothing'}"]
     if refused:
         said.append(f"for {plural(refused, 'pod')} it can add nothing")
-    quality: Quality = "bad" if refused else "good"
-    return doubted(quality, doubt), but("; ".join(said), doubt)
+    return "bad" if refused else "good", "; ".join(said)
 
 
 def _nodes_added(row: AutoscaleRow) -> Sequence[str]:
@@ -64,39 +47,36 @@ def _nodes_added(row: AutoscaleRow) -> Sequence[str]:
     return [f"{plural(count, 'node')} of {group}" for group, count in counts.items()]
 
 
-def _tables_of_rounds(row: AutoscaleRow) -> Iterator[_Table]:
-    for number, found in enumerate(row.rounds, 1):
-        title = f"Round {number}: " if len(row.rounds) > 1 else ""
-        yield from _tables_of_round(found, title)
-
-
-def _tables_of_round(found: ScalingRound, title: str) -> Iterator[_Table]:
+def _round(found: ScalingRound, before: str) -> Iterator[Block]:
     chosen = {each.group: each.delta for each in found.scale_up}
     options = [
-        (
-            option.group,
-            f"{option.nodes:,}",
-            f"+{chosen[option.group]:,}" if option.group in chosen else "-",
-            _pods(option),
-        )
+        (option.group, option.nodes, f"+{chosen[option.group]:,}" if option.group in chosen else None, _pods(option))
         for option in found.options
     ]
     known = {option.group for option in found.options}
-    options += [(each.group, "", f"+{each.delta:,}", "") for each in found.scale_up if each.group not in known]
-    yield _Table(f"{title}groups that would help", ("Group", "Nodes needed", "Added", "Pods"), options)
-    claims = [(each.group, _types(each), each.cheapest or "-", some(each.pods)) for each in found.new_nodes]
-    yield _Table(f"{title}new nodes", ("NodePool", "Instance types", "Cheapest", "Pods"), claims)
+    others = [(each.group, None, f"+{each.delta:,}", None) for each in found.scale_up if each.group not in known]
+    columns = (name("Group"), number("Nodes needed"), number("Added"), words("Pods"))
+    yield from _titled(f"{before}groups that would help", Table(columns, [*options, *others]))
+    claims = [(each.group, _types(each), each.cheapest, some(each.pods)) for each in found.new_nodes]
+    columns = (name("NodePool"), words("Instance types"), words("Cheapest"), words("Pods"))
+    yield from _titled(f"{before}new nodes", Table(columns, claims))
     existing = [(each.node, some(each.pods)) for each in found.existing]
-    yield _Table(f"{title}pods that fit on nodes that are there, or on their way", ("Node", "Pods"), existing)
+    there = f"{before}pods that fit on nodes that are there, or on their way"
+    yield from _titled(there, Table((node(), words("Pods")), existing))
     refused = [(each.pod, refusal(each), _nearest(each.nearest)) for each in found.refused]
-    yield _Table(f"{title}pods that nothing is added for", ("Pod", "Why", "Nearest"), refused)
+    nothing = f"{before}pods that nothing is added for"
+    yield from _titled(nothing, Table((name("Pod"), words("Why"), words("Nearest")), refused))
     places: dict[str, list[str]] = {}
     for landed in found.placed:
         places.setdefault(landed.node, []).append(landed.pod)
-    rows = [(node, f"{len(pods):,}: {some(pods)}") for node, pods in places.items()]
-    yield _Table(f"{title}where the scheduler then places pods", ("Node", "Pods"), rows)
-    ignored = [(each.pod, each.reason or "-") for each in found.ignored]
-    yield _Table(f"{title}pods that are not looked at", ("Pod", "Why"), ignored)
+    then = [(place, f"{len(pods):,}: {some(pods)}") for place, pods in places.items()]
+    yield from _titled(f"{before}where the scheduler then places pods", Table((node(), words("Pods")), then))
+    ignored = [(each.pod, each.reason or None) for each in found.ignored]
+    yield from _titled(f"{before}pods that are not looked at", Table((name("Pod"), words("Why")), ignored))
+
+
+def _titled(title: str, table: Table) -> Iterator[Block]:
+    return titled(title[:1].upper() + title[1:], table)
 
 
 def _pods(option: object) -> str:
@@ -118,9 +98,9 @@ def refusal(row: RefusedPod) -> str:
     return "; ".join(f"{some(names)}: {reason}" for reason, names in groups.items()) or "there is no group"
 
 
-def _nearest(nearest: NearestGroup | None) -> str:
+def _nearest(nearest: NearestGroup | None) -> str | None:
     if nearest is None:
-        return "-"
+        return None
     return f"{nearest.group}: {_lacking(nearest)}"
 
 
@@ -131,18 +111,14 @@ def _lacking(nearest: NearestGroup | NearestNode) -> str:
 # --- what is removed -----------------------------------------------------------------------------------------------
 
 
-def consolidate(row: ConsolidateRow, detail: Detail, doubt: str) -> Iterator[RenderableType]:
+def consolidate(row: ConsolidateRow, detail: Detail, doubt: str) -> Iterator[Block]:
     """Which nodes go, where their pods land, and what keeps the others."""
     if row.explained is not None:
-        return iter([text(explained(row))])
-    return _shown(_removed(row, doubt), _tables_of_plan(row), detail)
-
-
-def consolidate_parts(row: ConsolidateRow, doubt: str) -> Iterator[str]:
-    """As Markdown."""
-    if row.explained is not None:
-        return iter([prose(explained(row))])
-    return _marked_down(_removed(row, doubt), _tables_of_plan(row))
+        yield Verdict(explained(row))
+        return
+    yield verdict(("good", _removed(row)), doubt)
+    if not detail.quiet:
+        yield from _plan(row)
 
 
 def explained(row: ConsolidateRow) -> str:
@@ -212,55 +188,29 @@ _REASONS: Mapping[str, str] = {
 }
 
 
-def _removed(row: ConsolidateRow, doubt: str) -> tuple[Quality, str]:
+def _removed(row: ConsolidateRow) -> str:
     going = [each.node for each in row.nodes if each.removable]
     going += [node for command in row.commands for node in command.nodes]
     made = [claim for command in row.commands for claim in command.replacements]
     said = f"{_NAMES[row.autoscaler]} would remove {plural(len(going), 'node')}: {some(going)}" if going else ""
     said = said or f"{_NAMES[row.autoscaler]} would remove no node"
-    if made:
-        said += f", and add {plural(len(made), 'node')} of {some([claim.group for claim in made])} instead"
-    return doubted("good", doubt), but(said, doubt)
+    instead = f", and add {plural(len(made), 'node')} of {some([each.group for each in made])} instead"
+    return f"{said}{instead * bool(made)}"
 
 
-def _tables_of_plan(row: ConsolidateRow) -> Iterator[_Table]:
-    going = [(each.node, each.group or "-", _where_to(each).removeprefix(": ")) for each in row.nodes if each.removable]
-    yield _Table("Nodes that go", ("Node", "Group", "Their pods"), going)
+def _plan(row: ConsolidateRow) -> Iterator[Block]:
+    going = [(each.node, each.group, _where_to(each).removeprefix(": ")) for each in row.nodes if each.removable]
+    yield from titled("Nodes that go", Table((node(), name("Group"), words("Their pods")), going))
     commands = [
-        (some(each.nodes), each.reason, "; ".join(f"{made.group}: {_types(made)}" for made in each.replacements) or "-")
+        (
+            some(each.nodes),
+            each.reason,
+            "; ".join(f"{made.group}: {_types(made)}" for made in each.replacements) or None,
+        )
         for each in row.commands
     ]
-    yield _Table("Nodes that go", ("Nodes", "Why", "In their place"), commands)
-    kept = [(each.node, each.group or "-", why_kept(each)) for each in row.nodes if not each.removable]
-    yield _Table("Nodes that stay", ("Node", "Group", "Why"), kept)
-    yield _Table("Nodes that stay", ("Node", "Why"), [(each.node, "; ".join(each.messages)) for each in row.kept])
-
-
-# --- both formats --------------------------------------------------------------------------------------------------
-
-
-def _shown(verdict: tuple[Quality, str], tables: Iterator[_Table], detail: Detail) -> Iterator[RenderableType]:
-    quality, said = verdict
-    yield signed(QUALITIES[quality], said)
-    if detail.quiet:
-        return
-    for title, header, rows in tables:
-        if not rows:
-            continue
-        yield ""
-        yield text(title[:1].upper() + title[1:], STRONG)
-        made = table(*map(str.upper, header))
-        shown = rows if detail.wide else rows[:_MOST_ROWS]
-        for row in shown:
-            made.add_row(*(text(detail.names.cut(each)) for each in row))
-        yield made
-        yield from hidden(shown, rows)
-
-
-def _marked_down(verdict: tuple[Quality, str], tables: Iterator[_Table]) -> Iterator[str]:
-    quality, said = verdict
-    yield f"### {MARKDOWN_QUALITIES[quality]} {prose(said)}"
-    for title, header, rows in tables:
-        if rows:
-            yield from ("", f"{prose(title[:1].upper() + title[1:])}:", "")
-            yield from rows_of(header, ((cell(first), *map(prose, others)) for first, *others in rows))
+    yield from titled("Nodes that go", Table((words("Nodes"), words("Why"), words("In their place")), commands))
+    kept = [(each.node, each.group, why_kept(each)) for each in row.nodes if not each.removable]
+    yield from titled("Nodes that stay", Table((node(), name("Group"), words("Why")), kept))
+    others = [(each.node, "; ".join(each.messages)) for each in row.kept]
+    yield from titled("Nodes that stay", Table((node(), words("Why")), others))

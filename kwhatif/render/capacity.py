@@ -1,130 +1,263 @@
-"""`kwhatif capacity` for people: how many more fit, where they go, and what stops the next one."""
+"""`kwhatif capacity` in blocks: how many more pods fit, where they go, and what stops the next one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from rich.console import RenderableType
-from rich.text import Text
-
-from kwhatif.render.capacity_words import (
-    amounts,
-    closest,
-    evictions,
-    fit_number,
-    headline,
-    lacking,
-    nodes,
-    shape_stop,
-    stop_sentence,
-    stranded,
-    zones,
-)
+from kwhatif.render.blocks import Block, Cell, Column, Sentence, Table, folded, name, node, number, verdict, words
 from kwhatif.render.detail import Detail
-from kwhatif.render.outcomes import QUALITIES
+from kwhatif.render.outcomes import Quality
 from kwhatif.render.qualifiers import qualifier
-from kwhatif.render.text import FAINT, STRONG, WARN, signed, table, text
+from kwhatif.render.sentences import free_on, sentence
+from kwhatif.render.why import did_you_mean, why
 from kwhatif.report import Report
-from kwhatif.report.capacity import CapacityRow, FitRow, ShapeRow, StopRow
-from kwhatif.words.amounts import plural, some
+from kwhatif.report.capacity import (
+    AddedNodesRow,
+    CapacityRow,
+    CountedRow,
+    FitRow,
+    ReasonRow,
+    ShapeRow,
+    StopRow,
+    TightestRow,
+)
+from kwhatif.report.decision import Decision
+from kwhatif.scheduler.framework.evidence import InsufficientResource
+from kwhatif.words.amounts import amount, plural, some
 
-#: So many nodes are shown, unless it is wide.
-_MOST_NODES = 20
 
-
-def capacity(report: Report, row: CapacityRow, detail: Detail) -> Iterator[RenderableType]:
+def capacity(report: Report, row: CapacityRow, detail: Detail) -> Iterator[Block]:
     """The verdict, then the tables that back it."""
-    quality, said = headline(row, qualifier(report))
-    yield signed(QUALITIES[quality], detail.names.cut(said))
+    yield verdict(headline(row), qualifier(report))
+    if row.shapes:
+        yield _shapes(row.shapes)
     if detail.quiet:
-        yield from _shapes(row.shapes) if row.shapes else ()
         return
     if row.shapes:
-        yield from _shapes(row.shapes)
         others = f"; not shown: {plural(row.other_pods, 'pod')} of {row.other_shapes:,} other kinds"
-        yield text(f"Counted up to {row.limit:,} of each (--max){others * bool(row.other_shapes)}", FAINT)
+        yield Sentence(f"Counted up to {row.limit:,} of each (--max){others * bool(row.other_shapes)}", "faint")
     if row.added_nodes is not None:
-        yield from (text(note, FAINT) for note in row.added_nodes.notes)
+        yield from (Sentence(note, "faint") for note in row.added_nodes.notes)
     best = row.best
     if row.fit is None or best is None:
         return
-    costs = evictions(row, report)
-    yield from [text(detail.names.cut(costs), WARN)] if costs and row.added_nodes is None else ()
-    missing = lacking(row)
-    yield from [text(missing, STRONG)] if missing else ()
+    costs = _evictions(row, report)
+    yield from [Sentence(costs, "warn")] if costs and row.added_nodes is None else ()
+    missing = _lacking(row)
+    yield from [Sentence(missing, "strong")] if missing else ()
     if best.stop is None and row.target is None:
-        yield text(f"Counted up to {row.limit:,} (--max): more may fit", FAINT)
-    yield from _requests(best)
-    yield from _places(best, detail)
+        yield Sentence(f"Counted up to {row.limit:,} (--max): more may fit", "faint")
+    yield from _places(best)
     if best.stop is not None:
-        yield from _stop(best.stop, best, report, detail, last=row.preempting is not None)
+        yield from _stop(best.stop, best, report, last=row.preempting is not None)
 
 
-def _requests(fit: FitRow) -> Iterator[RenderableType]:
-    made = table("WORKLOAD", "IN A SET", "PODS", "EACH REQUESTS", "PRIORITY", right=("IN A SET", "PODS", "PRIORITY"))
-    for counted in fit.counted:
-        asks = amounts(counted.requests) or "nothing"
-        made.add_row(
-            text(counted.workload),
-            text(f"{counted.times:,}"),
-            text(f"{counted.pods:,}"),
-            text(asks),
-            text(f"{counted.priority:,}"),
-        )
-    yield made
+def _places(fit: FitRow) -> Iterator[Block]:
+    """What was counted; then zone by zone, and node by node."""
+    columns = (name("Workload"), number("In a set"), number("Pods"), words("Each requests"), number("Priority"))
+    yield Table(columns, [(each.workload, each.times, each.pods, _asks(each), each.priority) for each in fit.counted])
+    is_one = len(fit.counted) == 1
+    pods = [number("Pods")] if is_one else [number(each.workload, named=True) for each in fit.counted]
+    zones = sorted({zone for counted in fit.counted for zone in counted.zones})
+    if len(zones) > 1:
+        rows = [(zone or None, *(each.zones.get(zone, 0) for each in fit.counted)) for zone in zones]
+        yield Table([Column("Zone", "name"), *pods], rows)
+    yield from folded("Where they land", Table([node(), *pods], _nodes(fit)))
 
 
-def _places(fit: FitRow, detail: Detail) -> Iterator[RenderableType]:
-    """Zone by zone, then node by node."""
-    names = [counted.workload for counted in fit.counted]
-    columns = ["PODS"] if len(names) == 1 else names
-    by_zone = zones(fit)
-    if len(by_zone) > 1:
-        made = table("ZONE", *columns, right=columns)
-        for zone, numbers in by_zone:
-            made.add_row(text(zone or "<none>"), *_cells(numbers))
-        yield made
-    by_node = nodes(fit)
-    if not by_node:
-        return
-    shown = by_node if detail.wide else by_node[:_MOST_NODES]
-    made = table("NODE", *columns, right=columns)
-    for node, numbers in shown:
-        made.add_row(text(detail.names.cut(node)), *_cells(numbers))
-    yield made
-    if len(shown) < len(by_node):
-        hidden = sum(sum(numbers) for _, numbers in by_node[len(shown) :])
-        left = plural(len(by_node) - len(shown), "more node")
-        yield text(f"{left} with {plural(hidden, 'pod')} (-o wide)", FAINT)
+def _nodes(fit: FitRow) -> list[tuple[str | int, ...]]:
+    """The nodes that take pods, those that take most first, and how many of each workload."""
+    names = {name for counted in fit.counted for name in counted.nodes}
+    rows = [(name, [counted.nodes.get(name, 0) for counted in fit.counted]) for name in names]
+    return [(name, *counts) for name, counts in sorted(rows, key=lambda row: (-sum(row[1]), row[0]))]
 
 
-def _cells(numbers: Sequence[int]) -> Iterator[Text]:
-    return (text(f"{number:,}" if number else "") for number in numbers)
-
-
-def _stop(stop: StopRow, fit: FitRow, report: Report, detail: Detail, *, last: bool) -> Iterator[RenderableType]:
-    yield text(f"Stopped: {detail.names.cut(stop_sentence(stop, fit, report, last=last))}", STRONG)
+def _stop(stop: StopRow, fit: FitRow, report: Report, *, last: bool) -> Iterator[Block]:
+    yield Sentence(f"Stopped: {_stop_sentence(stop, fit, report, last=last)}", "strong")
     if stop.reasons:
-        made = table("NODES", "REASON", "CLOSEST", right=("NODES",))
-        for row in stop.reasons:
-            made.add_row(text(f"{row.nodes:,}"), text(row.reason), text(detail.names.cut(closest(row))))
-        yield made
+        reasons = [(row.nodes, row.reason, _closest(row)) for row in stop.reasons]
+        yield Table((number("Nodes"), words("Reason"), words("Closest")), reasons)
     if stop.tightest:
-        made = table("NODES", "TIGHTEST", "STRANDED THERE", right=("NODES",))
-        for tight in stop.tightest:
-            made.add_row(text(f"{tight.nodes:,}"), text(tight.resource), text(stranded(tight)))
-        yield made
+        tightest = [(row.nodes, row.resource, _stranded(row)) for row in stop.tightest]
+        yield Table((number("Nodes"), words("Tightest"), words("Stranded there")), tightest)
 
 
-def _shapes(shapes: Sequence[ShapeRow]) -> Iterator[RenderableType]:
-    made = table("MORE FIT", "RUNNING", "LIKE", "EACH REQUESTS", "STOPPED BY", right=("MORE FIT", "RUNNING"))
-    for shape in shapes:
-        (counted,) = shape.fit.counted
-        made.add_row(
-            text(fit_number(shape.fit), STRONG),
-            text(f"{shape.running:,}"),
-            text(some(shape.workloads, 1)),
-            text(amounts(counted.requests) or "nothing"),
-            text(shape_stop(shape.fit.stop), FAINT),
-        )
-    yield made
+def _shapes(shapes: Sequence[ShapeRow]) -> Table:
+    columns = (number("More fit"), number("Running"), words("Like"), words("Each requests"), words("Stopped by"))
+    return Table(
+        columns,
+        [
+            (
+                Cell(fit_number(shape.fit), "strong"),
+                shape.running,
+                some(shape.workloads, 1),
+                _asks(shape.fit.counted[0]),
+                Cell(_shape_stop(shape.fit.stop), "faint"),
+            )
+            for shape in shapes
+        ],
+    )
+
+
+# --- words ---------------------------------------------------------------------------------------------------------
+
+
+def headline(row: CapacityRow) -> tuple[Quality, str]:
+    """How many fit, in one line."""
+    best = row.best
+    if best is None and not row.shapes:
+        return "doubtful", "no pod runs that could be counted: name a manifest"
+    if best is None:
+        return "good", f"how many more fit of the {plural(len(row.shapes), 'most common kind')} of pods, each alone"
+    if row.added_nodes is not None and row.target is not None:
+        return _with_nodes(row.added_nodes, row.target.wanted, row)
+    sets, fit = best.sets, "fits" if best.sets == 1 else "fit"
+    if row.target is not None and not row.target.met:
+        only = f"only {sets:,}" if sets else "not one"
+        return "bad", f"{only} of {row.target.wanted:,} more {_what(best, 2)} {'fit' if sets else 'fits'}{_how(row)}"
+    if not sets:
+        return "bad", f"not one more {_what(best, 1)} fits{_how(row)}"
+    number = f"at least {sets:,} more" if best.stop is None and row.target is None else f"{sets:,} more"
+    return ("doubtful" if _evicts(row) else "good"), f"{number} {_what(best, sets)} {fit}{_how(row)}"
+
+
+def _evicts(row: CapacityRow) -> bool:
+    return row.preempting is not None and row.preempting.evicting > 0
+
+
+def _how(row: CapacityRow) -> str:
+    """Whether that takes evictions, where they are possible."""
+    if row.fit is None:
+        return ""
+    if _evicts(row):
+        return f", {row.fit.sets:,} of them without evicting anybody"
+    is_possible = row.preempting is None and row.fit.stop is not None and row.fit.stop.outcome == "Preempts"
+    return " without evicting anybody" if is_possible else ""
+
+
+def _what(fit: FitRow, sets: int) -> str:
+    """`pods of Deployment shop/web`; `sets of 2 pods of …`."""
+    first, *others = fit.counted
+    if not others and first.times == 1:
+        return f"pod{'s' * (sets != 1)} {_of(first)}"
+    each = " and ".join(f"{counted.times} {_of(counted)}" for counted in fit.counted)
+    return f"set{'s' * (sets != 1)} ({each})"
+
+
+def _of(counted: CountedRow) -> str:
+    return f"like {counted.workload}" if counted.workload.startswith("Pod ") else f"of {counted.workload}"
+
+
+def _with_nodes(added: AddedNodesRow, wanted: int, row: CapacityRow) -> tuple[Quality, str]:
+    what = _what(added.fit, wanted)
+    now = row.preempting.fit.sets if row.preempting else row.fit.sets if row.fit else 0
+    if added.nodes is None:
+        with_them = f"even with {plural(added.limit, 'more node')} like {added.like} only {added.fit.sets:,} fit"
+        none = "more nodes do not help" if not added.limit else with_them
+        return "bad", f"{wanted:,} more {what} do not fit: {none}"
+    if not added.nodes:
+        return "good", f"{wanted:,} more {what} fit as it is: no nodes are needed"
+    nodes = f"{plural(added.nodes, 'more node')} like {added.like}"
+    fewer = f"with {added.nodes - 1:,} only {added.fewer:,} fit" if added.nodes > 1 else f"without, {now:,} fit"
+    return "good", f"{wanted:,} more {what} fit with {nodes}; {fewer}"
+
+
+def fit_number(fit: FitRow) -> str:
+    """How many sets fit: `7`, or `1,000 or more` where the limit was reached first."""
+    return f"{fit.sets:,}{'' if fit.stop else ' or more'}"
+
+
+def _lacking(row: CapacityRow) -> str:
+    """What the missing ones ask for in all; "" if none are missing."""
+    target = row.target
+    if target is None or target.met:
+        return ""
+    return f"Missing: {target.missing:,}, which ask for {_amounts(target.lacking) or 'nothing'} in all"
+
+
+def _asks(row: CountedRow) -> str:
+    return _amounts(row.requests) or "nothing"
+
+
+def _amounts(requests: Mapping[str, int]) -> str:
+    """`0.5 cpu, 1Gi memory`."""
+    return ", ".join(f"{amount(name, number)} {name}" for name, number in requests.items())
+
+
+def _stop_sentence(stop: StopRow, fit: FitRow, report: Report, *, last: bool) -> str:
+    """Why the next pod does not fit; `last`: with eviction."""
+    is_single = len(fit.counted) == 1 and fit.counted[0].times == 1
+    which = f"{'pod' if is_single else 'set'} {fit.sets + 1:,}"
+    about = f"{which} ({stop.workload})" if len(fit.counted) > 1 else which
+    found = [decision for decision in report.decisions if decision.pod == stop.pod]
+    decision = found[-1 if last else 0] if found else None
+    match stop.outcome:
+        case "Preempts" if last:
+            return f"{about} fits only by evicting pods that are counted: {_why(decision, stop)}"
+        case "Preempts":
+            return f"{about} fits only by evicting others: {_why(decision, stop)}"
+        case "Denied":
+            hint = did_you_mean(decision) if decision else ""
+            return f"{about} is refused by the API server: {stop.message}{hint}"
+        case "Gated":
+            gate = decision.pre_enqueue if decision else None
+            return f"{about} is not queued: {gate.message if gate else stop.message}"
+        case "Ignored":
+            return f"{about} is ignored: {stop.message}"
+        case _:
+            return f"{about} stays pending: {_why(decision, stop)}"
+
+
+def _why(decision: Decision | None, stop: StopRow) -> str:
+    return why(decision) if decision else stop.message
+
+
+def _closest(row: ReasonRow) -> str:
+    """What the node says that comes closest."""
+    evidence, node = row.evidence, row.node or ""
+    if evidence is None:
+        return ""
+    if isinstance(evidence, InsufficientResource) and evidence.requested <= evidence.allocatable:
+        free = free_on(evidence.resource, evidence.allocatable - evidence.used, node, only=row.nodes == 1)
+        return f"needs {amount(evidence.resource, evidence.requested)}, {free}"
+    return f"{node}: {sentence(evidence)}"
+
+
+def _stranded(row: TightestRow) -> str:
+    """What is free of the other resources on these nodes, and cannot be used."""
+    return _amounts({name: number for name, number in row.stranded.items() if number}) or "nothing else"
+
+
+def _evictions(row: CapacityRow, report: Report) -> str:
+    """What the pods cost that fit by eviction; "" where nobody is evicted."""
+    found = row.preempting
+    if found is None or row.fit is None:
+        return ""
+    if not found.evicting:
+        return "Evicting others makes room for no more"
+    owners: dict[str, int] = {}
+    for decision in report.decisions:
+        for victim in decision.victims:
+            name = victim.workload or f"Pod {victim.pod}"
+            owners[name] = owners.get(name, 0) + 1
+    who = some([f"{number:,} of {name}" for name, number in sorted(owners.items(), key=lambda each: -each[1])])
+    if report.snapshot.pod_disruption_budgets is None:
+        broken = "whether that violates budgets is not known"
+    elif found.violations:
+        broken = f"violating {plural(len(found.violations), 'budget')}: {some(found.violations)}"
+    else:
+        broken = "no budget violated"
+    more = found.fit.sets - row.fit.sets
+    return (
+        f"With preemption {more:,} more: {plural(found.evicting, 'pod')}"
+        f" evict{'s' * (found.evicting == 1)} {plural(len(found.victims), 'other')} ({who}), {broken}"
+    )
+
+
+def _shape_stop(stop: StopRow | None) -> str:
+    """What stops one kind of pods, in few words."""
+    if stop is None:
+        return ""
+    if stop.outcome == "Denied":
+        return stop.message
+    return ", ".join(f"{row.nodes:,} {row.reason}" for row in stop.reasons[:3]) or stop.message

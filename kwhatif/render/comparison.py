@@ -1,28 +1,22 @@
-"""Two answers side by side: without the edits, and with them."""
+"""Two answers side by side, in blocks: without the edits, and with them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
-from rich.console import RenderableType
-from rich.text import Text
-
-from kwhatif.render.capacity_words import fit_number
-from kwhatif.render.capacity_words import headline as capacity_headline
-from kwhatif.render.data import to_json, to_yaml
-from kwhatif.render.edits import edit_lines
-from kwhatif.render.markdown_text import cell, limited, prose, rows_of
-from kwhatif.render.node_names import NodeNames, nodes_in
-from kwhatif.render.outcomes import SIGNS, verb
-from kwhatif.render.text import FAINT, GOOD, STRONG, WARN, indented, lines, signed, table, text
+from kwhatif.render.blocks import Block, Cell, Item, Listing, Table, Verdict, name, titled, words
+from kwhatif.render.capacity import fit_number
+from kwhatif.render.capacity import headline as capacity_headline
+from kwhatif.render.detail import Detail
+from kwhatif.render.outcomes import verb
 from kwhatif.report.capacity import CapacityRow
 from kwhatif.report.comparison import Comparison, Difference, FateRow
 from kwhatif.report.policy import FindingRow
 from kwhatif.words.amounts import plural, some
 
 #: So many rows are shown.
-MOST_ROWS = 100
+_MOST_ROWS = 100
 _WORDS: dict[Difference, tuple[str, str]] = {
     "flipped": ("has another outcome", "have another outcome"),
     "victims": ("would evict other pods", "would evict other pods"),
@@ -32,33 +26,26 @@ _WORDS: dict[Difference, tuple[str, str]] = {
 }
 
 
-def comparison_tables(comparison: Comparison, *, quiet: bool = False) -> Iterator[RenderableType]:
-    """The edits, one line that says it all, then what is different."""
-    for line in () if quiet else edit_lines(comparison.after):
-        yield text(line, FAINT)
-    names = NodeNames((*nodes_in(comparison.before), *nodes_in(comparison.after)))
-    rows, ends = comparison.difference.pods, comparison.difference.ends
-    yield text(headline(comparison), WARN if rows or ends or verdicts(comparison) else GOOD)
-    if quiet:
+def comparison_blocks(comparison: Comparison, detail: Detail) -> Iterator[Block]:
+    """One line that says it all, then what is different."""
+    difference = comparison.difference
+    is_same = not (difference.pods or difference.ends or _verdicts(comparison))
+    yield Verdict(headline(comparison), tone="good" if is_same else "warn")
+    if detail.quiet:
         return
-    if names.note and (rows or ends):
-        yield text(names.note, FAINT)
-    if rows:
-        made = table("POD", "WITHOUT", "WITH")
-        for row in rows[:MOST_ROWS]:
-            made.add_row(text(row.pod, STRONG), _cell(row.before, names), _cell(row.after, names))
-        yield made
-    if ends:
-        made = table("WHAT", "WITHOUT", "WITH")
-        for end in ends[:MOST_ROWS]:
-            made.add_row(*(text(names.cut(each or "-")) for each in (end.subject, end.before, end.after)))
-        yield made
-    hidden = max(len(rows) - MOST_ROWS, 0) + max(len(ends) - MOST_ROWS, 0)
-    if hidden:
-        yield text(f"… {hidden:,} more (-o json)", FAINT)
-    for title, items in details(comparison):
-        yield text(title, STRONG)
-        yield indented(lines([f"• {item}" for item in items]))
+    if difference.pods:
+        pods = [(row.pod, _cell(row.before), _cell(row.after)) for row in difference.pods]
+        yield Table((name("Pod"), words("Without"), words("With")), pods, _MOST_ROWS)
+    if difference.ends:
+        ends = [(row.subject, row.before, row.after) for row in difference.ends]
+        yield Table((words("What"), words("Without"), words("With")), ends, _MOST_ROWS)
+    for title, items in (
+        ("New findings", map(_finding, difference.new_findings)),
+        ("Findings that are gone", map(_finding, difference.gone_findings)),
+        ("New caveats", difference.new_caveats),
+        ("Caveats that are gone", difference.gone_caveats),
+    ):
+        yield from titled(title, Listing([Item(said) for said in items]))
 
 
 def headline(comparison: Comparison) -> str:
@@ -66,7 +53,7 @@ def headline(comparison: Comparison) -> str:
     counts = Counter(row.difference for row in comparison.difference.pods)
     total = sum(counts.values()) + comparison.difference.unchanged
     said = [f"{count:,} {_WORDS[kind][count > 1]}{_flips(comparison, kind)}" for kind, count in counts.items()]
-    verdict = verdicts(comparison)
+    verdict = _verdicts(comparison)
     after = comparison.after
     if after.capacity is not None:
         return _capacity_headline(comparison, after.capacity)
@@ -120,26 +107,13 @@ def _flips(comparison: Comparison, kind: Difference) -> str:
     return f" ({', '.join(said)})" if said else ""
 
 
-def verdicts(comparison: Comparison) -> str:
+def _verdicts(comparison: Comparison) -> str:
     """What becomes of a gate's verdict; "" where it is the same, or there is none."""
     before, after = comparison.before.policy, comparison.after.policy
     if before is None or after is None or before.verdict == after.verdict:
         return ""
     words = {"pass": "passes", "warn": "passes with warnings", "fail": "fails"}
     return f"the gate {words[after.verdict]}; without them, it {words[before.verdict]}"
-
-
-def details(comparison: Comparison) -> Iterator[tuple[str, Sequence[str]]]:
-    """Findings and caveats that only one of the answers has, under titles."""
-    difference = comparison.difference
-    for title, items in (
-        ("New findings", list(map(_finding, difference.new_findings))),
-        ("Findings that are gone", list(map(_finding, difference.gone_findings))),
-        ("New caveats", difference.new_caveats),
-        ("Caveats that are gone", difference.gone_caveats),
-    ):
-        if items:
-            yield title, items
 
 
 def _finding(row: FindingRow) -> str:
@@ -158,25 +132,5 @@ def fate(row: FateRow | None) -> str:
     return said
 
 
-def _cell(row: FateRow | None, names: NodeNames) -> Text:
-    return text("-", FAINT) if row is None else signed(SIGNS[row.outcome], names.cut(fate(row)), "")
-
-
-def to_markdown(comparison: Comparison) -> str:
-    """The edits, the headline, and a table."""
-    parts = [f"- {prose(line)}" for line in edit_lines(comparison.after)]
-    parts += ["", f"### {prose(headline(comparison))}", ""]
-    if comparison.difference.pods:
-        rows = ((cell(row.pod), prose(fate(row.before)), prose(fate(row.after))) for row in comparison.difference.pods)
-        parts += rows_of(("Pod", "Without", "With"), rows)
-    if comparison.difference.ends:
-        ends = (
-            (cell(row.subject), prose(row.before or "-"), prose(row.after or "-")) for row in comparison.difference.ends
-        )
-        parts += rows_of(("What", "Without", "With"), ends)
-    for title, items in details(comparison):
-        parts += ["", f"#### {title}", "", *limited((f"- {prose(item)}" for item in items), len(items))]
-    return "\n".join(parts) + "\n"
-
-
-FORMATS: Mapping[str, Callable[[Comparison], str]] = {"json": to_json, "yaml": to_yaml, "markdown": to_markdown}
+def _cell(row: FateRow | None) -> Cell:
+    return Cell(None) if row is None else Cell(fate(row), sign=row.outcome)

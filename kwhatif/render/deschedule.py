@@ -1,75 +1,95 @@
-"""`kwhatif deschedule` for people: strategy by strategy whom it evicts, who is spared, and what the nodes gain."""
+"""`kwhatif deschedule` in blocks: strategy by strategy whom it evicts, who is spared, and what the nodes gain."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import assert_never
 
-from rich.console import RenderableType
-from rich.text import Text
+from msgspec.structs import replace
 
-from kwhatif.descheduler.attempt import StrategyRow
-from kwhatif.render.descheduling import (
-    REFUSALS,
-    headline,
-    landing_sentence,
-    node_classes,
-    rounds_sentence,
-    spared_rules,
-    why,
+from kwhatif.descheduler.attempt import (
+    BetterNode,
+    BrokenAntiAffinity,
+    BrokenNodeAffinity,
+    Duplicate,
+    Failed,
+    LifeTime,
+    NodeUse,
+    RefusedBy,
+    Restarts,
+    Skew,
+    StrategyRow,
+    UntoleratedTaint,
+    Why,
+)
+from kwhatif.render.blocks import (
+    Block,
+    Cell,
+    Change,
+    Heading,
+    Sentence,
+    Table,
+    Tone,
+    folded,
+    name,
+    node,
+    number,
+    verdict,
+    words,
 )
 from kwhatif.render.detail import Detail
-from kwhatif.render.outcomes import QUALITIES
-from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, hidden, signed, table, text
-from kwhatif.report.deschedule import DescheduleRow, EvictedRow, EvictionRefusedRow, Landing, NodeUseRow
-from kwhatif.words.amounts import plural, some
+from kwhatif.render.outcomes import Quality
+from kwhatif.report.deschedule import (
+    DescheduleRow,
+    EvictedRow,
+    EvictionRefusedRow,
+    Landing,
+    ReplacementCause,
+    ReplacementRow,
+)
+from kwhatif.words.amounts import duration, plural, some
 
-#: So many rows are shown of each table, unless it is wide.
-_MOST_ROWS = 20
-#: Cells of a bar: an eighth of a node is as much as one sees at a glance.
-_BAR = 8
-_STYLES: Mapping[Landing, str] = {
-    "Elsewhere": GOOD,
-    "SameNode": WARN,
-    "Preempts": WARN,
-    "Pending": BAD,
-    "None": FAINT,
+_TONES: Mapping[Landing, Tone] = {
+    "Elsewhere": "good",
+    "SameNode": "warn",
+    "Preempts": "warn",
+    "Pending": "bad",
+    "None": "faint",
 }
 
 
-def deschedule(row: DescheduleRow, detail: Detail, doubt: str) -> Iterator[RenderableType]:
+def deschedule(row: DescheduleRow, detail: Detail, doubt: str) -> Iterator[Block]:
     """The verdict, with what it depends on, then a table for each strategy."""
-    quality, said = headline(row, doubt)
-    yield signed(QUALITIES[quality], said)
+    yield verdict(_verdict(row), doubt)
     if detail.quiet or row.skipped:
         return
-    later = rounds_sentence(row)
+    later = _rounds(row)
     if later:
-        yield text(later, FAINT if row.course == "Settles" else WARN)
-    yield ""
+        yield Sentence(later, "faint" if row.course == "Settles" else "warn")
     for strategy in row.plugins:
         yield from _strategy(strategy, row, detail)
-    yield from _spared(row, detail)
-    yield from _nodes(row, detail)
+    columns = (number("Pods"), words("Rule"), words("For example"))
+    rules = [(len(pods), rule, some(pods, 100 if detail.wide else 2)) for rule, pods in _spared_rules(row).items()]
+    yield from folded("Spared by the evictor, whatever a strategy wants", Table(columns, rules))
+    yield from _nodes(row)
 
 
-def _strategy(strategy: StrategyRow, row: DescheduleRow, detail: Detail) -> Iterator[RenderableType]:
+def _strategy(strategy: StrategyRow, row: DescheduleRow, detail: Detail) -> Iterator[Block]:
     profile = f" of profile {strategy.profile}" if len({each.profile for each in row.plugins}) > 1 else ""
     refused = f", {strategy.refused:,} refused" if strategy.refused else ""
-    yield text(f"{strategy.plugin}{profile}: {plural(strategy.evicted, 'eviction')}{refused}", STRONG)
+    yield Heading(f"{strategy.plugin}{profile}: {plural(strategy.evicted, 'eviction')}{refused}")
     if strategy.error:
-        yield text(f"fails: {strategy.error}", WARN)
-    classes = node_classes(strategy, row)
+        yield Sentence(f"Fails: {strategy.error}", "warn")
+    classes = _node_classes(strategy, row)
     if classes:
-        yield text(classes, FAINT)
+        yield Sentence(classes, "faint")
     for note in strategy.notes if detail.wide else _distinct(strategy.notes):
-        yield text(note, FAINT)
-    evicted = [each for each in row.evicted if _is_by(strategy, each)]
-    refusals = [each for each in row.refused if _is_by(strategy, each)]
-    if not (evicted or refusals):
-        yield ""
-    else:
-        yield from _attempts(sorted([*evicted, *refusals], key=lambda each: each.order), detail)
+        yield Sentence(note, "faint")
+    wanted: tuple[EvictedRow | EvictionRefusedRow, ...] = (*row.evicted, *row.refused)
+    attempts = [each for each in wanted if _is_by(strategy, each)]
+    if attempts:
+        yield _attempts(sorted(attempts, key=lambda each: each.order))
 
 
 def _distinct(notes: Sequence[str]) -> Iterator[str]:
@@ -83,65 +103,211 @@ def _is_by(strategy: StrategyRow, row: EvictedRow | EvictionRefusedRow) -> bool:
     return (row.profile, row.plugin) == (strategy.profile, strategy.plugin)
 
 
-def _attempts(rows: Sequence[EvictedRow | EvictionRefusedRow], detail: Detail) -> Iterator[RenderableType]:
-    made = table("#", "POD", "NODE", "WHY", "THEN", right=("#",))
-    shown = rows if detail.wide else rows[:_MOST_ROWS]
-    for row in shown:
-        made.add_row(
-            text(row.order),
-            text(row.pod),
-            text(detail.names.cut(row.node)),
-            text(detail.names.cut(why(row.why))),
-            _then(row, detail),
-        )
-    yield made
-    if len(shown) < len(rows):
-        yield from hidden(shown, rows)
-        yield ""
+def _attempts(rows: Sequence[EvictedRow | EvictionRefusedRow]) -> Table:
+    columns = (number("#"), name("Pod"), node(), words("Why"), words("Then"))
+    return Table(columns, [(row.order, row.pod, row.node, _why(row.why), _then(row)) for row in rows])
 
 
-def _then(row: EvictedRow | EvictionRefusedRow, detail: Detail) -> Text:
+def _then(row: EvictedRow | EvictionRefusedRow) -> Cell:
     if isinstance(row, EvictionRefusedRow):
         budgets = f": {', '.join(row.budgets)}" if row.budgets else ""
-        return text(f"stays: {REFUSALS[row.by]}{budgets}", FAINT)
+        return Cell(f"stays: {_REFUSALS[row.by]}{budgets}", "faint")
     if row.replacement is None:
-        return text("")
-    said = landing_sentence(row.replacement)
-    return text(detail.names.cut(said), _STYLES[row.replacement.landing])
+        return Cell("")
+    return Cell(_landing(row.replacement), _TONES[row.replacement.landing])
 
 
-def _spared(row: DescheduleRow, detail: Detail) -> Iterator[RenderableType]:
-    rules = spared_rules(row)
-    if not rules:
-        return
-    yield text("Spared by the evictor, whatever a strategy wants", STRONG)
-    made = table("PODS", "RULE", "FOR EXAMPLE", right=("PODS",))
-    for rule, pods in rules.items():
-        made.add_row(text(f"{len(pods):,}"), text(rule), text(some(pods, 100 if detail.wide else 2)))
-    yield made
+def _nodes(row: DescheduleRow) -> Iterator[Block]:
+    changed = [each for each in row.nodes if each.before != each.after]
+    resources = list(dict.fromkeys(resource for each in changed for resource in each.before))
+    columns = (node(), *(words(f"{resource} %") for resource in resources))
+    rows: list[tuple[str | Change, ...]] = [
+        (each.node, *(Change(each.before.get(name, 0.0), each.after.get(name, 0.0)) for name in resources))
+        for each in changed
+    ]
+    yield from folded("Requested of the nodes, before and after", Table(columns, rows))
 
 
-def _nodes(row: DescheduleRow, detail: Detail) -> Iterator[RenderableType]:
-    changed = [node for node in row.nodes if node.before != node.after]
-    if not changed:
-        return
-    resources = list(dict.fromkeys(name for node in changed for name in node.before))
-    yield text("Requested of the nodes, before and after", STRONG)
-    made = table("NODE", *(f"{name.upper()} %" for name in resources))
-    shown = changed if detail.wide else changed[:_MOST_ROWS]
-    for node in shown:
-        made.add_row(text(detail.names.cut(node.node)), *(_use(node, name) for name in resources))
-    yield made
-    if len(shown) < len(changed):
-        yield text(f"{len(changed) - len(shown):,} more nodes change (-o wide)", FAINT)
+# --- words ---------------------------------------------------------------------------------------------------------
 
 
-def _use(node: NodeUseRow, name: str) -> Text:
-    before, after = node.before.get(name, 0.0), node.after.get(name, 0.0)
-    return text(f"{_bar(after)} {before:3.0f} → {after:3.0f}")
+_REFUSALS: Mapping[RefusedBy, str] = {
+    "total-limit": "maxNoOfPodsToEvictTotal is reached",
+    "node-limit": "maxNoOfPodsToEvictPerNode is reached",
+    "namespace-limit": "maxNoOfPodsToEvictPerNamespace is reached",
+    "pdb": "a disruption budget allows no more",
+    "multiple-pdbs": "more than one disruption budget is about it",
+    "forbidden": "the API server forbids it",
+    "not-found": "it is gone already",
+}
+
+_CAUSES: Mapping[ReplacementCause, str] = {
+    "static": "it is a static pod, which its kubelet keeps running",
+    "bare": "no controller makes it anew",
+    "controller-not-modelled": "what makes pods of a {about} is not modelled",
+    "counted-out": "its {about} has counted it out before",
+    "gone-anyway": "it goes without the descheduler, too",
+    "refused": "{about}",
+    "owner-gone": "its {about} is not there any more",
+    "owner-not-read": "its {about} is not in the input",
+    "enough": "its {about} wants no more than {wanted}",
+    "no-other": "its {about} makes no other",
+    "unschedulable": "{about}",
+    "gated": "its scheduling gates are closed",
+    "scheduler-not-modelled": "the scheduler {about} is not modelled",
+    "not-tried": "it was not tried",
+    "preempted": "evicted in turn for {about}",
+}
 
 
-def _bar(percent: float) -> str:
-    """All of it for a hundred percent."""
-    filled = min(_BAR, round(percent / 100 * _BAR))
-    return "█" * filled + "░" * (_BAR - filled)
+def worded_cycle(row: DescheduleRow) -> DescheduleRow:
+    """The row with what becomes of replacements in words."""
+    return replace(row, evicted=tuple(map(_worded, row.evicted)))
+
+
+def _worded(row: EvictedRow) -> EvictedRow:
+    made = row.replacement
+    if made is None or made.cause is None:
+        return row
+    wanted = f"{made.wanted} {'pod' if made.wanted == 1 else 'pods'}"
+    return replace(row, replacement=replace(made, message=_CAUSES[made.cause].format(about=made.about, wanted=wanted)))
+
+
+def _verdict(row: DescheduleRow) -> tuple[Quality, str]:
+    if row.skipped:
+        return "doubtful", f"the descheduler does nothing: {row.skipped}"
+    if not row.evicted:
+        held_back = f": all {plural(len(row.refused), 'attempt')} are refused" if row.refused else ""
+        failed = [each.plugin for each in row.plugins if each.error]
+        return ("doubtful" if row.refused or failed else "good"), f"nothing is evicted{held_back}{_failed(failed)}"
+    landings = row.landings
+    parts = [
+        f"{count:,} {words[count > 1]}"
+        for count, words in (
+            (landings.get("Elsewhere", 0), ("lands on another node", "land on other nodes")),
+            (landings.get("SameNode", 0), ("lands on the same node again", "land on the same node again")),
+            (landings.get("Preempts", 0), ("fits only by evicting others", "fit only by evicting others")),
+            (landings.get("Pending", 0), ("stays pending", "stay pending")),
+            (landings.get("None", 0), ("is not replaced", "are not replaced")),
+        )
+        if count
+    ]
+    if row.displaced:
+        parts.append(f"{plural(len(row.displaced), 'other')} pending in turn")
+    useless = landings.get("SameNode", 0) == len(row.evicted)
+    verdict = "; and so on for ever" if row.course == "Endless" else "; all for nothing" * useless
+    return _quality(row), f"{plural(len(row.evicted), 'pod')} evicted: {', '.join(parts)}{verdict}"
+
+
+def _failed(plugins: list[str]) -> str:
+    return f"; {some(plugins)} failed" if plugins else ""
+
+
+def _quality(row: DescheduleRow) -> Quality:
+    landings = row.landings
+    if landings.get("Pending") or row.displaced or row.course == "Endless":
+        return "bad"
+    return "doubtful" if landings.get("SameNode") or landings.get("Preempts") else "good"
+
+
+def _rounds(row: DescheduleRow) -> str:
+    """What later cycles do; "" where none is needed to know."""
+    later = row.rounds[1:]
+    if not row.evicted:
+        return ""
+    if not later:
+        return "What a second run would do is not known"
+    counts = [f"{each.evicted:,}" for each in later]
+    match row.course:
+        case "Settles":
+            runs = f"Later runs evict {', then '.join(counts[:-1])} pods, then none" if counts[1:] else ""
+            return runs or "A second run evicts nothing"
+        case "Endless":
+            return f"Later runs evict {', then '.join(counts)} pods, and so on: it never settles"
+    return f"Later runs evict {', then '.join(counts)} pods; whether it settles is not known (see --rounds)"
+
+
+def _landing(row: ReplacementRow) -> str:
+    """What becomes of the pod that comes instead."""
+    then = f", then {row.message}" if row.message else ""
+    match row.landing:
+        case "Elsewhere":
+            equal = [node for node in row.ties if node != row.node]
+            return f"lands on {row.node}" + (f" (or {some(equal)})" if equal else "") + then
+        case "SameNode":
+            equal = [node for node in row.ties if node != row.node]
+            return "lands on the same node again" + (f" (or {some(equal)})" if equal else "") + then
+        case "Preempts":
+            return f"evicts {plural(len(row.victims), 'pod')} on {row.node}: {some(row.victims)}"
+        case "Pending":
+            return f"stays pending: {row.message}"
+    return f"is not replaced: {row.message}"
+
+
+def _node_classes(strategy: StrategyRow, row: DescheduleRow) -> str:
+    """What a strategy takes the nodes for: `nodes: 1 underutilized (b1), …`; "" where it does not ask."""
+    found: dict[str, list[str]] = {"underutilized": [], "overutilized": [], "appropriate": []}
+    for each in row.node_classes:
+        if (each.profile, each.plugin) == (strategy.profile, strategy.plugin):
+            found[each.node_class].append(each.node)
+    if not any(found.values()):
+        return ""
+    return "Nodes: " + ", ".join(
+        f"{len(nodes):,} {class_}" + (f" ({some(nodes)})" if nodes and class_ != "appropriate" else "")
+        for class_, nodes in found.items()
+    )
+
+
+def _spared_rules(row: DescheduleRow) -> dict[str, list[str]]:
+    """Rule -> the pods that it spares, the rule that spares most first; a pod counts for each of its reasons."""
+    found: dict[str, list[str]] = {}
+    for spared in row.spared:
+        for reason in spared.reasons or ("no reason is given",):
+            pods = found.setdefault(reason, [])
+            if spared.pod not in pods[-1:]:
+                pods.append(spared.pod)
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+
+def _why(reason: Why) -> str:  # noqa: C901 - an arm per reason
+    """Why a strategy wants the pod evicted, with numbers."""
+    match reason:
+        case NodeUse():
+            return _node_use(reason)
+        case Duplicate(owner=owner, on_node=on_node, average=average, nodes=nodes):
+            return f"{on_node} pods of {owner} on the node, {average} on each of {nodes} nodes would do"
+        case BrokenAntiAffinity(other=other, topology_key=key):
+            return f"does not want to be beside {other} ({key})"
+        case BrokenNodeAffinity():
+            return "its required node affinity does not match the node"
+        case BetterNode(weight=weight, best=best):
+            return f"its preferred node affinity gives the node {weight}, another one {best}"
+        case UntoleratedTaint(taint=taint):
+            return f"does not tolerate {taint}"
+        case Skew():
+            return (
+                f"{reason.topology_key}: {reason.pods} pods in {reason.domain}, {reason.lowest_pods} in"
+                f" {reason.lowest}; skew {reason.pods - reason.lowest_pods}, allowed {reason.max_skew}"
+            )
+        case Restarts(restarts=restarts, threshold=threshold):
+            return f"{plural(restarts, 'restart')}, threshold {threshold:,}"
+        case LifeTime():
+            return _life_time(reason)
+        case Failed(age=age, min_age=min_age, reasons=reasons):
+            words = f" ({', '.join(reasons)})" if reasons else ""
+            return f"failed{words}, {duration(max(age, 0))} old, at least {duration(min_age)}"
+    assert_never(reason)
+
+
+def _node_use(reason: NodeUse) -> str:
+    over = reason.node_class == "overutilized"
+    uses = [use for use in reason.uses if use.percent > use.threshold] if over else reason.uses
+    word = "target" if over else "threshold"
+    return "; ".join(f"{use.resource} {use.percent:.0f} %, {word} {use.threshold:.0f} %" for use in uses)
+
+
+def _life_time(reason: LifeTime) -> str:
+    parts = list(reason.conditions)
+    if reason.max_age is not None:
+        parts.insert(0, f"{duration(reason.age)} old, at most {duration(reason.max_age)}")
+    return ", ".join(parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kwhatif.render.capacity_words import fit_number
+from kwhatif.render.capacity import fit_number
 from kwhatif.report import Report
 from kwhatif.report.capacity import CapacityRow
 from kwhatif.report.deschedule import Course, DescheduleRow, ReplacementRow

@@ -1,4 +1,4 @@
-"""The formats of a gate's report that are files for other tools."""
+"""The formats of answers that are files for other tools."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from kwhatif.render.data import to_json, to_yaml
 from kwhatif.render.github import to_github
 from kwhatif.render.gitlab import to_gitlab
 from kwhatif.render.junit import to_junit
-from kwhatif.render.markdown import to_markdown
+from kwhatif.render.markdown import comparison_to_markdown, to_markdown
 from kwhatif.render.sarif import to_sarif
 from kwhatif.report import Report
+from kwhatif.report.comparison import Comparison
 
 FORMATS: Mapping[str, Callable[[Report], str]] = {
     "json": to_json,
@@ -20,4 +21,10 @@ FORMATS: Mapping[str, Callable[[Report], str]] = {
     "github": to_github,
     "gitlab": to_gitlab,
     "markdown": to_markdown,
+}
+#: Of two answers side by side.
+COMPARISONS: Mapping[str, Callable[[Comparison], str]] = {
+    "json": to_json,
+    "yaml": to_yaml,
+    "markdown": comparison_to_markdown,
 }

@@ -7,28 +7,37 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.render.aftermath import aftermath_lines
-from kwhatif.render.autoscale import autoscale_parts, consolidate_parts
+from kwhatif.render.answer import answer
 from kwhatif.render.caveats import besides_findings
 from kwhatif.render.caveats.manifests import NOTHING_JUDGED
-from kwhatif.render.detail import MANY
+from kwhatif.render.comparison import comparison_blocks
+from kwhatif.render.detail import MANY, Detail
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import Issue, grouped, issues, place
 from kwhatif.render.markdown_advise import advise_parts, smallest_fixes
-from kwhatif.render.markdown_capacity import capacity_parts
-from kwhatif.render.markdown_deschedule import deschedule_parts
 from kwhatif.render.markdown_queue import queue_parts
 from kwhatif.render.markdown_story import story_parts
-from kwhatif.render.markdown_text import MAX_SENTENCE, SIGNS, ZERO_WIDTH_SPACE, cell, code, limited, prose, rows_of
+from kwhatif.render.markdown_text import (
+    MAX_SENTENCE,
+    SIGNS,
+    ZERO_WIDTH_SPACE,
+    cell,
+    code,
+    draw,
+    limited,
+    prose,
+    rows_of,
+)
 from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.outcomes import Part, parts_of, workload_groups, workload_severity
-from kwhatif.render.qualifiers import descheduling_qualifier, qualifier, story_qualifier
+from kwhatif.render.qualifiers import qualifier, story_qualifier
 from kwhatif.render.rejections import RejectedGroup, may_evict, rejected_groups
 from kwhatif.render.safe import safe
 from kwhatif.render.scenario_files import scenarios_parts
-from kwhatif.render.upgrade import upgrade_parts
 from kwhatif.render.verdict import sentence_about, workload_sentence
 from kwhatif.render.victims import VictimGroup, victim_groups
 from kwhatif.report import Report
+from kwhatif.report.comparison import Comparison
 from kwhatif.report.decision import Decision
 from kwhatif.report.workload import WorkloadRow
 from kwhatif.words.amounts import plural
@@ -48,18 +57,10 @@ def to_markdown(report: Report) -> str:
         parts = story_parts(report.story, story_qualifier(report))
     elif report.queue is not None:
         parts = queue_parts(report.queue)
-    elif report.deschedule is not None:
-        parts = deschedule_parts(report.deschedule, descheduling_qualifier(report))
-    elif report.autoscaler is not None:
-        parts = autoscale_parts(report.autoscaler, qualifier(report))
-    elif report.consolidate is not None:
-        parts = consolidate_parts(report.consolidate, qualifier(report))
-    elif report.upgrade is not None:
-        parts = upgrade_parts(report.upgrade, qualifier(report))
     elif report.advise is not None and report.command == "advise":
         parts = advise_parts(report.advise, report)
-    elif report.capacity is not None:
-        parts = capacity_parts(report, report.capacity)
+    elif (blocks := answer(report, Detail())) is not None:
+        parts = draw(blocks)
     else:
         parts = _with_aftermath(report, _gate(report) if report.command == "gate" else _decisions(report))
     return "\n".join([*_edits(report), *parts, *_caveats(report)]) + "\n"
@@ -75,6 +76,11 @@ def _with_aftermath(report: Report, parts: Iterable[str]) -> Iterator[str]:
     first, *others = parts
     yield from (first, "", *lines) if lines else (first,)
     yield from others
+
+
+def comparison_to_markdown(comparison: Comparison) -> str:
+    """The edits, one line that says it all, then what is different."""
+    return "\n".join([*_edits(comparison.after), *draw(comparison_blocks(comparison, Detail()))]) + "\n"
 
 
 def fixes_to_markdown(report: Report) -> str:

@@ -12,11 +12,10 @@ from rich.text import Text
 from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.render.advise import advise
 from kwhatif.render.aftermath import aftermath_lines
-from kwhatif.render.autoscale import autoscale, consolidate
-from kwhatif.render.capacity import capacity
+from kwhatif.render.answer import answer
 from kwhatif.render.caveats import besides_findings
 from kwhatif.render.caveats.manifests import NOTHING_JUDGED
-from kwhatif.render.deschedule import deschedule
+from kwhatif.render.comparison import comparison_blocks
 from kwhatif.render.detail import MANY, Detail
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.gate import gate, queued_before
@@ -25,16 +24,17 @@ from kwhatif.render.nodes import feasible_table, rejected_table
 from kwhatif.render.outcomes import SIGNS, Part, parts_of, severity, verb
 from kwhatif.render.pod_groups import group_parts, without_members
 from kwhatif.render.preemption import candidates_table, story
-from kwhatif.render.qualifiers import descheduling_qualifier, qualifier, shared, story_qualifier
+from kwhatif.render.qualifiers import qualifier, shared, story_qualifier
 from kwhatif.render.queue import queue
 from kwhatif.render.rejections import may_evict
 from kwhatif.render.release import release_line
 from kwhatif.render.scenarios import scenarios_table
+from kwhatif.render.terminal import draw
 from kwhatif.render.text import FAINT, STRONG, WARN, indented, signed, text
-from kwhatif.render.upgrade import upgrade
 from kwhatif.render.verdict import verdict, workload_verdict
 from kwhatif.render.victims import victims_table
 from kwhatif.report import Report
+from kwhatif.report.comparison import Comparison
 from kwhatif.report.decision import Decision
 from kwhatif.words.amounts import but, plural, seconds
 
@@ -59,6 +59,18 @@ def tables(report: Report, detail: Detail) -> Iterator[RenderableType]:
         yield from _caveats(report)
 
 
+def comparison_tables(comparison: Comparison, detail: Detail) -> Iterator[RenderableType]:
+    """The edits, one line that says it all, then what is different."""
+    detail = replace(detail, names=NodeNames((*nodes_in(comparison.before), *nodes_in(comparison.after))))
+    for line in () if detail.quiet else edit_lines(comparison.after):
+        yield text(line, FAINT)
+    first, *others = draw(comparison_blocks(comparison, detail), detail)
+    yield first
+    if detail.names.note and others:
+        yield text(detail.names.note, FAINT)
+    yield from others
+
+
 def _answer(report: Report, detail: Detail) -> Iterator[RenderableType]:
     if report.scenarios:
         return scenarios_table(report, detail)
@@ -68,18 +80,11 @@ def _answer(report: Report, detail: Detail) -> Iterator[RenderableType]:
         return story_tables(report.story, detail, story_qualifier(report))
     if report.queue is not None:
         return queue(report, report.queue, detail)
-    if report.deschedule is not None:
-        return deschedule(report.deschedule, detail, descheduling_qualifier(report))
-    if report.autoscaler is not None:
-        return autoscale(report.autoscaler, detail, qualifier(report))
-    if report.consolidate is not None:
-        return consolidate(report.consolidate, detail, qualifier(report))
-    if report.upgrade is not None:
-        return upgrade(report.upgrade, detail, qualifier(report))
     if report.advise is not None and report.command == "advise":
         return advise(report, report.advise, detail)
-    if report.capacity is not None:
-        return capacity(report, report.capacity, detail)
+    blocks = answer(report, detail)
+    if blocks is not None:
+        return draw(blocks, detail)
     return _with_aftermath(report, (_gate if report.command == "gate" else _judged)(report, detail))
 
 

@@ -1,17 +1,13 @@
-"""`kwhatif upgrade` for people, and as Markdown: what another release decides otherwise, and by which rules."""
+"""`kwhatif upgrade` in blocks: what another release decides otherwise, and by which rules."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from rich.console import RenderableType
-from rich.text import Text
-
+from kwhatif.render.blocks import Block, Cell, Item, Listing, Sentence, Table, Verdict, name, titled, words
 from kwhatif.render.detail import Detail
-from kwhatif.render.markdown_text import cell, prose, rows_of
-from kwhatif.render.outcomes import SIGNS, verb
-from kwhatif.render.text import FAINT, GOOD, STRONG, WARN, hidden, indented, lines, signed, table, text
+from kwhatif.render.outcomes import verb
 from kwhatif.report.upgrade import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRow
 from kwhatif.words.amounts import but, plural, some
 
@@ -19,36 +15,27 @@ from kwhatif.words.amounts import but, plural, some
 _MOST_ROWS = 100
 
 
-def upgrade(row: UpgradeRow, detail: Detail, doubt: str = "") -> Iterator[RenderableType]:
+def upgrade(row: UpgradeRow, detail: Detail, doubt: str) -> Iterator[Block]:
     """The line that sums it up and says what it depends on, what is decided otherwise, and the rules that differ."""
-    rows = ordered(row)
-    yield text(but(headline(row), doubt), WARN if rows or doubt else GOOD)
+    rows = [
+        (each.workload, _cell(each.before, each.after), _cell(each.after, each.before), _why(each))
+        for each in _ordered(row)
+    ]
+    yield Verdict(but(_headline(row), doubt), tone="warn" if rows or doubt else "good")
     if detail.quiet:
         return
-    shown = rows if detail.wide else rows[:_MOST_ROWS]
-    if shown:
-        made = table("WHAT", f"ON {row.before}", f"ON {row.after}", "DECIDED OTHERWISE BY")
-        for each in shown:
-            made.add_row(
-                text(each.workload, STRONG),
-                _cell(each.before, each.after, detail),
-                _cell(each.after, each.before, detail),
-                text(why(each)),
-            )
-        yield made
-    yield from hidden(shown, rows)
-    rules = list(rule_lines(row))
-    if rules:
-        yield text("Rules that differ", STRONG)
-        yield indented(lines(rules))
-    yield text(HOW, FAINT)
+    if rows:
+        releases = (words(f"On {release}") for release in (row.before, row.after))
+        yield Table((name("What"), *releases, words("Decided otherwise by")), rows, _MOST_ROWS)
+    yield from titled("Rules that differ", Listing([Item(rule) for rule in _rules(row)]))
+    yield Sentence(_HOW, "faint")
 
 
 #: How workloads are judged.
-HOW = "Each workload is judged as if its pods, and no others, started anew; of equal replicas the first."
+_HOW = "Each workload is judged as if its pods, and no others, started anew; of equal replicas the first."
 
 
-def ordered(row: UpgradeRow) -> Sequence[UpgradedRow]:
+def _ordered(row: UpgradeRow) -> Sequence[UpgradedRow]:
     """What waits, then workloads; of each, first what gets worse."""
     worse = set(map(id, row.worse))
     return [
@@ -58,7 +45,7 @@ def ordered(row: UpgradeRow) -> Sequence[UpgradedRow]:
     ]
 
 
-def headline(row: UpgradeRow) -> str:
+def _headline(row: UpgradeRow) -> str:
     """`1.37 decides otherwise than 1.35 about 1 of 3 pending pods and 4 of 20 workloads: 4 get other nodes, …`."""
     rows = (*row.pending, *row.workloads)
     if row.before == row.after:
@@ -80,7 +67,7 @@ def headline(row: UpgradeRow) -> str:
     return f"{row.after} decides otherwise than {row.before} about {about}: {said}{worsened}"
 
 
-def rule_lines(row: UpgradeRow) -> Iterator[str]:
+def _rules(row: UpgradeRow) -> Iterator[str]:
     """The rules by which anything is decided otherwise."""
     used = {name for each in (*row.pending, *row.workloads) for name in each.rules}
     for rule in row.rules:
@@ -89,12 +76,12 @@ def rule_lines(row: UpgradeRow) -> Iterator[str]:
             yield f"since {rule.since} {what}"
 
 
-def why(row: UpgradedRow) -> str:
+def _why(row: UpgradedRow) -> str:
     """The rules, or where none is known the plugins."""
     return ", ".join(row.rules or row.plugins) or "-"
 
 
-def landing(row: LandingRow, other: LandingRow) -> str:
+def _landing(row: LandingRow, other: LandingRow) -> str:
     """What becomes of the pod in a few words; of nodes those first that only this release takes."""
     said = verb(row.outcome, 1)
     nodes = [*(node for node in row.nodes if node not in other.nodes), *(n for n in row.nodes if n in other.nodes)]
@@ -105,26 +92,5 @@ def landing(row: LandingRow, other: LandingRow) -> str:
     return said
 
 
-def _cell(row: LandingRow, other: LandingRow, detail: Detail) -> Text:
-    return signed(SIGNS[row.outcome], detail.names.cut(landing(row, other)), "")
-
-
-def upgrade_parts(row: UpgradeRow, doubt: str) -> Iterator[str]:
-    """As Markdown: a heading, a table, and the rules."""
-    yield f"### {prose(but(headline(row), doubt))}"
-    yield ""
-    rows = ordered(row)
-    if rows:
-        cells = (
-            (
-                cell(each.workload),
-                prose(landing(each.before, each.after)),
-                prose(landing(each.after, each.before)),
-                prose(why(each)),
-            )
-            for each in rows
-        )
-        yield from rows_of(("What", f"On {row.before}", f"On {row.after}", "Decided otherwise by"), cells)
-        yield ""
-    yield from (f"- {prose(line)}" for line in rule_lines(row))
-    yield from ("", prose(HOW))
+def _cell(row: LandingRow, other: LandingRow) -> Cell:
+    return Cell(_landing(row, other), sign=row.outcome)

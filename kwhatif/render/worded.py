@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from kwhatif.render.caveats import sentence, sentences
-from kwhatif.render.descheduling import worded_cycle
+from kwhatif.render.deschedule import worded_cycle
 from kwhatif.render.story_words import worded_story, worded_verdict
 from kwhatif.report import Report
 from kwhatif.report.policy import FindingRow

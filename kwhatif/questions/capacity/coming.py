@@ -1,4 +1,4 @@
-"""The pods that come into a cluster that is filled: more of a workload, and those of the cluster that wait already."""
+"""The pods that fill a cluster: more of a workload, and those of the cluster that are already pending."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from kwhatif.workloads.owners import pods_of
 
 
 def pods_without_end(applied: Applied, planner: Planner) -> Iterator[PlannedPod]:
-    """More pods of the workload, each made and admitted when it is asked for."""
+    """More pods of the workload, each created and admitted on demand."""
     obj, cluster = applied.object, planner.cluster
     if isinstance(obj, CustomResource):
         groups = planner.expand(applied).added.groups
@@ -62,7 +62,7 @@ class PendingToTry(NamedTuple):
 def waiting(session: Session, state: State, applied: Sequence[Applied], counted: Sequence[Applied]) -> PendingToTry:
     """Unschedulable pods that nothing requeues are left out.
 
-    None does where pods wait of a workload that is asked for by name, as `judge` has it.
+    None is, if a workload with pending pods is asked for by name, as in `judge`.
 
     Args:
         session: the cluster as it was.
@@ -88,7 +88,7 @@ def waiting(session: Session, state: State, applied: Sequence[Applied], counted:
 
 
 def _has_pending(applied: Applied, state: State) -> bool:
-    """Whether pods of the workload wait already."""
+    """Whether pods of the workload are already pending."""
     obj = cast("PodSource", applied.object)
     if not state.pending or isinstance(obj, Pod):
         return isinstance(obj, Pod) and key_of(obj) in state.pending

@@ -1,7 +1,7 @@
-"""`Filling`: a cluster that is filled with more and more pods, until the next one does not fit.
+"""`Filling`: a cluster that is filled with pods until the next one does not fit.
 
 The pods come in sets with a number of pods of each workload; within a set those of higher priority come first. Each
-is admitted and placed as `judge` does it, and is on its node before the next one comes.
+is admitted and placed as in `judge`, and is on its node before the next one comes.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Source(msgspec.Struct):
 
 
 class _Next(NamedTuple):
-    """A pod of the set that is on its way."""
+    """A pod of the current set."""
 
     source: _Source
     candidate: PlannedPod
@@ -68,7 +68,7 @@ class _Next(NamedTuple):
 
 
 class Filling:
-    """A fork of the session's cluster that is filled with sets of pods; the session stays as it is."""
+    """A fork of the session's cluster that is filled with sets of pods; the session is not changed."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Filling:
         applied: Sequence[Applied] = (),
         template_paths: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """Set up: everything is applied, and nothing placed yet.
+        """Apply everything; nothing is placed yet.
 
         Args:
             session: the cluster.
@@ -99,19 +99,19 @@ class Filling:
         self._sources = [_Source(part, pods_without_end(part.applied, self._planner)) for part in parts]
         self._pending, unschedulable = waiting(session, self._state, applied, [part.applied for part in parts])
         self.caveats |= {unschedulable: None} if unschedulable is not None else {}
-        #: What became of pods that were pending already and came first.
+        #: Decisions about pods that were already pending and came first.
         self.earlier: list[Decision] = []
         #: Decisions about pods that evict others.
         self.evicting: list[Decision] = []
         self._sets = 0
-        #: What is left of the set that is on its way, in the order in which its pods come; and where the others are.
+        #: The remaining pods of the current set in order, and the nodes of the others.
         self._next: list[_Next] = []
         self._placed: list[tuple[_Source, str]] = []
         #: The pods that are counted, by key.
         self._own: set[str] = set()
 
     def _new_set(self) -> list[_Next]:
-        """The pods of the next set, those of the highest priority first; none where a workload has no more."""
+        """The pods of the next set, those of the highest priority first; none if a workload has no more."""
         made: list[_Next] = []
         for source in self._sources:
             for _ in range(source.part.times):
@@ -148,7 +148,7 @@ class Filling:
         return Fit(self._row(None), None)
 
     def _place_set(self, *, evicts: bool) -> Fit | None:
-        """Place what is left of the set; the stop, where that does not come to its end."""
+        """Place the rest of the set; returns the reason if a pod does not fit."""
         while self._next:
             source, candidate, info = self._next[0]
             if candidate.refusal:

@@ -1,4 +1,4 @@
-"""How many more fit of each kind of pods that a cluster has most of."""
+"""How many more pods fit of each of the most frequent kinds in a cluster."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BY_KIND: Mapping[str, type[KubernetesObject]] = {each.kind: each.type for each 
 
 
 def ask_headroom(session: Session, limit: int, template_paths: Mapping[str, Sequence[str]]) -> Report:
-    """One more and one more of each kind, as if it were the only one; the session stays as it is.
+    """Count more pods of each kind, as if it were the only one; the session is not changed.
 
     Args:
         session: the cluster.
@@ -76,7 +76,7 @@ def shapes(state: State) -> list[list[PodInfo]]:
 
 
 def _shape(info: PodInfo) -> Hashable:
-    """What the scheduler looks at: requests, priority, and where the pod may go."""
+    """What the scheduler reads: requests, priority, and placement rules."""
     spec = info.pod.spec
     where = (spec.node_selector, spec.affinity, spec.tolerations, spec.topology_spread_constraints)
     has_claims = any(volume.persistent_volume_claim or volume.ephemeral for volume in spec.volumes)

@@ -1,4 +1,4 @@
-"""What keeps a pod out, counted over all nodes; which resource is the tightest there, and what is stranded."""
+"""The obstacles to a pod, counted over all nodes; the tightest resource, and what is stranded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kwhatif.state.pod_info import PodInfo
 
 
 class Shortage(NamedTuple):
-    """What one attempt that found no node says about all of them."""
+    """The obstacles on all nodes in a failed attempt."""
 
     #: The most frequent first.
     reasons: tuple[ReasonRow, ...]
@@ -24,7 +24,7 @@ class Shortage(NamedTuple):
 
 
 def requests_of(resources: Resources) -> dict[str, int]:
-    """What a pod asks for, by the resources' names; nothing of what it asks none of."""
+    """A pod's requests by resource, without zero requests."""
     return {name: resources.of(name) for name in resources.asked}
 
 
@@ -37,7 +37,7 @@ def shortage(result: Attempt, objections: Mapping[str, Sequence[Verdict]]) -> Sh
 
 
 def _reasons(objections: Mapping[str, Sequence[Verdict]]) -> Iterator[ReasonRow]:
-    """As the scheduler counts them: what the first plugin says that objects, each of its reasons by itself."""
+    """As the scheduler counts them: each reason of the first plugin that rejects."""
     found: dict[tuple[str, str], list[tuple[str, Evidence | None]]] = {}
     for name, (first, *_) in objections.items():
         status = first.status
@@ -55,7 +55,7 @@ def _reasons(objections: Mapping[str, Sequence[Verdict]]) -> Iterator[ReasonRow]
 
 
 def _lacks_only_room(verdicts: Sequence[Verdict]) -> bool:
-    """Whether nothing but a shortage of resources keeps the pod out."""
+    """Whether a shortage of resources is the only obstacle."""
     return len(verdicts) == 1 and all(isinstance(item, InsufficientResource) for item in verdicts[0].status.evidence)
 
 

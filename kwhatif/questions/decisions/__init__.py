@@ -1,1 +1,1 @@
-"""From what the scheduler finds to rows and verdicts of a report."""
+"""From the scheduler's results to rows and verdicts of a report."""

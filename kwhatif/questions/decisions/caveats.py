@@ -1,4 +1,4 @@
-"""What one attempt leaves out, or assumes."""
+"""The caveats of one attempt."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ NOT_LOOKED_AT = Verdict(Status(Code.UNRESOLVABLE, (), (Note("not looked at"),)))
 
 
 def decide(profile: Profile, pod: PodInfo, state: State, *, described: int | None = None) -> tuple[Decision, Attempt]:
-    """What the scheduler would do with the pod, were it pending; it replaces a pod of its name in the snapshot."""
+    """What the scheduler would do with the pod if it were pending; it replaces a pod of its name in the state."""
     if pod.key in state.pods:
         state = state.fork()
         state.apply(Delete(Pod, pod.key))
@@ -52,19 +52,19 @@ def ignored(pod: Pod) -> Decision:
 
 
 def denied(candidate: PlannedPod, cluster: Cluster) -> Decision:
-    """The API server refuses the pod; perhaps since it names what is not there."""
+    """The decision about a pod that the API server refuses, perhaps as it names an object that does not exist."""
     unknown = unknown_objects(candidate.pod, cluster)
     near = NearRow(unknown=unknown) if unknown else None
     return decision_about(candidate.pod, "Denied", message=candidate.refusal, near=near, changes=candidate.changes)
 
 
 def refusal(applied: Applied, message: str, cluster: Cluster) -> Decision:
-    """The API server does not take an object: it stands for its only pod."""
+    """The decision about an object that the API server refuses: it represents its only pod."""
     return replace(denied(PlannedPod(stand_in(applied), refusal=message), cluster), source=applied.source)
 
 
 def stand_in(applied: Applied) -> Pod:
-    """A pod that has nothing but the name of an object of which there is none."""
+    """A pod with only a name, for an object without pods."""
     meta = applied.object.metadata
     return Pod(metadata=PodMeta(name=meta.name or meta.generate_name, namespace=meta.namespace))
 
@@ -78,11 +78,11 @@ def _all(objections: Mapping[str, tuple[Verdict, ...]]) -> Mapping[str, int]:
 
 
 def decision_of(result: Attempt, choose: Choose = _all, *, described: int | None = None) -> Decision:
-    """The attempt as a row of the report; `choose` picks the nodes to show, of all that are out.
+    """The attempt as a row of the report; `choose` picks the rejected nodes to show.
 
     `described` is how many candidates for eviction are described, best first, and the chosen one; None: all.
 
-    To be made before the snapshot changes: nodes are asked for all their objections.
+    Call it before the state changes: all filters run on the nodes.
     """
     cycle, scores, short = result.cycle, result.scores, result_of(result)
     objections = objections_of(result)
@@ -97,13 +97,13 @@ def decision_of(result: Attempt, choose: Choose = _all, *, described: int | None
 
 
 def objections_of(result: Attempt) -> dict[str, tuple[Verdict, ...]]:
-    """All objections to each node that is out, by its name; to be asked before the snapshot changes."""
+    """All objections to each rejected node, by its name; call it before the state changes."""
     asking, nodes = Objections(result.cycle), result.cycle.state.by_name
     return {name: asking.on(nodes[name], verdict) for name, verdict in verdicts_of(result).items()}
 
 
 def _preemption(result: Attempt, *, described: int | None) -> PreemptionRow | None:
-    """What eviction comes to; where another PostFilter fails before it is tried, whether the pod may evict at all."""
+    """The result of preemption; if another PostFilter fails before it, whether the pod may preempt at all."""
     if result.post_filter is None:
         return None
     outcome = result.post_filter.outcome
@@ -128,7 +128,7 @@ def _feasible_rows(scores: Scores) -> tuple[FeasibleRow, ...]:
 
 
 def verdicts_of(result: Attempt) -> dict[str, Verdict]:
-    """Why nodes are out, by name; nothing where it did not come to that."""
+    """The verdicts of rejected nodes, by name; empty if no filter ran."""
     cycle = result.cycle
     if result.gated or result.failed:
         return {}

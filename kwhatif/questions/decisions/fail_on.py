@@ -1,4 +1,4 @@
-"""What makes an answer a "no" for scripts: the conditions of `--fail-on`, in the words of a policy."""
+"""When an answer is a "no" for scripts: the conditions of `--fail-on`, with the names of a policy."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _does_harm(report: Report) -> bool:
 
 
 def _misses_target(report: Report) -> bool:
-    """Fewer fit than are asked for; where no number is, not even one."""
+    """Whether fewer fit than the target; without one, whether none fits."""
     row = report.capacity
     if row is None or row.best is None:
         return False

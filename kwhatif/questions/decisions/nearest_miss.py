@@ -1,4 +1,4 @@
-"""The nearest miss: which few obstacles keep how many nodes away from a pod, and which of its names exist nowhere."""
+"""The nearest miss: the fewest obstacles of most nodes to a pod, and names in the pod that do not exist."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class _Group:
 
     def __init__(self, obstacles: Sequence[_Obstacle]) -> None:
         self.names: list[str] = []
-        #: Per obstacle, the one that is closest to being none, and its node.
+        #: Per obstacle, the smallest one, and its node.
         self.closest: list[tuple[_Obstacle, str]] = [(obstacle, "") for obstacle in obstacles]
         #: Per obstacle, the domains in which pods were counted.
         self.domains: list[set[str | None]] = [set() for _ in obstacles]
@@ -78,7 +78,7 @@ class _Group:
                 self.domains[place].add(obstacle.evidence.domain)
 
     def rank(self) -> tuple[int, int, int, int, int, str]:
-        """The least comes first: too small, what eviction does not clear here, all obstacles, what it never clears.
+        """Smallest first: too small, what eviction does not clear here, all obstacles, what it never clears.
 
         So a full node is nearer than one of another kind. Then most nodes, and name.
         """
@@ -156,15 +156,15 @@ def _obstacles(cycle: Cycle, node: NodeInfo, verdicts: Sequence[Verdict]) -> Ite
 
 
 def _is_too_small(obstacle: _Obstacle) -> bool:
-    """Whether not even an empty node has as much: nothing that could be changed."""
+    """Whether not even an empty node has enough, so eviction cannot help."""
     evidence = obstacle.evidence
     return isinstance(evidence, InsufficientResource) and evidence.requested > evidence.allocatable
 
 
 def _freed(cycle: Cycle, node: NodeInfo, obstacles: list[_Obstacle]) -> list[_Obstacle]:
-    """Marks resources of which evicting all pods of lower priority would free enough, beside other obstacles.
+    """Mark resources that evicting all pods of lower priority would free enough of, besides other obstacles.
 
-    Where room is the only obstacle, preemption itself has tried.
+    If room is the only obstacle, preemption itself has tried.
     """
     pod = cycle.pod
     short = [isinstance(obstacle.evidence, InsufficientResource) for obstacle in obstacles]
@@ -211,7 +211,7 @@ def lack(evidence: Evidence | None) -> int:
 
 
 def _too_large(cycle: Cycle) -> Iterator[TooLargeRow]:
-    """Resources of which no node has as much, however empty it is; one that no node has at all is an unknown name."""
+    """Resources of which no node has enough, even when empty; one that no node has at all is an unknown name."""
     kinds, requested = {node.allocatable for node in cycle.state.nodes}, cycle.pod.resources.requested
     for name in requested.asked:
         largest = max((allocatable.of(name) for allocatable in kinds), default=0)

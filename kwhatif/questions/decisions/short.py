@@ -24,7 +24,7 @@ FEW = 5
 
 
 def in_short(result: ScheduleResult) -> Decision:
-    """What becomes of the pod, but not why."""
+    """The outcome for the pod, without reasons."""
     preemption = None
     if result.candidate is not None:
         found = Preemption(
@@ -41,7 +41,7 @@ def in_short(result: ScheduleResult) -> Decision:
 
 
 def in_full(result: Attempt) -> Decision:
-    """The decision with its evidence, though of many nodes that have the same to say only a few."""
+    """The decision with its evidence, but only a few of the nodes with the same reasons."""
     whole, scores, found = result_of(result), result.scores, result.post_filter
     if scores is not None:
         result = replace(result, scores=_best_few(scores))
@@ -93,7 +93,7 @@ def _fixed(evidence: Iterable[Evidence]) -> tuple[object, ...]:
 
 
 def _roomiest(names: Sequence[str], objections: Mapping[str, tuple[Verdict, ...]]) -> Iterator[str]:
-    """For each resource that these nodes are short of, the one with the most of it left."""
+    """For each resource that these nodes lack, the node with most of it left."""
     most: dict[str, tuple[int, str]] = {}
     for name in names:
         for verdict in objections[name]:

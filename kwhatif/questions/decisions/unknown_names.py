@@ -1,4 +1,4 @@
-"""Names in a pod that exist nowhere in the cluster, with those that they are spelled much like."""
+"""Names in a pod that do not exist in the cluster, with similar ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from kwhatif.state.state import State
 
 
 def unknown_names(pod: Pod, state: State, plugins: Collection[str]) -> tuple[UnknownNameRow, ...]:
-    """What the pod asks of nodes, and of objects, by names that are not there.
+    """Names of nodes' properties, and of objects, in the pod that do not exist.
 
     Only where it is an obstacle: `plugins` are those that object. A cluster without a single object of a kind is a dump
     without that kind, so nothing is said about it.
@@ -42,7 +42,7 @@ def unknown_names(pod: Pod, state: State, plugins: Collection[str]) -> tuple[Unk
 
 
 def unknown_objects(pod: Pod, cluster: Cluster) -> tuple[UnknownNameRow, ...]:
-    """Objects that the pod names and that are not there: also of a pod that the API server refuses for that."""
+    """Missing objects that the pod names: also for a pod that the API server refuses for that."""
     return tuple(_objects(pod, cluster))
 
 
@@ -89,7 +89,7 @@ def _label(state: State, key: str, values: Sequence[str]) -> Iterator[UnknownNam
 
 
 def _tolerations(spec: PodSpec, state: State) -> Iterator[UnknownNameRow]:
-    """Tolerations that match no taint, but are spelled much like one that is there; all others are quite usual."""
+    """Tolerations that match no taint, but are similar to an existing one; all others are usual."""
     taints = Counter(taint for node in state.nodes for taint in node.taints)
     by_text = {
         taint_text(taint): taint for taint in sorted(taints, key=lambda taint: (-taints[taint], taint_text(taint)))

@@ -1,4 +1,4 @@
-"""Summing up: what becomes of the pods of one workload, in a row; `words` makes the sentence of it."""
+"""Summaries: the outcomes of one workload's pods in a row; `words` makes the sentence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def workload_row(
 
     Args:
         source: where it stands.
-        update: what becomes of it.
+        update: how it changes.
         removed: how many of its pods go.
         decisions: about its pods.
         rollout: how far it gets.
@@ -64,9 +64,9 @@ def room_for_pods(profiles: Mapping[str, Profile], cluster: Cluster) -> int | No
 
 
 def _left_out(decisions: Sequence[Decision], left_out: int, room: int | None) -> Mapping[Outcome, int]:
-    """What becomes of the pods that are left out: the same as of the last one that was judged.
+    """The outcomes of pods that were not judged: the same as that of the last one that was.
 
-    Where that one gets a place, those are pending for which nodes have no room, and the others are not judged.
+    If that one has a node, the pods that nodes have no room for are pending, and the others are not judged.
     """
     last = decisions[-1].outcome if decisions else "Ignored"
     if not left_out or last not in ("Placed", "Preempts"):

@@ -1,4 +1,4 @@
-"""Which pods a drain does not get rid of, and why: by class, in the order in which the classes are tried."""
+"""The pods that block a drain, and why: by class, in the order in which the classes are checked."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _still_there(drain: KubectlDrain, engine: Engine, before: Cluster) -> Iterat
 
 
 def _refused(error: str) -> str:
-    """What kubectl says, without the flag: that is the remedy."""
+    """Kubectl's message without the flag, which is the remedy."""
     flag = FLAGS.get(error)
     return error if flag is None else error.partition(" (use ")[0]
 

@@ -1,4 +1,4 @@
-"""`drain`: can these nodes be drained, in which waves, what blocks, and where do the pods land?"""
+"""`drain`: can these nodes be drained, in which waves, what blocks it, and where do the pods land?"""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def drain(
     """Drain the nodes in order, and simulate until nothing happens any more.
 
     Args:
-        session: the cluster; it stays as it is.
+        session: the cluster; it is not changed.
         nodes: their names.
         options: the flags of the command.
         parameters: how long things take.
-        order: whether the nodes are drained in an order that does little harm, not in theirs.
+        order: whether the nodes are drained in an order that does little harm, instead of the given one.
     """
     base = SettledCluster(session, parameters)
     if order:
@@ -64,7 +64,7 @@ class Drained(Played):
         self.blocked = self._blocked()
 
     def _blocked(self) -> tuple[BlockedRow, ...]:
-        """Who is in the way; of nodes behind one whose drain does not end, as if they were drained all the same."""
+        """The blocked pods; those on nodes after one whose drain does not end are judged as if it had ended."""
         before = self.base.session.cluster
         rows = {row.pod: row for row in blocked_pods(self.drain, self.engine, before)}
         drain, engine = self.drain, self.engine
@@ -91,7 +91,7 @@ class Drained(Played):
         )
 
     def verdict(self) -> VerdictRow:
-        """What it comes to."""
+        """The verdict."""
         row = self.verdict_row("drain", self.drain.nodes, self._worst(), moved=len(self._evicted))
         return replace(row, waves=len(self._waves()), gone=self.gone)
 
@@ -117,7 +117,7 @@ class Drained(Played):
 
     @property
     def gone(self) -> tuple[str, ...]:
-        """Of the evicted pods those in whose place none is made: bare ones, of failed Jobs, and where it is refused."""
+        """The evicted pods without replacement: bare ones, those of failed Jobs, and if the replacement is refused."""
         pods = self.base.engine.world.state.cluster.all(Pod)
         bare = [key for key in self._evicted if key in pods and controller_of(pods[key].metadata) is None]
         ending = self.ending
@@ -140,7 +140,7 @@ class Drained(Played):
 
 
 def with_remedies(played: Drained) -> Iterator[BlockedRow]:
-    """The blocked pods, each with the first remedy with which the drain gets rid of it."""
+    """The blocked pods, each with the first remedy that helps."""
     found: dict[BlockedRow, str] = {}
     for row in played.blocked:
         kind = replace(row, pod="")
@@ -161,7 +161,7 @@ def _remedy(row: BlockedRow, played: Drained) -> str:
 
 
 def _helps(remedy: Remedy, row: BlockedRow, played: Drained) -> bool:
-    """Ask again with it: is the pod gone then?"""
+    """Whether the pod is gone if the drain is simulated with the remedy."""
     base, options = played.base, remedy.with_flag(played.options)
     if not remedy.is_flag:
         try:
@@ -174,7 +174,7 @@ def _helps(remedy: Remedy, row: BlockedRow, played: Drained) -> bool:
 
 
 def _is_same(now: BlockedRow, before: BlockedRow, remedy: Remedy) -> bool:
-    """Whether it is still in the way; that it is too late then, or that another flag is missing, is another matter."""
+    """Whether it is still blocked for the same cause; a timeout, or another missing flag, is a different one."""
     if now.class_ == "late":
         return before.class_ == "late"
     return not remedy.is_flag or (now.cause, now.about) == (before.cause, before.about)

@@ -1,4 +1,4 @@
-"""An order in which draining nodes does little harm: next comes the node that does the least harm now."""
+"""An order of drains that does little harm: next is always the node whose drain does the least harm now."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST = 100
 def least_harmful_order(base: SettledCluster, nodes: Sequence[str], options: DrainOptions) -> tuple[str, ...]:
     """All nodes are cordoned first, as kubectl does; then each step tries every node that is left, and takes one.
 
-    A good order, not the best of all: of n nodes with pods to evict it plays n(n+1)/2 drains. Of equal ones those come
+    A good order, not the optimum: for n nodes with pods to evict it simulates n(n+1)/2 drains. Of equal ones those come
     first that have nothing to evict, then the first by name. While nothing changes, what was tried still holds.
 
     Raises:
@@ -66,7 +66,7 @@ def _cordon(world: World, nodes: Sequence[str]) -> None:
 
 
 class _Tried(NamedTuple):
-    """What draining a node next would come to: the harm, and how it goes on."""
+    """The result of draining a node next: the harm, and the simulation afterwards."""
 
     harm: tuple[float, ...]
     after: Engine

@@ -28,10 +28,10 @@ from kwhatif.simulation.world import World
 
 
 def outage(session: Session, nodes: tuple[str, ...], parameters: Parameters, *, deleted: bool = False) -> Report:
-    """Let the nodes fail, all at once, and play it forward until nothing happens any more.
+    """Let the nodes fail, all at once, and simulate until nothing happens any more.
 
     Args:
-        session: the cluster; it stays as it is.
+        session: the cluster; it is not changed.
         nodes: their names.
         parameters: how long things take.
         deleted: whether the Node objects go; else their kubelets fall silent.
@@ -71,7 +71,7 @@ class Lost(Played):
         )
 
     def verdict(self) -> VerdictRow:
-        """What it comes to."""
+        """The verdict."""
         return self._verdict(tuple(self._left_behind()))
 
     def _verdict(self, blocked: tuple[BlockedRow, ...]) -> VerdictRow:
@@ -103,7 +103,7 @@ class Lost(Played):
         return kind in ("DaemonSet", "Node") or (pod is not None and is_static(pod))
 
     def _left_behind(self) -> Iterator[BlockedRow]:
-        """Lost pods that nothing has come for in their place, and why."""
+        """Lost pods without replacement, and why."""
         world, pods = self.engine.world, self.engine.world.state.cluster.all(Pod)
         for lost in self.pods:
             key, owner = key_of(lost), controller_of(lost.metadata)
@@ -119,9 +119,9 @@ class Lost(Played):
                 yield BlockedRow(pod=key, class_="waits-for-node", cause=cause)
 
     def _with_remedies(self, rows: Sequence[BlockedRow]) -> tuple[BlockedRow, ...]:
-        """Pods that wait for silent nodes, with what lets them run again: that these are said to be down, or come back.
+        """Pods that wait for silent nodes, with remedies: that the nodes are marked as down, or come back.
 
-        What is offered was tried, for all of these nodes together.
+        Each remedy was tried, for all of these nodes together.
         """
         waiting = {row.pod for row in rows if row.class_ == "waits-for-node"}
         there = self.engine.world.state.cluster.all(Node)  # those that were deleted cannot be tainted
@@ -141,7 +141,7 @@ class Lost(Played):
         return tuple(found.get(row.pod, row) for row in rows)
 
     def _again_with(self, remedy: Remedy) -> Mapping[str, Pod]:
-        """The pods that are made in the place of lost ones, of their names, once this is done, too."""
+        """The replacements of lost pods, by their names, if the remedy is applied as well."""
         self.engine.world.state.prepare()
         engine = self.engine.fork()
         engine.ask()

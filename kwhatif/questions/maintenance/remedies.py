@@ -1,4 +1,4 @@
-"""What would let a drain get rid of a pod: edits and flags, the mildest first. They are tried before one is offered."""
+"""Remedies for a blocked pod: edits and flags, the mildest first. They are tried before one is offered."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kwhatif.simulation.engine import Engine
 
 
 class _NoFiles:
-    """A reader for edits that are made here: they name neither files nor fields that there are not."""
+    """A reader for edits that are made here: these name no files, and only existing fields."""
 
     def objects(self, given: str | Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[str]]:
         """No remedy applies a manifest."""

@@ -1,1 +1,1 @@
-"""What is applied: objects of manifests, the pods that would be made of them, and edits."""
+"""Objects of manifests, the pods that would be created for them, and edits."""

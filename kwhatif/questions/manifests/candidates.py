@@ -1,4 +1,4 @@
-"""From workloads to the pods that would be created of them: planned as their controllers would, then admitted."""
+"""From workloads to their pods: planned as their controllers would, then admitted."""
 
 from __future__ import annotations
 
@@ -69,15 +69,15 @@ class Planner:
         self._admission = admission
         #: Names of candidates, by namespace.
         self._names: dict[str, set[str]] = {}
-        #: What is used of quotas so far.
+        #: The usage of quotas so far.
         self.usage = QuotaUsage(cluster)
         self.claims = NewClaims(cluster, self.usage, admission=admission)
-        #: What webhooks add to pods that were planned, by workload.
+        #: What webhooks add to planned pods, by workload.
         self._injections: dict[str, KnownInjection] = {}
 
     @property
     def caveats(self) -> Mapping[Caveat, None]:
-        """What had to be assumed of pods and claims."""
+        """Assumptions about pods and claims."""
         return self.claims.caveats | dict.fromkeys(map(injected, self._injections.values()))
 
     def plan(self, applied: Applied) -> WorkloadUpdate:
@@ -107,7 +107,7 @@ class Planner:
         return found._replace(object=autoscaled(found.object, self.cluster))
 
     def expand(self, applied: Applied) -> WorkloadUpdate:
-        """The pods that would be made of the workload beside those that are there; nothing is removed.
+        """The pods that would be created in addition to existing ones; nothing is removed.
 
         Raises:
             TemplatePathError: a custom resource has no pod template where it should have one.
@@ -127,7 +127,7 @@ class Planner:
         return WorkloadUpdate("new", added=made, left_out=beyond(workload, self.most), denied=denied)
 
     def _in_bounds(self, new: Merged, *, restarted: bool) -> WorkloadUpdate:
-        """The update with no more pods than are made one by one, and how many are left out."""
+        """The update with at most `most` pods, and the number left out."""
         workload: PodSource = new.object
         most, known = self.most, self.cluster.get(type(workload), key_of(workload))
         before = beyond(known, most)

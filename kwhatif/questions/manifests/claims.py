@@ -1,4 +1,4 @@
-"""New PersistentVolumeClaims: admitted, and bound at once where their class does not wait for a pod."""
+"""New PersistentVolumeClaims: admitted, and bound at once if their class does not wait for a pod."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class NewClaims:
         self._cluster = cluster
         self._usage = usage
         self._admission = admission
-        #: What had to be assumed, by claim.
+        #: Assumptions about claims.
         self.caveats: dict[Caveat, None] = {}
 
     def create(self, claim: PersistentVolumeClaim) -> Denied | None:
@@ -44,7 +44,7 @@ class NewClaims:
 
 
 def caveats_of_claims(world: World) -> Iterator[Caveat]:
-    """What was assumed of claims that were made, or bound; or why they are bound to nothing."""
+    """Assumptions about claims that were created or bound; or why they are not bound."""
     touched = dict.fromkeys(event.object for event in world.history.events)
     for name in touched:
         kind, _, key = name.partition(" ")

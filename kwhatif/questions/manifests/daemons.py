@@ -1,4 +1,4 @@
-"""Pods of DaemonSets on nodes that are new: they take their room there before any other pod comes.
+"""Pods of DaemonSets on new nodes: they take their room there before any other pod.
 
 A DaemonSet's controller acts as soon as a node is there (`pkg/controller/daemon/daemon_controller.go`), and its pods
 tolerate that the node is not ready yet.
@@ -104,12 +104,12 @@ def run_daemons(
     profiles: Mapping[str, Profile],
     daemons: DaemonPods | None = None,
 ) -> Iterator[str]:
-    """Give each of these nodes, which are new, the pods that DaemonSets want there; yields what is to be said of it.
+    """Create the pods of DaemonSets on these new nodes; yields notes about them.
 
-    Each is admitted, and asked of its scheduler whether it fits; one that does not waits for room there.
+    Each is admitted, and checked by its scheduler; one that does not fit stays pending.
 
     Args:
-        state: where the nodes are already.
+        state: already has the nodes.
         nodes: their names.
         planner: of the state's cluster.
         profiles: scheduler name -> profile.
@@ -148,7 +148,7 @@ def new_nodes(applied: Iterable[Applied], before: State) -> list[str]:
 def _made(
     cluster: Cluster, nodes: Sequence[str], planner: Planner, daemons: DaemonPods
 ) -> tuple[list[PodInfo], Counter[str]]:
-    """The pods as the API server stores them, and with which words it refuses how many."""
+    """The pods as the API server stores them, and the number of refused pods by message."""
     made: list[PodInfo] = []
     refusals: Counter[str] = Counter()
     sets = [each for each in cluster.all(DaemonSet).values() if not selects_all(each)]

@@ -1,6 +1,6 @@
 """`edit_session`: a session of the cluster after edits, which are complete, but without reactions.
 
-So a workload that is scaled has its pods: new ones wait for a node, and those go that its controller deletes first.
+So a scaled workload has its pods: new ones are pending, and those that its controller deletes first are gone.
 """
 
 from __future__ import annotations
@@ -107,12 +107,12 @@ def edit_session(
 
 
 def make_edit(edit: Edit, state: State, profiles: Mapping[str, Profile], *, namespace: str) -> Sequence[str]:
-    """Make the edit in this state, which changes; returns why controllers or the API server cannot follow, if so.
+    """Apply the edit to this state; returns why controllers or the API server cannot follow, if so.
 
     `profiles`: scheduler name -> profile.
 
     Raises:
-        NotResolved: it cannot be made.
+        NotResolved: it cannot be applied.
     """
     return _Made(state, edit, resolve(edit, state, namespace=namespace), profiles, DaemonPods()).refusals
 
@@ -160,7 +160,7 @@ class _Made:
         self.caveats |= dict.fromkeys(fill_budgets(state.cluster))
 
     def _react(self, workloads: Sequence[Applied], edit: Edit, state: State) -> None:
-        """Controllers make the pods of workloads, which wait for a node, and delete others; and volumes of claims."""
+        """Controllers create the pods of workloads, which are pending, and delete others; and volumes of claims."""
         compared = state.fork()  # where workloads are noted as they are to be
         planner = Planner(compared.cluster, "final", {})
         claims = NewClaims(state.cluster, planner.usage)
@@ -237,7 +237,7 @@ def _new_nodes(resolved: Resolved, state: State) -> Iterator[str]:
 
 
 def _count_pods(workload: object, state: State) -> None:
-    """Have it ask for as many pods as there are: from that number its controller goes on to another."""
+    """Set its replicas to the number of existing pods: its controller starts from that number."""
     if isinstance(workload, Deployment | ReplicaSet | ReplicationController):
         there = len(active(pods_of(workload, state.cluster)))
         state.apply(Upsert(replace(workload, spec=replace(workload.spec, replicas=there))))
@@ -289,7 +289,7 @@ def _in_order(differences: Differences) -> Iterator[Change]:
 
 
 def _touched(differences: Differences, edit: Edit) -> Iterator[TouchedRow]:
-    """Every object that is not what it was."""
+    """Every changed object."""
     verb = edit.text.split(maxsplit=1)[0]
     for kind in differences.kinds():
         for each in differences.of(kind):

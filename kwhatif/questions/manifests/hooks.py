@@ -35,7 +35,7 @@ class Phases(NamedTuple):
 
 
 def in_phases(applied: Sequence[Applied]) -> Phases:
-    """Everything that is applied, by when that is."""
+    """All objects by the phase in which they are applied."""
     others = [each for each in applied if not ends(each)]
     return Phases(
         before=_in_order(applied, "before"),

@@ -1,4 +1,4 @@
-"""What webhooks are taken to add, as a caveat."""
+"""What webhooks are assumed to add, as a caveat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`MadeByControllers`: what controllers make of workloads, before any pod is scheduled."""
+"""`MadeByControllers`: what controllers create for workloads, before any pod is scheduled."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from kwhatif.workloads.comparison import WorkloadUpdate
 
 
 class MadeByControllers:
-    """Controllers work on a fork of a state: what of it is new, or gone, is made of it in the end."""
+    """Runs controllers on a fork of a state, and returns what they created and deleted."""
 
     def __init__(self, state: State, usage: QuotaUsage, workloads: Sequence[Any]) -> None:
         """Set up.
 
         Args:
-            state: in which nothing is applied yet; it stays as it is.
-            usage: what is used of its quotas; it moves on.
+            state: without the workloads; it is not changed.
+            usage: the usage of its quotas; is changed.
             workloads: that will be applied.
         """
         self._before = state.cluster.fork()
@@ -50,7 +50,7 @@ class MadeByControllers:
         self._refused = ""
 
     def apply(self, obj: Any, update: WorkloadUpdate) -> tuple[int, str]:
-        """Apply a workload; returns how many pods are made of it, and with which words others are refused."""
+        """Apply a workload; returns the number of its new pods, and the message if others are refused."""
         self._made, self._refused = 0, ""
         world = self._engine.world
         for each in apply_at_once(obj, update, self._before, world, "final", in_order=False):
@@ -61,7 +61,7 @@ class MadeByControllers:
 
     @property
     def caveats(self) -> Iterator[Caveat]:
-        """What had to be assumed."""
+        """The assumptions."""
         yield from map(injected, self._engine.world.injections.values())
 
     def changes(self) -> Iterator[Change]:

@@ -1,4 +1,4 @@
-"""What kubelets make of pods that edits resize: they decide at once, so the state is as they leave it."""
+"""Kubelets' decisions about pods that edits resize, which are made at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kwhatif.state.state import State
 
 
 class EditedResizes:
-    """The pods that edits have resized, of one edit after another: one that makes room helps who waits for it."""
+    """The pods that edits have resized, over all edits: one that makes room helps those that wait for it."""
 
     def __init__(self) -> None:
         self._waiting: set[str] = set()
@@ -25,7 +25,7 @@ class EditedResizes:
         self._critical: dict[str, None] = {}
 
     def settle(self, changed: Iterable[Difference], state: State) -> Iterator[str]:
-        """Have the kubelets decide after an edit, which has changed these pods of the state; what there is to say."""
+        """Let the kubelets decide after an edit, which has changed these pods of the state; yields notes."""
         fresh: set[str] = set()
         for key, old, pod in changed:
             if old is not None and pod is not None and is_resize(pod, old):
@@ -69,7 +69,7 @@ class EditedResizes:
 
     @property
     def caveats(self) -> Iterator[Caveat]:
-        """What was assumed of the kubelets, or is not modelled of them."""
+        """Assumptions about kubelets, and what is not modelled of them."""
         return caveats_of_resizes(tuple(self._assumed), tuple(self._critical))
 
 
@@ -81,7 +81,7 @@ _SAYS = {
 
 
 def caveats_of_resizes(assumed: tuple[str, ...], critical: tuple[str, ...]) -> Iterator[Caveat]:
-    """What stories and edits have to say of pods that were resized, or were not."""
+    """The caveats of stories and edits about resized pods."""
     if assumed:
         yield ResizeAssumed(pods=assumed)
     if critical:

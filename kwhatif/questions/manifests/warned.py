@@ -1,4 +1,4 @@
-"""What the API server would say and ask when the objects are applied: warnings of Pod Security, and webhooks."""
+"""The API server's warnings (Pod Security) and calls (webhooks) when the objects are applied."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kwhatif.workloads.applied_template import template_of
 def not_asked(
     applied: Sequence[Applied], before: Cluster, cluster: Cluster, decisions: Sequence[Decision]
 ) -> Iterator[AdmissionNotAsked]:
-    """Who would be asked about the objects and their pods; a pod that is there was admitted when it came.
+    """The webhooks that would be called for the objects and their pods; existing pods were already admitted.
 
     Args:
         applied: what is applied or restarted.
@@ -48,7 +48,7 @@ def _subjects(applied: Sequence[Applied], before: Cluster, decisions: Sequence[D
 
 
 def warnings_of(applied: Sequence[Applied], cluster: Cluster) -> Iterator[PodSecurityWarns]:
-    """Objects of the same words are one caveat; where the pods are refused, the refusal says it already."""
+    """Objects with the same warning are one caveat; if the pods are refused, the refusal already has it."""
     found: dict[tuple[str, str], list[str]] = {}
     for each in () if fills_in_contexts(cluster) else applied:
         pod = None if each.restarted or not each.is_workload else _pod_of(each.object)

@@ -1,4 +1,4 @@
-"""Manifests as a user's writes to the API server: what follows from them, controllers do."""
+"""Manifests as a user's writes to the API server; controllers react to them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ USER = "user"
 
 
 def as_applied(obj: Any, known: Any) -> Any:
-    """What `kubectl apply` makes of an object that is there: what only the API server and controllers know stays."""
+    """An existing object after `kubectl apply`: what only the API server and controllers set stays."""
     meta, before = obj.metadata, known.metadata
     kept: dict[str, Any] = {
         name: getattr(before, name)
@@ -124,7 +124,7 @@ def _remove(pods: Sequence[Pod], world: World) -> None:
 
 
 def run_once(cron_job: CronJob, world: World) -> None:
-    """Its time comes: the Job of one run."""
+    """Create the Job of one run."""
     if not cron_job.spec.suspend:
         run = capped(run_of(cron_job), world.limits.most)
         meta = replace(run.metadata, owner_references=(reference_to(cron_job, world.state.cluster),))
