@@ -14,7 +14,6 @@ from kwhatif.cli.preempt import preempt
 from kwhatif.cli.queue import queue
 from kwhatif.cli.schedule import schedule
 from kwhatif.cli.usage import Command, CommandGroup
-from kwhatif.cli.watching import Watching
 
 
 class Watched(Command):
@@ -22,6 +21,8 @@ class Watched(Command):
 
     def invoke(self, ctx: Any) -> None:
         """Ask, show, wait; and so on."""
+        from kwhatif.cli.watching import Watching  # help does without
+
         watching = Watching(_seconds(ctx.parent.params["min_interval"]))
         with watching.current():
             while True:

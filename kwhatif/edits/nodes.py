@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from kwhatif.edits.edit import AddNodes, Cordon, Resolved, TaintNodes, TaintRemoval, Uncordon, Wrong
 from kwhatif.edits.selection import Lookup
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.node import Node, NodeCondition, NodeStatus, Taint
 from kwhatif.kube.model.resource_slice import ResourceSlice
 from kwhatif.kube.model.storage import CSINode
@@ -103,14 +104,36 @@ def add(edit: AddNodes, lookup: Lookup) -> Resolved:
 
 def _free_names(edit: AddNodes, lookup: Lookup) -> Iterator[str]:
     """Made-up names that are recognizable; a domain that all nodes share is kept at the end."""
-    nodes, number, found = lookup.cluster.all(Node), 0, 0
+    nodes, found = lookup.cluster.all(Node), 0
     host, dot, domain = edit.like.partition(".")
-    while found < edit.count:
+    name_of = f"{host}-new-{{}}{dot}{domain}".format
+    taken = lookup.cluster.derived(_Taken.none, Node).up_to
+    number = taken.get((host, domain), 0) + 1
+    while name_of(number) in nodes:
+        taken[host, domain] = number
         number += 1
-        name = f"{host}-new-{number}{dot}{domain}"
-        if name not in nodes:
+    while found < edit.count:
+        if name_of(number) not in nodes:
             found += 1
-            yield name
+            yield name_of(number)
+        number += 1
+
+
+class _Taken:
+    """How many of the made-up names are taken without a gap, by host and domain: they are not tried again."""
+
+    def __init__(self, up_to: dict[tuple[str, str], int]) -> None:
+        self.up_to = up_to
+
+    @classmethod
+    def none(cls, cluster: Cluster) -> _Taken:
+        """Before any was tried."""
+        del cluster
+        return cls({})
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Taken | None:
+        """Another node takes no name away; forks of the same nodes share what is known, others do not."""
+        return _Taken(self.up_to.copy()) if before is None else self if after is not None else None
 
 
 def _like(model: Node, name: str, edit: AddNodes) -> Node:

@@ -143,7 +143,7 @@ _REFUSALS: Mapping[RefusedBy, str] = {
 
 _CAUSES: Mapping[ReplacementCause, str] = {
     "static": "it is a static pod, which its kubelet keeps running",
-    "bare": "no controller makes it anew",
+    "bare": "no controller replaces it",
     "controller-not-modelled": "what makes pods of a {about} is not modelled",
     "counted-out": "its {about} has counted it out before",
     "gone-anyway": "it goes without the descheduler, too",

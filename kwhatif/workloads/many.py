@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
 from kwhatif.kube.matching.requests import PODS, resource_nanos
-from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.job import CronJob, Job
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
@@ -47,11 +47,24 @@ def most_pods(cluster: Cluster) -> int:
 
 def allowed_pods(cluster: Cluster) -> int:
     """How many pods all nodes can take."""
-    return cluster.derived(_allowed, Node)
+    return cluster.derived(_allowed, Node).pods
 
 
-def _allowed(cluster: Cluster) -> int:
-    return sum(map(_allowed_pods, cluster.all(Node).values()))
+class _Allowed(NamedTuple):
+    """A sum over all nodes, which follows them."""
+
+    pods: int
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Allowed:
+        return _Allowed(self.pods + sum(map(_allowed_pods, _nodes(after))) - sum(map(_allowed_pods, _nodes(before))))
+
+
+def _nodes(obj: KubernetesObject | None) -> tuple[Node, ...]:
+    return (obj,) if isinstance(obj, Node) else ()
+
+
+def _allowed(cluster: Cluster) -> _Allowed:
+    return _Allowed(sum(map(_allowed_pods, cluster.all(Node).values())))
 
 
 def room_for(pod: PodInfo, nodes: Iterable[NodeInfo]) -> int:
@@ -71,8 +84,11 @@ def room_for(pod: PodInfo, nodes: Iterable[NodeInfo]) -> int:
 
 def _largest(cluster: Cluster) -> int:
     """How many pods the largest workload has, or more: not more than there are."""
-    asked = (wanted(obj) for kind in (*SCALABLE, Job) for obj in cluster.all(kind).values())
-    return min(len(cluster.all(Pod)), max(asked, default=0))
+    return min(len(cluster.all(Pod)), cluster.derived(_most_asked, *SCALABLE, Job))
+
+
+def _most_asked(cluster: Cluster) -> int:
+    return max((wanted(obj) for kind in (*SCALABLE, Job) for obj in cluster.all(kind).values()), default=0)
 
 
 def _allowed_pods(node: Node) -> int:

@@ -113,6 +113,17 @@ def free_names(pod: Pod, count: int, cluster: Cluster, used: Container[str] = ()
     return tuple(islice(names_for(pod, cluster, used), count))
 
 
+def taken_names(pod: Pod, cluster: Cluster, skip: int = 0) -> int:
+    """How many of the first names for such a pod are in use without a gap; so many are known to be: `skip`."""
+    meta, present = pod.metadata, cluster.all(Pod)
+    owner = controller_of(meta)
+    for name in all_names(meta.generate_name, owner.uid if owner else "", skip):
+        if f"{meta.namespace}/{name}" not in present:
+            break
+        skip += 1
+    return skip
+
+
 def names_for(pod: Pod, cluster: Cluster, used: Container[str] = (), skip: int = 0) -> Iterator[str]:
     """One name after the other for pods like this one, none of them in use; without the first `skip` of all names."""
     meta, present = pod.metadata, cluster.all(Pod)

@@ -161,6 +161,11 @@ class Cluster:
         objects = self._kinds.get(kind)
         return None if objects is None else cast("T | None", objects.get(key))
 
+    def in_order(self, kind: type, keys: AbstractSet[str]) -> list[str]:
+        """These keys of that kind, all of which must exist, in the collection's order."""
+        objects = self._kinds.get(kind)
+        return [] if objects is None else objects.in_order(keys)
+
     def counts(self) -> dict[type[KubernetesObject], int]:
         """Kind -> number of objects, for every kind that has objects."""
         return {kind: len(objects) for kind, objects in self._kinds.items() if objects}

@@ -102,6 +102,23 @@ class Overlay(Mapping[K, V], Generic[K, V]):
             return [base[key] for key in keys]
         return [added[key] if key in added else changed[key] if key in changed else base[key] for key in keys]
 
+    def in_order(self, keys: AbstractSet[K]) -> list[K]:
+        """These keys, all of which must exist, in the overlay's order; that is quick where they are among the last."""
+        if len(keys) < 2:
+            return list(keys)
+        found: list[K] = []
+        for key in self._from_the_end():
+            if key in keys:
+                found.append(key)
+                if len(found) == len(keys):
+                    break
+        found.reverse()
+        return found
+
+    def _from_the_end(self) -> Iterator[K]:
+        yield from reversed(self._added)
+        yield from (key for key in reversed(self._base) if self._changed.get(key) is not _GONE)
+
     def put(self, key: K, value: V) -> None:
         """Set the value; an existing key keeps its place, a new one comes last."""
         if self._owned or self._merge_if_many():

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from kwhatif.kube.matching.requests import CPU, MEMORY
 from kwhatif.kube.model.cluster import Cluster, key_of
-from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.meta import ObjectMeta, controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import DaemonSet
@@ -25,6 +25,7 @@ from kwhatif.report.inputs import SourceRow
 from kwhatif.scheduler.framework.attempt import held_back
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -32,14 +33,77 @@ from kwhatif.workloads.daemon_set import daemon_pod, newest_label, node_of, pinn
 from kwhatif.workloads.expansion import ReplicaGroup
 from kwhatif.workloads.owners import pods_controlled_by
 from kwhatif.workloads.removal import as_ready
-from kwhatif.workloads.replicas import names_for
+from kwhatif.workloads.replicas import names_for, taken_names
 from kwhatif.workloads.stateful_set import REVISION_LABEL
 
 #: The most DaemonSets to name.
 _MOST_NAMED = 3
 
 
-def run_daemons(state: State, nodes: Sequence[str], planner: Planner, profiles: Mapping[str, Profile]) -> Iterator[str]:
+class _Daemon:
+    """What a DaemonSet has."""
+
+    def __init__(self, pod: Pod, nodes: set[str]) -> None:
+        #: A pod of its newest revision, and the nodes that have one.
+        self.pod, self.nodes = pod, nodes
+        #: So many of the first names for its pods are in use.
+        self.names = 0
+
+
+class DaemonPods:
+    """What DaemonSets have, from one edit to the next; nothing else may make pods of theirs with another revision.
+
+    To look for it costs a pass over all pods: that is done again where DaemonSets have changed, or other pods than
+    those that were made here.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Daemon] = {}
+        #: The metadata of the pods that were made, by key.
+        self._made: dict[str, ObjectMeta] = {}
+        self._generation = 0
+
+    def follow(self, state: State) -> None:
+        """Forget what may not be true of this state, which has gone on."""
+        touched = None if is_reference() or not self._generation else state.since(self._generation)
+        if touched is None or not all(self._is_known(kind, key, state) for kind, key in touched.objects):
+            self._known.clear()
+            self._made.clear()
+        self._generation = state.generation
+
+    def _is_known(self, kind: type, key: str, state: State) -> bool:
+        if kind is not Pod:
+            return kind is not DaemonSet
+        there = state.pods.get(key)
+        return there is not None and there.pod.metadata is self._made.get(key)
+
+    def of(self, daemon_set: DaemonSet, cluster: Cluster) -> _Daemon:
+        """What it has; in a state that was followed."""
+        key = key_of(daemon_set)
+        found = self._known.get(key)
+        if found is None:
+            running = pods_controlled_by(DaemonSet.__name__, daemon_set.metadata, cluster)
+            pod, label = daemon_pod(daemon_set, cluster), newest_label(running)
+            if label:
+                pod = replace(
+                    pod, metadata=replace(pod.metadata, labels={**pod.metadata.labels, REVISION_LABEL: label})
+                )
+            found = self._known[key] = _Daemon(pod, set(map(node_of, running)))
+        return found
+
+    def add(self, pod: Pod, daemon_set: DaemonSet) -> None:
+        """A pod was made of it."""
+        self._known[key_of(daemon_set)].nodes.add(node_of(pod))
+        self._made[key_of(pod)] = pod.metadata
+
+
+def run_daemons(
+    state: State,
+    nodes: Sequence[str],
+    planner: Planner,
+    profiles: Mapping[str, Profile],
+    daemons: DaemonPods | None = None,
+) -> Iterator[str]:
     """Create the pods of DaemonSets on these new nodes; yields notes about them.
 
     Each is admitted, and checked by its scheduler; one that does not fit stays pending.
@@ -49,10 +113,13 @@ def run_daemons(state: State, nodes: Sequence[str], planner: Planner, profiles: 
         nodes: their names.
         planner: of the state's cluster.
         profiles: scheduler name -> profile.
+        daemons: what is known of them, where more nodes come later.
     """
     if not nodes:
         return
-    made, refusals = _made(state.cluster, nodes, planner)
+    daemons = daemons or DaemonPods()
+    daemons.follow(state)
+    made, refusals = _made(state.cluster, nodes, planner, daemons)
     placed: list[PodInfo] = []
     waiting: list[PodInfo] = []
     for info in sorted(made, key=lambda info: -info.priority):
@@ -78,36 +145,41 @@ def new_nodes(applied: Iterable[Applied], before: State) -> list[str]:
     return [name for name in dict.fromkeys(names) if before.node(name) is None]
 
 
-def _made(cluster: Cluster, nodes: Sequence[str], planner: Planner) -> tuple[list[PodInfo], Counter[str]]:
+def _made(
+    cluster: Cluster, nodes: Sequence[str], planner: Planner, daemons: DaemonPods
+) -> tuple[list[PodInfo], Counter[str]]:
     """The pods as the API server stores them, and the number of refused pods by message."""
     made: list[PodInfo] = []
     refusals: Counter[str] = Counter()
     sets = [each for each in cluster.all(DaemonSet).values() if not selects_all(each)]
     # Before any of them comes: to look for those that are there costs a pass over all pods then.
-    wanted = [(each, *_wanted(each, nodes, cluster)) for each in sets if each.metadata.deletion_timestamp is None]
-    for daemon_set, pod, names in wanted:
+    wanted = [
+        (each, daemons.of(each, cluster), _wanted(each, nodes, cluster))
+        for each in sets
+        if each.metadata.deletion_timestamp is None
+    ]
+    for daemon_set, daemon, willing in wanted:
+        names = [name for name in willing if name not in daemon.nodes]
         if not names:
             continue
+        pod = daemon.pod
+        daemon.names = taken_names(pod, cluster, daemon.names)
         applied = Applied(daemon_set, SourceRow(file="", object=f"DaemonSet {key_of(daemon_set)}"))
-        group = ReplicaGroup(pod, tuple(islice(names_for(pod, cluster), len(names))))
+        group = ReplicaGroup(pod, tuple(islice(names_for(pod, cluster, skip=daemon.names), len(names))))
         for name, candidate in zip(names, planner.admit(applied, [group]), strict=True):
             if candidate.refusal:
                 refusals[candidate.refusal] += 1
             else:
                 made.append(PodInfo(pinned(candidate.pod, name)))
+                daemons.add(made[-1].pod, daemon_set)
     return made, refusals
 
 
-def _wanted(daemon_set: DaemonSet, nodes: Sequence[str], cluster: Cluster) -> tuple[Pod, list[str]]:
-    """A pod of the DaemonSet's newest revision, and the nodes that are to have one and do not."""
+def _wanted(daemon_set: DaemonSet, nodes: Sequence[str], cluster: Cluster) -> list[str]:
+    """Those of the nodes that are to have a pod of it."""
     known = cluster.all(Node)
     named = tolerable_among(daemon_set, ((name, known[name]) for name in nodes)).items()
-    running = pods_controlled_by(DaemonSet.__name__, daemon_set.metadata, cluster)
-    there = {node_of(pod) for pod in running}
-    pod, label = daemon_pod(daemon_set, cluster), newest_label(running)
-    if label:
-        pod = replace(pod, metadata=replace(pod.metadata, labels={**pod.metadata.labels, REVISION_LABEL: label}))
-    return pod, [name for name, should_run in named if should_run and name not in there]
+    return [name for name, should_run in named if should_run]
 
 
 def _fits(pod: PodInfo, name: str, state: State, profiles: Mapping[str, Profile]) -> bool:

@@ -31,7 +31,8 @@ from kwhatif.kube.model.workload import SCALABLE, Deployment, PodSource, Replica
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.candidates import Planner
 from kwhatif.questions.manifests.claims import NewClaims
-from kwhatif.questions.manifests.daemons import run_daemons
+from kwhatif.questions.manifests.daemons import DaemonPods, run_daemons
+from kwhatif.questions.manifests.differences import Differences
 from kwhatif.questions.manifests.made import MadeByControllers
 from kwhatif.questions.manifests.resized import EditedResizes
 from kwhatif.questions.session.session import Session
@@ -74,6 +75,7 @@ def edit_session(
     caveats: dict[Caveat, None] = {}
     notes_at_rest: set[str] = set()
     resizes = EditedResizes()
+    daemons = DaemonPods()
     for where, edit in edits:
         try:
             resolved = resolve(edit, state, namespace=namespace or session.namespace)
@@ -81,16 +83,19 @@ def edit_session(
             found.extend(Problem(where, each.message, hint=each.hint) for each in wrong.mistakes)
             continue
         before = state.fork()
-        made = _Made(state, edit, resolved, session.profiles)
-        decided = tuple(resizes.settle(before, state))
-        state.apply(*map(Upsert, _quotas(before.cluster, state.cluster)), *_in_order(before, state))
+        made = _Made(state, edit, resolved, session.profiles, daemons)
+        differences = Differences(before, state)
+        decided = tuple(resizes.settle(differences.of(Pod), state))
+        differences = Differences(before, state)
+        state.apply(*map(Upsert, _quotas(differences)), *_in_order(differences))
         found.extend(Problem(where, message) for message in made.refusals)
         caveats = _without_older(caveats, made.caveats) | made.caveats
-        at_rest = (*resolved.notes_at_rest, *_stale_budgets(before.cluster, state.cluster))
+        differences = Differences(before, state)
+        at_rest = (*resolved.notes_at_rest, *_stale_budgets(differences))
         notes_at_rest.update(at_rest)
         notes = (*resolved.notes, *at_rest, *made.notes, *decided)
         caveats |= dict.fromkeys(session.inferred if resolved.workloads else ())
-        rows.append(EditRow(edit=edit.text, touched=tuple(_touched(before, state, edit)), notes=notes))
+        rows.append(EditRow(edit=edit.text, touched=tuple(_touched(differences, edit)), notes=notes))
     if found:
         raise InputError(found)
     caveats |= dict.fromkeys(resizes.caveats)
@@ -109,7 +114,7 @@ def make_edit(edit: Edit, state: State, profiles: Mapping[str, Profile], *, name
     Raises:
         NotResolved: it cannot be applied.
     """
-    return _Made(state, edit, resolve(edit, state, namespace=namespace), profiles).refusals
+    return _Made(state, edit, resolve(edit, state, namespace=namespace), profiles, DaemonPods()).refusals
 
 
 def _without_older(caveats: Mapping[Caveat, None], newer: Mapping[Caveat, None]) -> dict[Caveat, None]:
@@ -125,7 +130,9 @@ def _without_older(caveats: Mapping[Caveat, None], newer: Mapping[Caveat, None])
 class _Made:
     """One edit, made in a state."""
 
-    def __init__(self, state: State, edit: Edit, resolved: Resolved, profiles: Mapping[str, Profile]) -> None:
+    def __init__(
+        self, state: State, edit: Edit, resolved: Resolved, profiles: Mapping[str, Profile], daemons: DaemonPods
+    ) -> None:
         self.refusals = [message for _, message in resolved.refused]
         self.notes: list[str] = []
         self.caveats: dict[Caveat, None] = dict.fromkeys(resolved.caveats)
@@ -148,7 +155,7 @@ class _Made:
             self._react(workloads, edit, state)
         if new:
             planner = Planner(state.cluster, "final", {})
-            self.notes += run_daemons(state, new, planner, profiles)
+            self.notes += run_daemons(state, new, planner, profiles, daemons)
             self.caveats |= planner.caveats
         self.caveats |= dict.fromkeys(fill_budgets(state.cluster))
 
@@ -236,26 +243,21 @@ def _count_pods(workload: object, state: State) -> None:
         state.apply(Upsert(replace(workload, spec=replace(workload.spec, replicas=there))))
 
 
-def _quotas(before: Cluster, after: Cluster) -> Iterator[ResourceQuota]:
+def _quotas(differences: Differences) -> Iterator[ResourceQuota]:
     """The quotas with what is used of them now."""
-    gone: list[Counted] = []
-    new: list[Counted] = []
+    before = differences.before.cluster
     kinds: tuple[type[Pod | PersistentVolumeClaim], ...] = (Pod, PersistentVolumeClaim)
-    for kind in kinds if before.all(ResourceQuota) else ():
-        if before.generation(kind) != after.generation(kind):
-            was, now = before.all(kind), after.all(kind)
-            gone += [obj for key, obj in was.items() if now.get(key) is not obj]
-            new += [obj for key, obj in now.items() if was.get(key) is not obj]
-    if gone or new:
+    changed = [each for kind in kinds if before.all(ResourceQuota) for each in differences.of(kind)]
+    if changed:
+        gone: list[Counted] = [each.before for each in changed if each.before is not None]
+        new: list[Counted] = [each.after for each in changed if each.after is not None]
         yield from QuotaUsage(before).recounted(gone, new)
 
 
-def _stale_budgets(before: Cluster, after: Cluster) -> Iterator[str]:
+def _stale_budgets(differences: Differences) -> Iterator[str]:
     """Budgets whose status still counts pods that are gone, as no controller updates it."""
-    if before.generation(Pod) == after.generation(Pod):
-        return
-    now = after.all(Pod)
-    gone = [pod for key, pod in before.all(Pod).items() if key not in now]
+    before, after = differences.before.cluster, differences.after.cluster
+    gone = [each.before for each in differences.of(Pod) if each.before is not None and each.after is None]
     for key, budget in after.all(PodDisruptionBudget).items() if gone else ():
         if budget is before.get(PodDisruptionBudget, key) and _selects_any(budget, gone):
             yield f"the status of PodDisruptionBudget {key} still counts pods that are gone (`budget` recounts it)"
@@ -270,14 +272,13 @@ def _selects_any(budget: PodDisruptionBudget, pods: Sequence[Pod]) -> bool:
     return any(pod.metadata.namespace == namespace and selector.matches(pod.metadata.labels) for pod in pods)
 
 
-def _in_order(before: State, after: State) -> Iterator[Change]:
+def _in_order(differences: Differences) -> Iterator[Change]:
     """Pods that an edit has put on a node come last there; a dump that shows them there has them in its order."""
+    before, after = differences.before, differences.after
     if before.cluster.generation(Pod) == after.cluster.generation(Pod):
         return
-    for node in after.nodes:
+    for node in differences.nodes():
         old = before.node(node.name)
-        if old is node:
-            continue
         keys = [pod.key for pod in node.pods]
         in_order = sorted(keys, key=lambda key: key.split("/"))
         is_as_before = old is not None and keys == [pod.key for pod in old.pods]
@@ -287,18 +288,13 @@ def _in_order(before: State, after: State) -> Iterator[Change]:
         yield from (Upsert(after.pods[key].pod) for key in in_order)
 
 
-def _touched(before: State, after: State, edit: Edit) -> Iterator[TouchedRow]:
+def _touched(differences: Differences, edit: Edit) -> Iterator[TouchedRow]:
     """Every changed object."""
     verb = edit.text.split(maxsplit=1)[0]
-    for kind in sorted(after.cluster.counts().keys() | before.cluster.counts().keys(), key=lambda kind: kind.__name__):
-        if after.cluster.generation(kind) == before.cluster.generation(kind):
-            continue
-        was: Mapping[str, Any] = before.cluster.all(kind)
-        now: Mapping[str, Any] = after.cluster.all(kind)
-        for key in (*was, *(key for key in now if key not in was)):
-            old, new = was.get(key), now.get(key)
-            if old is not new and old != new:
-                yield _row(f"{kind.__name__} {key}", old, new, verb)
+    for kind in differences.kinds():
+        for each in differences.of(kind):
+            if each.before != each.after:
+                yield _row(f"{kind.__name__} {each.key}", each.before, each.after, verb)
 
 
 def _row(name: str, old: Any, new: Any, verb: str) -> TouchedRow:

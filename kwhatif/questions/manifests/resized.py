@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kwhatif.admission.resize import is_resize
 from kwhatif.controllers.node_taints import ready_status
@@ -10,6 +10,7 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.workloads import ResizeAssumed, ResizeEvicts
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod import Pod, pod_condition
+from kwhatif.questions.manifests.differences import Difference
 from kwhatif.simulation import resizing
 from kwhatif.state.change import Upsert
 from kwhatif.state.state import State
@@ -23,15 +24,12 @@ class EditedResizes:
         self._assumed: dict[str, None] = {}
         self._critical: dict[str, None] = {}
 
-    def settle(self, before: State, state: State) -> Iterator[str]:
-        """Let the kubelets decide after an edit, which has changed `before` into `state`; yields notes."""
+    def settle(self, changed: Iterable[Difference], state: State) -> Iterator[str]:
+        """Let the kubelets decide after an edit, which has changed these pods of the state; yields notes."""
         fresh: set[str] = set()
-        if before.cluster.generation(Pod) != state.cluster.generation(Pod):
-            was = before.cluster.all(Pod)
-            for key, pod in state.cluster.all(Pod).items():
-                old = was.get(key)
-                if old is not None and old is not pod and is_resize(pod, old):
-                    fresh.add(key)
+        for key, old, pod in changed:
+            if old is not None and pod is not None and is_resize(pod, old):
+                fresh.add(key)
         self._waiting |= fresh
         if not self._waiting:
             return

@@ -125,7 +125,7 @@ def test_a_pod_that_nobody_wants_is_not_replaced(others: list[dict[str, Any]], w
 
 def test_a_failed_pod_without_owner_is_not_replaced() -> None:
     failed = pod("lone", "a", None) | {"status": {"phase": "Failed"}}
-    assert landing(ask(node("a"), node("b"), failed)).message == "no controller makes it anew"
+    assert landing(ask(node("a"), node("b"), failed)).message == "no controller replaces it"
 
 
 def test_a_pod_of_a_stateful_set_keeps_its_name() -> None:

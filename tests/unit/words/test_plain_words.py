@@ -38,7 +38,6 @@ NOT_YET = (
     "kwhatif queue --help",
     "kwhatif watch queue --help",
     "kwhatif/render/aftermath.py",
-    "kwhatif/render/descheduling.py",
     "kwhatif/render/qualifiers.py",
     "kwhatif/render/queue.py",
     "kwhatif/render/story.py",
