@@ -2,20 +2,124 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain
 
+from kwhatif.kube.matching.groups import group_of
 from kwhatif.kube.model.cluster import Cluster, list_order
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.overlay import Overlay
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.state.history import Move, Touched
-from kwhatif.state.member_index import MemberIndex
 from kwhatif.state.nodes import Nodes
-from kwhatif.state.nominations import Nominations
 from kwhatif.state.pod_index import PodIndex
 from kwhatif.state.pod_info import PodInfo
+
+# `MemberIndex`: the pods of each group, wherever they are (`pkg/scheduler/backend/cache/podgroupstate.go`).
+
+#: Pods by key.
+Members = dict[str, PodInfo]
+_NOBODY: Members = {}
+
+
+class MemberIndex:
+    """Of live pods; built when somebody first asks, and kept up from then on. Forks share what is built."""
+
+    def __init__(self) -> None:
+        #: By the key of the group. What is not in `_own` is shared.
+        self._groups: dict[str, Members] | None = None
+        self._own: set[str] = set()
+        self._owns_groups = True
+
+    def fork(self) -> MemberIndex:
+        """An independent index of the same pods."""
+        other = MemberIndex()
+        other._groups, other._owns_groups, self._owns_groups = self._groups, False, False
+        self._own = set()
+        return other
+
+    def of(self, group: str, pods: Iterable[PodInfo]) -> Mapping[str, PodInfo]:
+        """The pods of the group of that key, by key; `pods` are all live ones."""
+        if self._groups is None:
+            self._groups = {}
+            for pod in pods:
+                if pod.pod.spec.scheduling_group is not None:
+                    self._groups.setdefault(group_of(pod.pod), {})[pod.key] = pod
+        return self._groups.get(group, _NOBODY)
+
+    def put(self, pod: PodInfo) -> None:
+        """The pod is there now, in place of one of its key."""
+        if self._groups is not None and pod.pod.spec.scheduling_group is not None:
+            self._members_of(pod)[pod.key] = pod
+
+    def pop(self, pod: PodInfo) -> None:
+        """The pod is no longer there."""
+        if self._groups is not None and pod.pod.spec.scheduling_group is not None:
+            self._members_of(pod).pop(pod.key, None)
+
+    def _members_of(self, pod: PodInfo) -> Members:
+        assert self._groups is not None, "it is built"
+        group = group_of(pod.pod)
+        if not self._owns_groups:
+            self._groups, self._owns_groups = self._groups.copy(), True
+        if group not in self._own:
+            self._own.add(group)
+            self._groups[group] = self._groups.get(group, _NOBODY).copy()
+        return self._groups[group]
+
+
+# `Nominations`: the pending pods nominated to each node (`pkg/scheduler/backend/queue/nominator.go`).
+
+
+class Nominations:
+    """Forks share both mappings until one of them changes them."""
+
+    def __init__(self) -> None:
+        #: By node name, in the order of nomination; nodes without nominated pods are absent.
+        self.by_node: dict[str, tuple[PodInfo, ...]] = {}
+        #: Key of the pod -> name of the node.
+        self.node_of: dict[str, str] = {}
+        self._is_shared = False
+
+    def fork(self) -> Nominations:
+        """An independent copy."""
+        self._is_shared = True
+        other = Nominations.__new__(Nominations)
+        other.by_node, other.node_of, other._is_shared = self.by_node, self.node_of, True
+        return other
+
+    def add(self, pod: PodInfo, node_name: str) -> None:
+        """Nominate the pod, which must not be nominated yet."""
+        self._own()
+        self.by_node[node_name] = (*self.by_node.get(node_name, ()), pod)
+        self.node_of[pod.key] = node_name
+
+    def drop(self, key: str) -> list[str]:
+        """Drop the pod's nomination; returns the nodes that it was nominated to (at most one)."""
+        name = self.node_of.get(key)
+        if name is None:
+            return []
+        self._own()
+        del self.node_of[key]
+        kept = tuple(pod for pod in self.by_node[name] if pod.key != key)
+        if kept:
+            self.by_node[name] = kept
+        else:
+            del self.by_node[name]
+        return [name]
+
+    def sort(self) -> None:
+        """Have them in the API server's order of pods."""
+        self._own()
+        pods = {pod.key: pod for pods in self.by_node.values() for pod in pods}
+        node_of, self.by_node, self.node_of = self.node_of, {}, {}
+        for key in sorted(node_of, key=list_order):
+            self.add(pods[key], node_of[key])
+
+    def _own(self) -> None:
+        if self._is_shared:
+            self.by_node, self.node_of, self._is_shared = self.by_node.copy(), self.node_of.copy(), False
 
 
 class Pods:

@@ -12,7 +12,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.admission.new_pod import complete_pod
 from kwhatif.admission.outcome import Denied
+from kwhatif.admission.pod_defaults import default_pod
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.workloads import (
     FieldsNotCompared,
@@ -22,8 +24,9 @@ from kwhatif.kube.model.caveat.workloads import (
     WorkloadNotInDump,
 )
 from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.job import CronJob, Job
-from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.pod import Pod, PodSpec, is_terminal
 from kwhatif.kube.model.pod_status import PodStatus
 from kwhatif.kube.model.workload import (
     DaemonSet,
@@ -38,13 +41,63 @@ from kwhatif.workloads.applied_template import TemplateDifference, template_of
 from kwhatif.workloads.daemon_set import eligible_nodes, node_of
 from kwhatif.workloads.expand import expand, expand_pod, replicas_of
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
+from kwhatif.workloads.injected import TOKEN_VOLUME
 from kwhatif.workloads.job import is_finished, wanted_pods
 from kwhatif.workloads.numbers import ordinal_of
 from kwhatif.workloads.owners import pods_of
-from kwhatif.workloads.pod_update import is_as_made
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.stateful_set import first_to_roll, is_ordered, ordinals_of
-from kwhatif.workloads.template import has_images, same_template
+from kwhatif.workloads.template import has_images, same_template, spec_content, without_images
+
+# Pods that are applied as they are: a pod cannot be changed, only be replaced by another one of its name.
+
+
+def is_as_made(pod: Pod, known: Pod, cluster: Cluster) -> bool:
+    """Whether admission would make the pod that is there of the one that is applied."""
+    made = complete_pod(pod, cluster)
+    if isinstance(made, Denied):
+        return False
+    own = default_pod(pod).spec
+    # A snapshot may have left the images out: see `same_template`.
+    wanted = made.spec if has_images(known.spec) else without_images(made.spec)
+    wanted, there = _as_asked(wanted, own), _as_asked(_as_created(known.spec, made.spec), own)
+    return made.metadata.labels == known.metadata.labels and spec_content(wanted) == spec_content(there)
+
+
+def _as_asked(spec: PodSpec, own: PodSpec) -> PodSpec:
+    """Without what a LimitRange added to the requests and limits of `own`: there may be another one today."""
+    return replace(
+        spec,
+        containers=_resources_of(own.containers, spec.containers),
+        init_containers=_resources_of(own.init_containers, spec.init_containers),
+    )
+
+
+def _resources_of(own: Sequence[Container], containers: Sequence[Container]) -> tuple[Container, ...]:
+    asked = {container.name: container.resources for container in own}
+    return tuple(
+        replace(container, resources=_common(container.resources, asked.get(container.name, container.resources)))
+        for container in containers
+    )
+
+
+def _common(resources: ResourceRequirements, asked: ResourceRequirements) -> ResourceRequirements:
+    requests = {name: amount for name, amount in resources.requests.items() if name in asked.requests}
+    limits = {name: amount for name, amount in resources.limits.items() if name in asked.limits}
+    return replace(resources, requests=requests, limits=limits)
+
+
+def _as_created(stored: PodSpec, made: PodSpec) -> PodSpec:
+    """Without what came to the pod later (node, token, readiness gates); with the scheduling gates that were lifted."""
+    volumes = tuple(volume for volume in stored.volumes if not volume.name.startswith(TOKEN_VOLUME))
+    return replace(
+        stored,
+        node_name=made.node_name or "",
+        volumes=stored.volumes if len(made.volumes) == len(stored.volumes) else volumes,
+        scheduling_gates=made.scheduling_gates,
+        readiness_gates=made.readiness_gates,
+    )
+
 
 #: `end`: step by step until it is done, or hangs. `final`: the end state. `surge`: the moment with the most pods,
 #: while old ones are still there.

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 import kwhatif
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.placing.placer import Placer
-from kwhatif.questions.session.nominations import keep_queued
-from kwhatif.questions.session.session import Session
+from kwhatif.questions.session.session import Session, keep_queued
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

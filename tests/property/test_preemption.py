@@ -16,7 +16,7 @@ from kwhatif.scheduler.framework.cycle import Cycle
 from kwhatif.scheduler.preemption.candidate import Preemption
 from kwhatif.scheduler.preemption.evaluator import Evaluator
 from kwhatif.scheduler.preemption.policy import Policy
-from kwhatif.scheduler.preemption.sole_filter import SoleFilter
+from kwhatif.scheduler.preemption.victims import SoleFilter
 from kwhatif.state.state import State
 from tests.builders import ZONE, PodBuilder, affinity_term, budget, node, pod, selector, snapshot
 from tests.examples import examples

@@ -2,19 +2,220 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kwhatif.admission.outcome import Denied
-from kwhatif.admission.validation.affinity import validate_affinity
 from kwhatif.admission.validation.containers import validate_containers, validate_host_network
-from kwhatif.admission.validation.errors import FieldErrors, Rule
+from kwhatif.admission.validation.errors import POSITIVE, FieldErrors, Rule
 from kwhatif.admission.validation.resources import validate_overhead, validate_pod_resources
-from kwhatif.admission.validation.spread import validate_spread
-from kwhatif.admission.validation.tolerations import validate_tolerations
-from kwhatif.kube.matching.label_syntax import dns_label_errors, dns_subdomain_errors, label_key_errors
-from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.admission.validation.selectors import (
+    NOT_AN_OPERATOR,
+    validate_label_keys,
+    validate_operator,
+    validate_requirement_key,
+    validate_selector,
+    with_label_keys,
+)
+from kwhatif.kube.matching.label_syntax import (
+    dns_label_errors,
+    dns_subdomain_errors,
+    label_key_errors,
+    label_value_errors,
+)
+from kwhatif.kube.matching.node_selector import NAME_FIELD
+from kwhatif.kube.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
+from kwhatif.kube.model.affinity import (
+    Affinity,
+    NodeAffinity,
+    NodeSelectorTerm,
+    PodAffinity,
+    PodAffinityTerm,
+    Toleration,
+    TopologySpreadConstraint,
+)
+from kwhatif.kube.model.meta import ObjectMeta, Requirement
 from kwhatif.kube.model.pod import Pod, PodResourceClaim, PodSchedulingGate, PodSpec, PodTemplateSpec
 from kwhatif.kube.model.volume import Volume
+
+# Node affinity and inter-pod affinity (`validateAffinity`).
+
+Labels = Mapping[str, str]
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_MAX_WEIGHT = 100
+
+
+def validate_affinity(affinity: Affinity | None, labels: Labels, errors: FieldErrors) -> None:
+    """Validate all affinity of a pod with these labels."""
+    if affinity is None:
+        return
+    errors = errors.within("affinity")
+    if affinity.node_affinity is not None:
+        _validate_node_affinity(affinity.node_affinity, errors.within("nodeAffinity"))
+    if affinity.pod_affinity is not None:
+        _validate_pod_affinity(affinity.pod_affinity, labels, errors.within("podAffinity"))
+    if affinity.pod_anti_affinity is not None:
+        _validate_pod_affinity(affinity.pod_anti_affinity, labels, errors.within("podAntiAffinity"))
+
+
+# --- nodes -------------------------------------------------------------------------------------------
+
+
+def _validate_node_affinity(affinity: NodeAffinity, errors: FieldErrors) -> None:
+    if affinity.required is not None:
+        here = f"{_REQUIRED}.nodeSelectorTerms"
+        if not affinity.required.node_selector_terms:
+            errors.required(here, "must have at least one node selector term")
+        for index, term in enumerate(affinity.required.node_selector_terms):
+            _validate_node_term(term, f"{here}[{index}]", errors, check_values=True)
+    for index, preferred in enumerate(affinity.preferred or ()):
+        here = f"{_PREFERRED}[{index}]"
+        _validate_weight(preferred.weight, here, errors)
+        # Values of preferences are not checked: kube-scheduler fails on them later (see `PreferredTerms`).
+        _validate_node_term(preferred.preference, f"{here}.preference", errors, check_values=False)
+
+
+def _validate_weight(weight: int, path: str, errors: FieldErrors) -> None:
+    if not 1 <= weight <= _MAX_WEIGHT:
+        errors.invalid(f"{path}.weight", weight, "must be in the range 1-100")
+
+
+def _validate_node_term(term: NodeSelectorTerm, path: str, errors: FieldErrors, *, check_values: bool) -> None:
+    for index, requirement in enumerate(term.match_expressions):
+        here = f"{path}.matchExpressions[{index}]"
+        if requirement.operator in ("Gt", "Lt"):
+            if len(requirement.values) != 1:
+                detail = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+                errors.required(f"{here}.values", detail)
+        else:
+            validate_operator(requirement, here, errors)
+        validate_requirement_key(requirement, here, errors, check_values=check_values)
+    for index, requirement in enumerate(term.match_fields):
+        _validate_field(requirement, f"{path}.matchFields[{index}]", errors)
+
+
+def _validate_field(requirement: Requirement, path: str, errors: FieldErrors) -> None:
+    if requirement.operator not in ("In", "NotIn"):
+        errors.invalid(f"{path}.operator", requirement.operator, NOT_AN_OPERATOR)
+    elif len(requirement.values) != 1:
+        detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+        errors.required(f"{path}.values", detail)
+    if requirement.key != NAME_FIELD:
+        errors.invalid(f"{path}.key", requirement.key, "not a valid field selector key")
+        return
+    for index, name in enumerate(requirement.values):
+        errors.check(f"{path}.values[{index}]", name, dns_subdomain_errors)
+
+
+# --- other pods --------------------------------------------------------------------------------------
+
+
+def _validate_pod_affinity(affinity: PodAffinity, labels: Labels, errors: FieldErrors) -> None:
+    for index, term in enumerate(affinity.required):
+        _validate_pod_term(term, labels, f"{_REQUIRED}[{index}]", errors)
+    for index, weighted in enumerate(affinity.preferred):
+        here = f"{_PREFERRED}[{index}]"
+        _validate_weight(weighted.weight, here, errors)
+        _validate_pod_term(weighted.pod_affinity_term, labels, f"{here}.podAffinityTerm", errors)
+
+
+def _validate_pod_term(term: PodAffinityTerm, labels: Labels, path: str, errors: FieldErrors) -> None:
+    keys, unlike = term.match_label_keys, term.mismatch_label_keys
+    selector = with_label_keys(term.label_selector, keys, unlike, labels)
+    validate_selector(selector, f"{path}.labelSelector", errors)
+    validate_selector(term.namespace_selector, f"{path}.namespaceSelector", errors)
+    for namespace in term.namespaces:
+        errors.check(f"{path}.namespace", namespace, dns_label_errors)
+    validate_label_keys(selector, keys, unlike, path, errors)
+    if not term.topology_key:
+        errors.required(f"{path}.topologyKey", "can not be empty")
+    errors.check(f"{path}.topologyKey", term.topology_key, label_key_errors)
+
+
+# Topology spread constraints (`validateTopologySpreadConstraints`).
+
+_DO_NOT_SCHEDULE = "DoNotSchedule"
+_ACTIONS = (_DO_NOT_SCHEDULE, "ScheduleAnyway")
+_POLICIES = ("Honor", "Ignore")
+
+
+def validate_spread(
+    constraints: Sequence[TopologySpreadConstraint], labels: Mapping[str, str], errors: FieldErrors
+) -> None:
+    """Validate all constraints of a pod with these labels."""
+    for index, constraint in enumerate(constraints):
+        here = f"topologySpreadConstraints[{index}]"
+        _validate_constraint(constraint, here, errors)
+        kind = (constraint.topology_key, constraint.when_unsatisfiable)
+        if any((other.topology_key, other.when_unsatisfiable) == kind for other in constraints[index + 1 :]):
+            errors.duplicate(f"{here}.{{topologyKey, whenUnsatisfiable}}", f"{{{kind[0]}, {kind[1]}}}")
+        _validate_options(constraint, here, errors)
+        keys = constraint.match_label_keys
+        selector = with_label_keys(constraint.label_selector, keys, (), labels)
+        validate_label_keys(selector, keys, (), here, errors)
+        validate_selector(selector, f"{here}.labelSelector", errors)
+
+
+def _validate_constraint(constraint: TopologySpreadConstraint, path: str, errors: FieldErrors) -> None:
+    if constraint.max_skew <= 0:
+        errors.invalid(f"{path}.maxSkew", constraint.max_skew, POSITIVE)
+    if not constraint.topology_key:
+        errors.required(f"{path}.topologyKey", "can not be empty")
+    errors.supported(f"{path}.whenUnsatisfiable", constraint.when_unsatisfiable, _ACTIONS)
+
+
+def _validate_options(constraint: TopologySpreadConstraint, path: str, errors: FieldErrors) -> None:
+    if constraint.min_domains is not None:
+        if constraint.min_domains <= 0:
+            errors.invalid(f"{path}.minDomains", constraint.min_domains, POSITIVE)
+        if constraint.when_unsatisfiable != _DO_NOT_SCHEDULE:
+            only = f"can only use minDomains if whenUnsatisfiable={_DO_NOT_SCHEDULE}, not"
+            errors.invalid(f"{path}.minDomains", constraint.min_domains, f"{only} {constraint.when_unsatisfiable}")
+    if constraint.node_affinity_policy is not None:
+        errors.supported(f"{path}.nodeAffinityPolicy", constraint.node_affinity_policy, _POLICIES)
+    if constraint.node_taints_policy is not None:
+        errors.supported(f"{path}.nodeTaintsPolicy", constraint.node_taints_policy, _POLICIES)
+
+
+# Tolerations (`ValidateTolerations`).
+
+_EFFECTS = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
+_OPERATORS = ("Equal", "Exists")
+#: QUIRK: the "supported" values in the error for `Lt` or `Gt`, if TaintTolerationComparisonOperators is off.
+_ALL_OPERATORS = (*_OPERATORS, "Lt", "Gt")
+
+
+def validate_tolerations(tolerations: Sequence[Toleration], errors: FieldErrors) -> None:
+    """Validate all tolerations of a pod."""
+    for index, toleration in enumerate(tolerations):
+        here = f"tolerations[{index}]"
+        if toleration.key:
+            errors.check(f"{here}.key", toleration.key, label_key_errors)
+        elif toleration.operator != "Exists":
+            detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+            errors.invalid(f"{here}.operator", toleration.operator, detail)
+        if toleration.toleration_seconds is not None and toleration.effect != NO_EXECUTE:
+            detail = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+            errors.invalid(f"{here}.effect", toleration.effect, detail)
+        _validate_operator(toleration, f"{here}.operator", errors)
+        if toleration.effect:
+            errors.supported(f"{here}.effect", toleration.effect, _EFFECTS)
+
+
+def _validate_operator(toleration: Toleration, path: str, errors: FieldErrors) -> None:
+    match toleration.operator:
+        case "" | "Equal":
+            if wrong := label_value_errors(toleration.value):
+                errors.invalid(path, toleration.value, ";".join(wrong))
+        case "Exists":
+            if toleration.value:
+                errors.invalid(path, toleration.value, "value must be empty when `operator` is 'Exists'")
+        case "Lt" | "Gt":
+            errors.unsupported(path, toleration.operator, _ALL_OPERATORS)
+        case _:
+            errors.supported(path, toleration.operator, _OPERATORS)
+
 
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")

@@ -9,14 +9,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.admission.defaults import default_object
+from kwhatif.admission.new_workload import check_workload
 from kwhatif.kube.matching.requests import Resources
+from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.questions.capacity.coming import pods_without_end, waiting
+from kwhatif.kube.model.caveat.scheduling import PendingAsleep
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import PodSource
 from kwhatif.questions.capacity.room import Shortage, requests_of, shortage
 from kwhatif.questions.decisions.decide import denied, objections_of, refusal, stand_in
 from kwhatif.questions.decisions.nearest_miss import nearest_miss
@@ -24,13 +30,89 @@ from kwhatif.questions.decisions.short import in_full
 from kwhatif.questions.manifests.applied import Applied, apply_claims, apply_surroundings
 from kwhatif.questions.manifests.candidates import PlannedPod, Planner
 from kwhatif.questions.manifests.daemons import new_nodes, run_daemons
+from kwhatif.questions.placing.pending_pods import in_queue_order, unschedulable_pods
 from kwhatif.questions.placing.placer import Describe, Placer
 from kwhatif.questions.session.session import Session
 from kwhatif.report.capacity import CountedRow, FitRow, StopOutcome, StopRow
 from kwhatif.report.decision import Decision
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+from kwhatif.workloads.comparison import unstarted
+from kwhatif.workloads.expand import named
+from kwhatif.workloads.more import copies, more_pods
+from kwhatif.workloads.owners import pods_of
+
+# The pods that fill a cluster: more of a workload, and those of the cluster that are already pending.
+
+
+def pods_without_end(applied: Applied, planner: Planner) -> Iterator[PlannedPod]:
+    """More pods of the workload, each created and admitted on demand."""
+    obj, cluster = applied.object, planner.cluster
+    if isinstance(obj, CustomResource):
+        groups = planner.expand(applied).added.groups
+        pod = next((group.pod for group in groups), None)
+        more = iter(()) if pod is None else copies(pod, cluster)
+    else:
+        workload = named(cast("PodSource", obj), cluster)
+        if isinstance(workload, Pod):
+            workload = unstarted(workload) if applied.restarted else workload
+        elif not applied.restarted:
+            wrong = check_workload(workload, cluster)
+            if wrong is not None:
+                yield PlannedPod(stand_in(applied), refusal=wrong.message)
+                return
+            cluster.add(default_object(workload))
+        more = more_pods(workload, cluster)
+    new = replace(applied, restarted=False)
+    for group in more:
+        yield from planner.admit(new, [group])
+
+
+class PendingToTry(NamedTuple):
+    """The cluster's pending pods that are tried, the next one last; a caveat names unschedulable ones."""
+
+    pods: list[PodInfo]
+    caveat: Caveat | None
+
+
+def waiting(session: Session, state: State, applied: Sequence[Applied], counted: Sequence[Applied]) -> PendingToTry:
+    """Unschedulable pods that nothing requeues are left out.
+
+    None is, if a workload with pending pods is asked for by name, as in `judge`.
+
+    Args:
+        session: the cluster as it was.
+        state: the cluster with what is `applied`.
+        applied: everything that was given.
+        counted: the workloads of it that are counted.
+    """
+    events = state.cluster.scheduling_events
+    ours = [
+        info
+        for info in state.pending.values()
+        if (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) in session.profiles
+    ]
+    by_name = any(each.restarted and _has_pending(each, state) for each in counted)
+    unschedulable = (
+        [] if by_name else list(unschedulable_pods(ours, session.profiles, session.state, state.cluster, applied))
+    )
+    keys = {info.key for info in unschedulable}
+    tried = in_queue_order([info for info in ours if info.key not in keys], events)[::-1]
+    if not unschedulable:
+        return PendingToTry(tried, None)
+    return PendingToTry(tried, PendingAsleep(pods=tuple(info.key for info in in_queue_order(unschedulable, events))))
+
+
+def _has_pending(applied: Applied, state: State) -> bool:
+    """Whether pods of the workload are already pending."""
+    obj = cast("PodSource", applied.object)
+    if not state.pending or isinstance(obj, Pod):
+        return isinstance(obj, Pod) and key_of(obj) in state.pending
+    return any(key_of(pod) in state.pending for pod in pods_of(obj, state.cluster))
+
 
 ZONE = "topology.kubernetes.io/zone"
 

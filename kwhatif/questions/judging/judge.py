@@ -25,13 +25,14 @@ from kwhatif.kube.model.caveat.workloads import TooManyPods
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.job import CronJob
 from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.pod import Pod, PodSpec
+from kwhatif.kube.model.policy import PriorityClass, RuntimeClass
 from kwhatif.questions.decisions.decide import decision_of, refusal
 from kwhatif.questions.decisions.short import in_full
 from kwhatif.questions.decisions.workload_rows import room_for_pods, workload_row
 from kwhatif.questions.judging.alone import Alone
 from kwhatif.questions.judging.groups import is_about_groups, with_groups, without_modelled
 from kwhatif.questions.judging.instant import InstantRun
-from kwhatif.questions.judging.named_classes import with_named_classes
 from kwhatif.questions.judging.order import fits_later, rivals
 from kwhatif.questions.judging.planned import Explain, PendingPods, Planned
 from kwhatif.questions.judging.question import Answer, Question
@@ -49,10 +50,43 @@ from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.policy import JudgedWorkload
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.simulation.reactions import LivelockError
+from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
+from kwhatif.workloads.applied_template import template_of
 from kwhatif.workloads.custom import TemplatePathError
 from kwhatif.workloads.expand import named
+from kwhatif.workloads.inferred.classes import missing_classes
+
+# Classes that manifests name and the input lacks, as the pods of the cluster show them that name them, too.
+
+
+def with_named_classes(session: Session, applied: Sequence[Applied]) -> Session:
+    """The session with these classes; itself, where it has all that are named, or no pod shows them."""
+    cluster = session.cluster
+    named = {
+        (kind, name)
+        for spec in _specs(applied)
+        for kind, name in ((PriorityClass, spec.priority_class_name), (RuntimeClass, spec.runtime_class_name or ""))
+        if name and cluster.get(kind, name) is None
+    }
+    found = [each for each in missing_classes(cluster) if (type(each), each.metadata.name) in named] if named else []
+    if not found:
+        return session
+    state = session.state.fork()
+    state.apply(*map(Upsert, found))
+    state.cluster.made_up |= {type(each).__name__ for each in found}
+    return session.at(state)
+
+
+def _specs(applied: Sequence[Applied]) -> Iterator[PodSpec]:
+    for each in applied:
+        if not each.is_workload or isinstance(each.object, CustomResource):
+            continue
+        template = each.object if isinstance(each.object, Pod) else template_of(each.object)
+        if template is not None:
+            yield template.spec
+
 
 #: Where pods evict others, all that follows is simulated while their number, times that of the nodes, is at most this.
 _MOST_EVICTING = 50_000

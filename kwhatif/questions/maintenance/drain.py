@@ -2,29 +2,219 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import groupby
 from math import ceil
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from kwhatif.admission.disruption import counted_status
+from kwhatif.controllers.budget_pods import pods_selected_by
+from kwhatif.controllers.contract import Update
 from kwhatif.controllers.drain import KubectlDrain
-from kwhatif.controllers.drain_filters import DrainOptions
-from kwhatif.errors import InputError
+from kwhatif.controllers.drain_filters import FLAGS, DrainOptions, list_pods
+from kwhatif.controllers.eviction import MANY_BUDGETS, EvictionRefused, sync_failure
+from kwhatif.errors import InputError, Problem
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.duration import go_duration
 from kwhatif.kube.model.meta import controller_of
-from kwhatif.kube.model.pod import Pod, is_terminal
-from kwhatif.questions.maintenance.blocked import blocked_pods
-from kwhatif.questions.maintenance.order import least_harmful_order
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
+from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from kwhatif.questions.maintenance.remedies import Remedy, remedies
 from kwhatif.questions.manifests.edited import Given, edit_session
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.played import Played, SettledCluster
+from kwhatif.questions.story.played import Played, SettledCluster, harm_of
 from kwhatif.questions.story.rows import command_row, story_of
 from kwhatif.report import Report
-from kwhatif.report.maintenance import BlockedRow, VerdictRow, WaveRow, WorstRow
+from kwhatif.report.maintenance import BlockedCause, BlockedRow, VerdictRow, WaveRow, WorstRow
 from kwhatif.report.story import CommandRow, Story
+from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.world import World
+
+# The pods that block a drain, and why: by class, in the order in which the classes are checked.
+
+
+def blocked_pods(drain: KubectlDrain, engine: Engine, before: Cluster) -> Iterator[BlockedRow]:
+    """The pods that are left on the drain's nodes once everything has settled; `before`: the cluster as it was."""
+    found: set[str] = set()
+    for row in _still_there(drain, engine, before):
+        found.add(row.pod)
+        yield row
+    for key in drain.log.given_up:
+        if key not in found:
+            timeout = go_duration(round(drain.options.timeout * 10**9))
+            yield BlockedRow(pod=key, class_="late", cause="timeout", about=timeout)
+
+
+def _still_there(drain: KubectlDrain, engine: Engine, before: Cluster) -> Iterator[BlockedRow]:
+    for node in drain.nodes:
+        listed = list_pods(node, drain.options, engine.world)
+        for pod, verdict in listed.pods:
+            key = key_of(pod)
+            if verdict.error:
+                yield BlockedRow(pod=key, class_="refused", cause="refused-by-kubectl", about=_refused(verdict.error))
+            elif verdict.goes and not listed.errors:
+                yield _blocked(pod, drain, engine, before)
+
+
+def _refused(error: str) -> str:
+    """Kubectl's message without the flag, which is the remedy."""
+    flag = FLAGS.get(error)
+    return error if flag is None else error.partition(" (use ")[0]
+
+
+def _blocked(pod: Pod, drain: KubectlDrain, engine: Engine, before: Cluster) -> BlockedRow:
+    key = key_of(pod)
+    refused = drain.log.refusals.get(key)
+    if pod.metadata.deletion_timestamp is not None:
+        silent = pod.spec.node_name in engine.world.silent
+        cause: BlockedCause = "kubelet-silent" if silent else "finalizer" if pod.metadata.finalizers else "slow"
+        return BlockedRow(pod=key, class_="never-ends", cause=cause)
+    if refused is None or not refused.budgets:
+        return _never_asked(pod, drain)
+    if refused.message == MANY_BUDGETS:
+        return BlockedRow(pod=key, class_="many-budgets", cause="many-budgets", budgets=refused.budgets)
+    return _by_budget(pod, refused, engine, before)
+
+
+def _never_asked(pod: Pod, drain: KubectlDrain) -> BlockedRow:
+    key, node = key_of(pod), pod.spec.node_name
+    first = next((name for name in drain.nodes if name not in drain.failures), node)
+    if not drain.done and first != node:
+        return BlockedRow(pod=key, class_="late", cause="endless-drain", about=first)
+    return BlockedRow(pod=key, class_="late", cause="came-late")
+
+
+def _by_budget(pod: Pod, refused: EvictionRefused, engine: Engine, before: Cluster) -> BlockedRow:
+    key = refused.budgets[0]
+    failed = sync_failure(key, engine.world)
+    if failed is not None:
+        return BlockedRow(
+            pod=key_of(pod), class_="sync-failed", cause="sync-failed", about=failed.reason, budgets=(key,)
+        )
+    budget = engine.world.state.cluster.all(PodDisruptionBudget)[key]
+    status = budget.status or PodDisruptionBudgetStatus()
+    members = [
+        each
+        for each in pods_selected_by(key, engine.world.state.cluster)
+        if each.metadata.deletion_timestamp is None and not is_terminal(each)
+    ]
+
+    def row(class_: str, cause: BlockedCause, about: str = "") -> BlockedRow:
+        return BlockedRow(
+            pod=key_of(pod),
+            class_=class_,
+            cause=cause,
+            about=about,
+            budgets=(key,),
+            needed=status.desired_healthy,
+            healthy=status.current_healthy,
+        )
+
+    if not is_ready(pod):
+        return row("unhealthy-lock", "unready-itself")
+    if _demands_all(key, before):
+        return row("demands-all", "demands-all")
+    waiting = [each for each in members if not each.spec.node_name]
+    if waiting:
+        return row("no-room", "pending-member", key_of(waiting[0]))
+    unready = [each for each in members if not is_ready(each)]
+    if unready:
+        return row("unhealthy", "unready-member", key_of(unready[0]))
+    if status.disruptions_allowed > 0:
+        return row("late", "allowed-late")
+    if any(controller_of(each.metadata) is None for each in members):
+        return row("no-successor", "bare-members")
+    return row("no-successor", "no-maker")
+
+
+def _demands_all(key: str, cluster: Cluster) -> bool:
+    """Whether it would allow no disruption even with all desired pods ready."""
+    budget = cluster.get(PodDisruptionBudget, key)
+    if budget is None:
+        return False
+    pods = [pod for pod in pods_selected_by(key, cluster) if pod.metadata.deletion_timestamp is None]
+    status = counted_status(budget, pods, cluster)
+    if not isinstance(status, PodDisruptionBudgetStatus):
+        return False
+    return status.desired_healthy >= status.expected_pods or status.expected_pods <= 0
+
+
+# An order of drains that does little harm: next is always the node whose drain does the least harm now.
+
+#: The most nodes with pods to order: 5,050 drains, seconds on a small cluster, minutes on a big one.
+MOST = 100
+
+
+def least_harmful_order(base: SettledCluster, nodes: Sequence[str], options: DrainOptions) -> tuple[str, ...]:
+    """All nodes are cordoned first, as kubectl does; then each step tries every node that is left, and takes one.
+
+    A good order, not the optimum: for n nodes with pods to evict it simulates n(n+1)/2 drains. Of equal ones those come
+    first that have nothing to evict, then the first by name. While nothing changes, what was tried still holds.
+
+    Raises:
+        InputError: too many nodes have pods to evict.
+    """
+    engine = base.fork()
+    engine.perform(lambda world: _cordon(world, nodes))
+    engine.settle()
+    order: list[str] = []
+    left = sorted(nodes)
+    tried: dict[str, _Tried] = {}
+    while left:
+        tried |= {name: _drained(engine, name, options) for name in left if name not in tried}
+        name = min(left, key=lambda name: tried[name].harm)
+        taken = tried.pop(name)
+        if taken.changes:
+            if len(left) > MOST:
+                raise InputError([_too_many(len(left))])
+            tried.clear()
+        order.append(name)
+        left.remove(name)
+        engine = taken.after
+    return tuple(order)
+
+
+def _moment(engine: Engine) -> tuple[int, float]:
+    return engine.world.state.generation, engine.clock.now
+
+
+def _too_many(left: int) -> Problem:
+    message = f"{left:,} nodes have pods to evict: every one of them would be tried in each step"
+    return Problem("--order", message, hint=f"at most {MOST:,} nodes can be put in order at a time")
+
+
+def _cordon(world: World, nodes: Sequence[str]) -> None:
+    for name in nodes:
+        node = world.state.cluster.all(Node)[name]
+        if not node.spec.unschedulable:
+            world.write(Update(replace(node, spec=replace(node.spec, unschedulable=True))), "user", None)
+
+
+class _Tried(NamedTuple):
+    """The result of draining a node next: the harm, and the simulation afterwards."""
+
+    harm: tuple[float, ...]
+    after: Engine
+    #: Whether it changes anything.
+    changes: bool
+
+
+def _drained(engine: Engine, name: str, options: DrainOptions) -> _Tried:
+    after = engine.fork()
+    drain = KubectlDrain((name,), options)
+    start = after.clock.now
+    after.evict(drain)
+    after.settle()
+    is_drained = drain.done and drain.ok
+    changes = _moment(after) != _moment(engine)
+    harm = float(not is_drained), *harm_of(after, engine), after.clock.now - start, float(changes)
+    return _Tried(harm, after, changes)
+
 
 #: The most nodes to judge after one whose drain does not end; the others are not reached.
 _MOST_BEYOND = 16

@@ -3,23 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.reading import ScheduledMeanwhile
 from kwhatif.kube.model.caveat.scheduling import QueueNotSeen
+from kwhatif.kube.model.meta import FIRST_SECOND, LAST_SECOND, SECOND, format_time, parse_time
 from kwhatif.kube.model.pod import Pod, pod_condition
 from kwhatif.kube.model.pod_status import SchedulingEvents
 from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.queue_report.after_edits import after_edits
-from kwhatif.questions.queue_report.backoff import Backoff, backoff_end_of
 from kwhatif.questions.queue_report.trying import QueueQuestion, Tried, Trying
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.queue import Flush, QueuedPodRow, QueueRow, QueueState, WakeUpRow
 from kwhatif.scheduler.framework.diagnosis import NO_NODES
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.queue.backoff_queue import align_to_window, backoff_end
+from kwhatif.state.pod_info import PodInfo
+
+# Until when a pending pod has to wait before it is tried again, as far as Events say.
+
+
+class Backoff(NamedTuple):
+    """When it ends (RFC 3339), and whether that was before the cluster was read; None, and False: not known."""
+
+    end: str | None = None
+    is_over: bool = False
+
+
+def backoff_end_of(info: PodInfo, session: Session) -> Backoff:
+    """The backoff of a pod whose last attempt, and the moment of the reading, are known.
+
+    It is counted from the attempts that Events show. There may have been more, and then it ends later; from the fifth
+    attempt on, with the defaults, it is 10 s.
+    """
+    seen = session.cluster.scheduling_events.get(info.key)
+    profile = session.profiles.get(info.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+    now = session.taken_at or session.cluster.taken_at
+    if seen is None or profile is None or not now or not (seen.last_attempt and seen.is_last):
+        return Backoff()
+    initial, most = (seconds * SECOND for seconds in profile.backoff_seconds)
+    end = backoff_end(parse_time(seen.last_attempt), max(1, seen.attempts), initial, most)
+    if not FIRST_SECOND <= end // SECOND <= LAST_SECOND:
+        return Backoff()
+    return Backoff(format_time(end // SECOND), end < align_to_window(parse_time(now)))
+
 
 #: What the condition PodScheduled says -> where the scheduler then keeps the pod.
 _STATES: dict[str, QueueState] = {"Unschedulable": "Unschedulable", "SchedulerError": "BackingOff"}

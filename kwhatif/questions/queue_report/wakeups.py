@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity
 from kwhatif.kube.matching.node_selector import named
+from kwhatif.kube.matching.requests import CPU, pod_requests, to_resources
+from kwhatif.kube.matching.tolerations import UNSCHEDULABLE_TAINT
+from kwhatif.kube.matching.volumes import WAIT_FOR_FIRST_CONSUMER, claim_class, claim_names, is_fully_bound
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
-from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.meta import AnnotatedMeta, Requirement
+from kwhatif.kube.model.node import Node, NodeStatus
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.resource import ResourceClaim
+from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from kwhatif.questions.decisions.decide import objections_of
-from kwhatif.questions.queue_report.causes import changes
-from kwhatif.questions.queue_report.claim_causes import claim_causes, missing_resource_claims
-from kwhatif.questions.queue_report.ideal_node import ideal_node, requested
-from kwhatif.questions.queue_report.objected import WakingChange
+from kwhatif.questions.queue_report import node_causes, other_causes
+from kwhatif.questions.queue_report.objected import OnNode, WakingChange
 from kwhatif.report import queue as rows
-from kwhatif.report.queue import WakeUpRow
+from kwhatif.report.queue import (
+    Cause,
+    ClaimBound,
+    ObjectAdded,
+    PodDeleted,
+    WakeUpRow,
+)
 from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.scheduler.framework.events import ActionType, ClusterEvent, EventResource, cluster_events
-from kwhatif.scheduler.framework.evidence import PodAffinityUnmatched, WrongNode
+from kwhatif.scheduler.framework.evidence import CordonedNode, PodAffinityUnmatched, UntoleratedTaint, WrongNode
 from kwhatif.scheduler.framework.hints import QUEUE, Registration, registrations
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.status import Verdict
@@ -25,6 +36,158 @@ from kwhatif.scheduler.plugins.dynamic_resources import DynamicResources
 from kwhatif.scheduler.plugins.scheduling_gates import SchedulingGates
 from kwhatif.scheduler.preemption.candidate import Preemption
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+# What would help a pod that waits for its claims, or for volumes of them.
+
+_VOLUME_PLUGINS = {"VolumeBinding", "VolumeZone", "VolumeRestrictions", "NodeVolumeLimits"}
+
+
+def claim_causes(pod: PodInfo, state: State, rejectors: Collection[str]) -> Iterator[tuple[Cause, str]]:
+    """What would help, with the plugin that waits for it; `rejectors` are the plugins that have rejected the pod."""
+    plugin = min(_VOLUME_PLUGINS.intersection(rejectors), default="")
+    for claim in claim_names(pod.pod) if plugin else ():
+        cause = _cause_of_claim(f"{pod.namespace}/{claim.name}", state.cluster)
+        if cause is not None:
+            yield cause, plugin
+    if "VolumeRestrictions" in rejectors:
+        yield from ((cause, "VolumeRestrictions") for cause in _users_of_claims(pod, state))
+    if DynamicResources.name in rejectors:
+        yield from ((cause, DynamicResources.name) for cause in missing_resource_claims(pod, state.cluster))
+
+
+def _cause_of_claim(key: str, cluster: Cluster) -> Cause | None:
+    claim = cluster.get(PersistentVolumeClaim, key)
+    if claim is None:
+        return ObjectAdded("PersistentVolumeClaim", key)
+    if is_fully_bound(claim):
+        volume = claim.spec.volume_name
+        return None if cluster.get(PersistentVolume, volume) else ObjectAdded("PersistentVolume", volume)
+    class_name = claim_class(claim)
+    storage_class = cluster.get(StorageClass, class_name)
+    if storage_class is None and class_name:
+        return ObjectAdded("StorageClass", class_name)
+    if storage_class is not None and storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER:
+        return None
+    return ClaimBound(key)
+
+
+def _users_of_claims(pod: PodInfo, state: State) -> Iterator[PodDeleted]:
+    own = {name.name for name in claim_names(pod.pod)}
+    for node in state.nodes:
+        for other in node.pods:
+            shared = own.intersection(other.claim_names) if other.namespace == pod.namespace else ()
+            if shared:
+                holds = f"PersistentVolumeClaim {other.namespace}/{min(shared)}"
+                yield PodDeleted(other.key, holds, node.name)
+
+
+def missing_resource_claims(pod: PodInfo, cluster: Cluster) -> Iterator[ObjectAdded]:
+    """ResourceClaims of the pod that are not there, or are on their way out."""
+    generated = {status.name: status.resource_claim_name for status in pod.pod.status.resource_claim_statuses}
+    for entry in pod.pod.spec.resource_claims:
+        name = entry.resource_claim_name or generated.get(entry.name) or f"{pod.name}-{entry.name}"
+        claim = cluster.get(ResourceClaim, f"{pod.namespace}/{name}")
+        if claim is None or claim.metadata.deletion_timestamp is not None:
+            yield ObjectAdded("ResourceClaim", f"{pod.namespace}/{name}")
+
+
+# The node that a pod waits for: made for it, so that hints can be asked what they think of its like.
+
+#: The value of labels of which only the key is asked for.
+_ANY = "new"
+
+
+def requested(pod: Pod) -> dict[str, int]:
+    """What the pod asks for, by resource: milli-cpu, bytes, units."""
+    amounts = to_resources(pod_requests(pod))
+    return {name: amounts.of(name) for name in amounts.asked}
+
+
+def ideal_node(pod: Pod, name: str = "") -> Node:
+    """An empty node with room for the pod, the labels that it asks for, each topology key, and no taints."""
+    amounts = {what: f"{amount}m" if what == CPU else str(amount) for what, amount in requested(pod).items()}
+    labels = dict.fromkeys(_topology_keys(pod), _ANY) | dict(_wanted_labels(pod))
+    return Node(
+        metadata=AnnotatedMeta(name=name, labels=labels), status=NodeStatus(allocatable={"pods": "110", **amounts})
+    )
+
+
+def _topology_keys(pod: Pod) -> Iterator[str]:
+    yield from (constraint.topology_key for constraint in pod.spec.topology_spread_constraints)
+    affinity = pod.spec.affinity
+    for part in (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ():
+        yield from (term.topology_key for term in part.required) if part else ()
+
+
+def _wanted_labels(pod: Pod) -> Iterator[tuple[str, str]]:
+    """Of several terms, one is enough: the first."""
+    affinity = pod.spec.affinity
+    required = affinity.node_affinity.required if affinity and affinity.node_affinity else None
+    if required is not None and required.node_selector_terms:
+        yield from _satisfying(required.node_selector_terms[0].match_expressions)
+    yield from (pod.spec.node_selector or {}).items()
+
+
+def _satisfying(requirements: Iterable[Requirement]) -> Iterator[tuple[str, str]]:
+    """A label for each requirement that needs one; that two of one key agree is not looked after."""
+    for requirement in requirements:
+        match requirement.operator:
+            case "In":
+                yield requirement.key, requirement.values[0] if requirement.values else _ANY
+            case "Exists":
+                yield requirement.key, _ANY
+            case "Gt":
+                yield requirement.key, _beyond(requirement, 1)
+            case "Lt":
+                yield requirement.key, _beyond(requirement, -1)
+
+
+def _beyond(requirement: Requirement, step: int) -> str:
+    text = requirement.values[0] if requirement.values else ""
+    return str(int(text) + step) if text.removeprefix("-").isdecimal() else _ANY
+
+
+# From the evidence of one attempt to what could change in the cluster so that the pod fits.
+
+
+def changes(result: Attempt, objections: Mapping[str, tuple[Verdict, ...]]) -> Iterator[WakingChange]:
+    """The changes that would help on the nodes that were rejected; only of plugins that count as rejectors.
+
+    Where some nodes need nothing else, those that need more are left out.
+    """
+    nodes = result.cycle.state.by_name
+    rejectors = result.cycle.unschedulable_plugins
+    found = [
+        OnNode(nodes[name], verdict.plugin, verdict.status.evidence, _is_alone(verdict, verdicts))
+        for name, verdicts in sorted(objections.items())
+        for verdict in verdicts
+        if verdict.plugin in rejectors
+    ]
+    pod = result.cycle.pod
+    yield from node_causes.room(found)
+    yield from node_causes.growth(found)
+    yield from node_causes.taints(pod, found)
+    yield from node_causes.cordons(found)
+    yield from node_causes.labels(found)
+    yield from other_causes.ports(found)
+    yield from other_causes.spread(pod, found)
+    yield from other_causes.affinity(found)
+    yield from other_causes.volumes(found)
+    yield from other_causes.devices(found)
+
+
+def _is_alone(verdict: Verdict, verdicts: Sequence[Verdict]) -> bool:
+    """A cordoned node has a taint as well, which goes with the cordon."""
+    return all(other.plugin == verdict.plugin or _is_cordon(other) for other in verdicts)
+
+
+def _is_cordon(verdict: Verdict) -> bool:
+    return any(
+        isinstance(item, CordonedNode) or (isinstance(item, UntoleratedTaint) and item.key == UNSCHEDULABLE_TAINT.key)
+        for item in verdict.status.evidence
+    )
+
 
 #: How likely causes of each kind are, as a rule: what is under way already; what the pod's owner does; what pods do all
 #: day; what people do to nodes; what hardly happens.

@@ -2,16 +2,155 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kwhatif.kube.matching.pod_resources import pod_resources
+from kwhatif.kube.matching.requests import Resources, resource_nanos
+from kwhatif.kube.matching.tolerations import first_untolerated
+from kwhatif.kube.model.affinity import NodeSelectorTerm
 from kwhatif.kube.model.bystanders import ConfigMap, NodeClaim, NodePool
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded, PoolObjection
 from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.meta import Requirement
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.pod import Pod, is_terminal, node_affinity_of
 from kwhatif.kube.model.workload import Deployment
-from kwhatif.questions.session.node_pools import objection
+from kwhatif.scheduler.framework.evidence import taint_text
+
+# Whether one of Karpenter's NodePools would allow a node for a pod (`pkg/controllers/provisioning/scheduling`).
+#
+# Only requirements, labels, taints and limits are looked at: which instance types there are, and how large they are, is
+# not in a dump.
+
+_POOL = "karpenter.sh/nodepool"
+_HOSTNAME = "kubernetes.io/hostname"
+#: Labels that a new node gets from its instance type or its cloud, though no pool names them: how they begin.
+_WELL_KNOWN = (
+    "beta.kubernetes.io/",
+    "eks.amazonaws.com/",
+    "failure-domain.beta.kubernetes.io/",
+    "karpenter.",
+    "kubernetes.io/arch",
+    "kubernetes.io/os",
+    "node.kubernetes.io/instance-type",
+    "node.kubernetes.io/windows-build",
+    "topology.",
+)
+
+
+def objection(pool: NodePool, pod: Pod, requests: Resources) -> str:
+    """Why the pool would not make a node for the pod, in a few words; "" where nothing of that keeps it from it."""
+    template = pool.spec.template
+    if pool.metadata.deletion_timestamp is not None:
+        return "is being deleted"
+    if pool.spec.replicas is not None:
+        return "has a fixed number of nodes"
+    taint = first_untolerated(template.spec.taints, pod.spec.tolerations)
+    if taint is not None:
+        return f"taint {taint_text(taint)}"
+    return _unmet(pool, pod) or _exhausted(pool, requests)
+
+
+# --- limits ------------------------------------------------------------------------------------------------------
+
+
+def _exhausted(pool: NodePool, requests: Resources) -> str:
+    used = resource_nanos(pool.status.resources)
+    for name, limit in resource_nanos(pool.spec.limits).items():
+        more = 1 if name == "nodes" else requests.of(name)
+        unit = 1_000_000 if name == "cpu" else 1_000_000_000
+        if used.get(name, 0) + more * unit > limit:
+            return f"limits.{name} {pool.spec.limits[name]}, of which {pool.status.resources.get(name, 0)} are used"
+    return ""
+
+
+# --- requirements ------------------------------------------------------------------------------------------------
+
+
+def _unmet(pool: NodePool, pod: Pod) -> str:
+    """What the pod asks of a node and the pool cannot give; of several terms, what the first asks."""
+    offered = list(_offered(pool))
+    selector = [Requirement(key=key, operator="In", values=(value,)) for key, value in _selector(pod)]
+    required = node_affinity_of(pod.spec).required
+    terms: Sequence[NodeSelectorTerm] = (NodeSelectorTerm(),) if required is None else required.node_selector_terms
+    first = ""
+    for term in terms:
+        if term.match_fields:
+            found = "the pod names its node"
+        else:
+            found = next(_conflicts(offered, (*selector, *term.match_expressions)), "")
+        if not found:
+            return ""
+        first = first or found
+    return first
+
+
+def _selector(pod: Pod) -> Iterable[tuple[str, str]]:
+    return (pod.spec.node_selector or {}).items()
+
+
+def _offered(pool: NodePool) -> Iterator[Requirement]:
+    template = pool.spec.template
+    yield Requirement(key=_POOL, operator="In", values=(pool.metadata.name,))
+    for key, value in template.metadata.labels.items():
+        yield Requirement(key=key, operator="In", values=(value,))
+    yield from template.spec.requirements
+
+
+def _conflicts(offered: Sequence[Requirement], asked: Sequence[Requirement]) -> Iterator[str]:
+    known = {each.key for each in offered}
+    for key in dict.fromkeys(each.key for each in asked):
+        own = [each for each in asked if each.key == key]
+        wants = any(each.operator not in ("NotIn", "DoesNotExist") for each in own)
+        if wants and (key == _HOSTNAME or (key not in known and not key.startswith(_WELL_KNOWN))):
+            yield f"the pod wants {_text(own[0])}, which no new node has"
+        elif key in known and not _possible([*own, *(each for each in offered if each.key == key)]):
+            yield f"the pod wants {_text(own[0])}"
+
+
+def _possible(requirements: Sequence[Requirement]) -> bool:
+    """Whether any value, or no value, meets all of them."""
+    by_operator: Mapping[str, list[Requirement]] = {
+        operator: [each for each in requirements if each.operator == operator]
+        for operator in {each.operator for each in requirements}
+    }
+    if "DoesNotExist" in by_operator:
+        return by_operator.keys() <= {"DoesNotExist", "NotIn"}
+    if "In" not in by_operator:
+        return True  # of values without end, some are left
+    values = set.intersection(*(set(each.values) for each in by_operator["In"]))
+    return any(all(_meets(value, each) for each in requirements) for value in values)
+
+
+def _meets(value: str, requirement: Requirement) -> bool:
+    match requirement.operator:
+        case "NotIn":
+            return value not in requirement.values
+        case "Gt" | "Lt" | "Gte" | "Lte" if requirement.values:
+            try:
+                number, bound = int(value), int(requirement.values[0])
+            except ValueError:
+                return False
+            return {"Gt": number > bound, "Lt": number < bound, "Gte": number >= bound, "Lte": number <= bound}[
+                requirement.operator
+            ]
+    return True
+
+
+def _text(requirement: Requirement) -> str:
+    """`zone=a`, `zone in (a, b)`, `gpu exists`."""
+    key, values = requirement.key, requirement.values
+    match requirement.operator:
+        case "In":
+            return f"{key}={values[0]}" if len(values) == 1 else f"{key} in ({', '.join(values)})"
+        case "NotIn":
+            return f"{key} not in ({', '.join(values)})"
+        case "Exists":
+            return f"{key}"
+        case "DoesNotExist":
+            return f"no {key}"
+    return f"{key} {requirement.operator} {', '.join(values)}"
+
 
 #: Labels, taints and annotations that cluster-autoscaler and Karpenter put on nodes, or how these begin.
 _AUTOSCALED = (

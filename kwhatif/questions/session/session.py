@@ -8,30 +8,96 @@ from copy import copy
 from msgspec.structs import replace
 
 from kwhatif.admission.pod_level import without_disabled
+from kwhatif.admission.pod_security.policy import enforced, fills_in_contexts
+from kwhatif.admission.quota.scopes import KNOWN_SCOPES
 from kwhatif.kube.matching.pod_resources import pod_resources
 from kwhatif.kube.model.caveat import Caveat, merged
+from kwhatif.kube.model.caveat.manifests import PodSecurityNotChecked, UnknownQuotaScope
 from kwhatif.kube.model.caveat.reading import StaleSnapshot, UndatedSnapshot
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.caveat.scheduling import HugeAmounts
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.originals import SessionOriginals
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.policy import PodDisruptionBudget
+from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
+from kwhatif.kube.model.quantity import LARGEST_EXACT
 from kwhatif.kube.model.unknown import lacks
 from kwhatif.questions.session.completeness import lacking_for, nodes_not_in_input, said_of
 from kwhatif.questions.session.node_autoscalers import nodes_not_added
-from kwhatif.questions.session.nominations import keep_queued
-from kwhatif.questions.session.unmodelled import huge_amounts, unmodelled_for
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import EditRow, SchedulerInfo, SnapshotInfo
 from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.attempt import held_back
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.scheduler.release import Release
-from kwhatif.state.change import Upsert
+from kwhatif.state.change import Nominate, Upsert
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.inferred.claims import missing_storage
 from kwhatif.workloads.inferred.classes import missing_classes
 from kwhatif.workloads.inferred.owners import Inferred, inferred_owners
 from kwhatif.workloads.injections import ShownInjections
+
+# Objects of the input that would matter and are not modelled.
+
+
+def unmodelled_for(cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[Caveat]:
+    """Caveats about where the pods of these decisions are made; `cluster` has what the manifests bring."""
+    pods: dict[str, list[str]] = {}
+    for decision in decisions:
+        if decision.outcome != "Denied":
+            pods.setdefault(decision.pod.partition("/")[0], []).append(decision.pod)
+    levels = {name: enforced(name, cluster).level for name in sorted(pods)}
+    checked = tuple((name, level) for name, level in levels.items() if level != "privileged")
+    if checked and fills_in_contexts(cluster):
+        about = tuple(pod for name, _ in checked for pod in pods[name])
+        yield PodSecurityNotChecked(namespaces=checked, pods=about)
+    for quota in cluster.all(ResourceQuota).values():
+        for scope in _scopes(quota) if quota.metadata.namespace in pods else ():
+            if scope not in KNOWN_SCOPES:
+                yield UnknownQuotaScope(quota=key_of(quota), scope=scope)
+
+
+def huge_amounts(nodes: Iterable[NodeInfo]) -> Iterator[Caveat]:
+    """That amounts of these nodes are so large that floats do not hold them, and 64 bits not their products."""
+    names = tuple(node.name for node in nodes if any(map(_is_huge, _amounts(node))))
+    if names:
+        yield HugeAmounts(nodes=names)
+
+
+def _amounts(node: NodeInfo) -> Iterator[int]:
+    cpu, memory, ephemeral, scalars = node.allocatable
+    yield from (cpu, memory, ephemeral, node.nonzero_cpu, node.nonzero_memory, node.ephemeral, *node.scalars.values())
+    yield from (amount for _, amount in scalars)
+
+
+def _is_huge(amount: int) -> bool:
+    return amount >= LARGEST_EXACT
+
+
+def _scopes(quota: ResourceQuota) -> Iterator[str]:
+    yield from quota.spec.scopes
+    if quota.spec.scope_selector is not None:
+        yield from (requirement.scope_name for requirement in quota.spec.scope_selector.match_expressions)
+
+
+# Which nominated pods the scheduler knows of (`pkg/scheduler/backend/queue/scheduling_queue.go`).
+
+
+def keep_queued(state: State, profiles: Mapping[str, Profile]) -> None:
+    """Forget nominations of pods that do not enter the queue: a pod is noted as nominated when it does."""
+    pods = (pod for pods in state.nominated.values() for pod in pods)
+    state.apply(*(Nominate(pod.key, None) for pod in pods if not _is_queued(pod, state, profiles)))
+
+
+def _is_queued(pod: PodInfo, state: State, profiles: Mapping[str, Profile]) -> bool:
+    """Whether this scheduler is responsible for the pod, and up to 1.36: nothing holds it back."""
+    profile = profiles.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+    if profile is None or state.cluster.nominates_gated:
+        return profile is not None
+    return held_back(profile, pod, state) is None
+
 
 #: What was read longer ago than this many seconds is old.
 HOUR = 3600

@@ -2,24 +2,295 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from kwhatif.admission.disruption import SyncFailed, counted_status
+from kwhatif.controllers.budget_pods import pods_selected_by
+from kwhatif.controllers.cron import is_due
+from kwhatif.controllers.node_taints import ready_status
+from kwhatif.controllers.revisions import has_missed
 from kwhatif.controllers.taint_eviction import DEFAULTED
+from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.kube.matching.tolerations import no_execute_taints, tolerates
 from kwhatif.kube.matching.volumes import claim_names
+from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.workloads import OwnersSilent, TolerationUnknown, TooManyPods
+from kwhatif.kube.model.caveat.workloads import (
+    AutoscalerNotModelled,
+    LeftOutOfStory,
+    OldRevisionsUnknown,
+    OwnersSilent,
+    TolerationUnknown,
+    TooManyPods,
+    Unmodelled,
+)
 from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.job import CronJob, Job
 from kwhatif.kube.model.kinds import RESOURCES
+from kwhatif.kube.model.meta import SECOND, LabelSelector
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod import Pod, is_static
+from kwhatif.kube.model.pod import Pod, is_ready, is_static, is_terminal, pod_condition
+from kwhatif.kube.model.policy import PodDisruptionBudget
+from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim
+from kwhatif.kube.model.workload import POD_CONTROLLERS, DaemonSet, Namespace, StatefulSet
+from kwhatif.questions.manifests.claims import caveats_of_claims
+from kwhatif.questions.manifests.injected import injected
 from kwhatif.questions.manifests.resized import caveats_of_resizes
 from kwhatif.questions.session.asked import admission_not_asked, new_pods
 from kwhatif.questions.session.completeness import lacking_for_story
-from kwhatif.questions.story.gaps import gaps_of, gaps_of_verdict
+from kwhatif.questions.session.node_autoscalers import nodes_not_added
+from kwhatif.simulation.deadlines import NEAR
 from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.world import World
+from kwhatif.workloads.autoscaling import target_of
+from kwhatif.workloads.expand import replicas_of
+from kwhatif.workloads.job import is_finished
 from kwhatif.workloads.many import wanted
+from kwhatif.workloads.survey import survey_of
+
+# What would happen within the simulated time and is not modelled, if the input has objects that cause it.
+
+# Pods that a story assumes to start, or to become ready, without evidence.
+
+
+def not_started(world: World, before: Cluster) -> list[str]:
+    """Pods that were starting at the beginning, and have started: if pods go, others may have waited for them."""
+    pods = world.state.cluster.all(Pod)
+    return [
+        f"Pod {key}"
+        for pod in (survey_of(before).restless if world.history.gone else ())
+        if pod.status.phase == "Pending" and pod.spec.node_name and pod.metadata.deletion_timestamp is None
+        if (now := pods.get(key := key_of(pod))) is not None and now.status.phase == "Running"
+    ]
+
+
+def behind_gates(world: World, before: Cluster) -> list[str]:
+    """Pods with readiness gates that became ready, or go and are replaced: webhooks add these gates, too."""
+    pods, were = world.state.cluster.all(Pod), before.all(Pod)
+    ready = (event.object.removeprefix("Pod ") for event in world.history.events if event.verb == "ready")
+    replaced = (
+        gone.pod
+        for gone in world.history.gone.values()
+        if gone.initial and gone.owner is not None and gone.how not in ("ScaledDown", "Garbage")
+    )
+    concerned = [*(pods.get(key) for key in ready), *(were.get(key) for key in replaced)]
+    return [f"Pod {key_of(pod)}" for pod in concerned if pod is not None and pod.spec.readiness_gates]
+
+
+def not_ready(world: World, before: Cluster) -> list[str]:
+    """Pods that were not ready at the start, and go and are replaced: the replacements become ready here."""
+    pods, nodes = before.all(Pod), before.all(Node)
+    return [
+        f"Pod {gone.pod}"
+        for gone in world.history.gone.values()
+        if gone.initial and gone.owner is not None and not gone.owner.startswith("Job ")
+        if (pod := pods.get(gone.pod)) is not None and pod.metadata.deletion_timestamp is None
+        if pod.status.phase == "Running" and not is_ready(pod) and pod_condition(pod, "Ready") is not None
+        if (node := nodes.get(pod.spec.node_name)) is None or ready_status(node) == "True"
+    ]
+
+
+def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
+    """The caveats about everything that would act within the simulated time, and is not modelled.
+
+    Args:
+        engine: a simulation that has come to its end.
+        before: the cluster as it was at its start.
+    """
+    world, cluster = engine.world, engine.world.state.cluster
+    yield from caveats_of_claims(world)
+    yield from map(injected, world.injections.values())
+    yield from _missed(world)
+    yield from _autoscalers(engine)
+    yield from nodes_not_added(cluster, [info.pod for info in world.state.pending.values()])
+    yield from _left_out(
+        {
+            "adoption": _orphans(world),
+            "job-ttl": _expiring(engine),
+            "volume-reclaim": _released(engine, before),
+            "cron-jobs": _starting(engine),
+            "namespaces": _terminating(cluster),
+            "budgets": _uncounted(cluster, before),
+            "not-started": not_started(world, before),
+            "not-ready": not_ready(world, before),
+            "readiness-gates": behind_gates(world, before),
+            "deadlines": _late(world) if world.state.pending else [],
+        }
+    )
+
+
+def gaps_of_verdict(engine: Engine, before: Cluster) -> Iterator[Caveat]:
+    """The caveats that could change the outcome for manifests; pods are adopted by workloads of the story only.
+
+    Args:
+        engine: a simulation that has come to its end.
+        before: the cluster as it was at its start.
+    """
+    world = engine.world
+    yield from caveats_of_claims(world)
+    yield from map(injected, world.injections.values())
+    yield from _missed(world)
+    yield from _left_out(
+        {
+            "adoption": _orphans(world, {event.object for event in world.history.events}),
+            "volume-reclaim": _released(engine, before),
+            "budgets": _uncounted(world.state.cluster, before),
+        }
+    )
+
+
+def _left_out(found: Mapping[Unmodelled, Sequence[str]]) -> Iterator[Caveat]:
+    for what, objects in found.items():
+        if objects:
+            yield LeftOutOfStory(what=what, objects=tuple(dict.fromkeys(objects)))
+
+
+def _missed(world: World) -> Iterator[Caveat]:
+    """Workloads that needed the template of an unknown revision."""
+    cluster = world.state.cluster
+    workloads: tuple[StatefulSet | DaemonSet, ...] = (
+        *cluster.all(StatefulSet).values(),
+        *cluster.all(DaemonSet).values(),
+    )
+    missed = [f"{type(each).__name__} {key_of(each)}" for each in workloads if has_missed(each, world)]
+    if missed:
+        yield OldRevisionsUnknown(workloads=tuple(missed))
+
+
+def _autoscalers(engine: Engine) -> Iterator[Caveat]:
+    """Autoscalers of workloads that the story changes, or removes pods of."""
+    history = engine.world.history
+    concerned = {gone.owner for gone in history.gone.values()} | {event.object for event in history.events}
+    cluster = engine.world.state.cluster
+    for key, scaler in cluster.all(HorizontalPodAutoscaler).items():
+        if scaler.target in concerned:
+            target = target_of(scaler, cluster)
+            yield AutoscalerNotModelled(
+                name=key,
+                target=scaler.target,
+                min_replicas=scaler.spec.min_replicas,
+                max_replicas=scaler.spec.max_replicas,
+                replicas=None if target is None else replicas_of(target),
+                missing=True,
+            )
+
+
+def _orphans(world: World, among: Collection[str] | None = None) -> list[str]:
+    """Pods without a controller that the selector of one matches; `among`: of one of these, such as `Job shop/load`."""
+    found = (pod for pod in world.bare_pods() if not _is_settled(pod))
+    bare = sorted(found, key=lambda pod: (pod.metadata.namespace, pod.metadata.name))
+    adopters = _adopters(world.state.cluster, {pod.metadata.namespace for pod in bare}, among)
+    return [
+        f"Pod {key_of(pod)}"
+        for pod in bare
+        if any(each.matches(pod.metadata.labels) for each in adopters[pod.metadata.namespace])
+    ]
+
+
+def _is_settled(pod: Pod) -> bool:
+    """Whether no controller would adopt it, whatever its labels."""
+    return pod.metadata.deletion_timestamp is not None or is_terminal(pod)
+
+
+def _adopters(
+    cluster: Cluster, namespaces: Collection[str], among: Collection[str] | None
+) -> Mapping[str, Sequence[Selector]]:
+    """What the controllers of these namespaces select."""
+    found: dict[str, list[Selector]] = {namespace: [] for namespace in namespaces}
+    for kind in POD_CONTROLLERS.values() if found else ():
+        for key, workload in cluster.all(kind).items():
+            if workload.metadata.namespace not in found:
+                continue
+            if among is not None and f"{kind.__name__} {key}" not in among:
+                continue
+            given = workload.spec.selector
+            if isinstance(given, dict):
+                given = LabelSelector(match_labels=given)
+            try:
+                selector = compile_selector(given)
+            except SelectorError:
+                continue
+            if not (selector.nothing or selector.empty):
+                found[workload.metadata.namespace].append(selector)
+    return found
+
+
+def _expiring(engine: Engine) -> list[str]:
+    """Jobs that ended in the story, and whose TTL has expired."""
+    cluster = engine.world.state.cluster
+    found = []
+    for event in engine.world.history.events:
+        if event.verb in ("completed", "failed") and event.object.startswith("Job "):
+            job = cluster.get(Job, event.object.removeprefix("Job "))
+            kept = None if job is None else job.spec.ttl_seconds_after_finished
+            if kept is not None and event.at + kept <= engine.clock.now:
+                found.append(event.object)
+    return found
+
+
+def _released(engine: Engine, before: Cluster) -> list[str]:
+    """Volumes of claims that have gone."""
+    cluster = engine.world.state.cluster
+    made = {event.object for event in engine.world.history.events}
+    found = []
+    for name, volume in cluster.all(PersistentVolume).items():
+        reference = volume.spec.claim_ref
+        if reference is None:
+            continue
+        key = f"{reference.namespace}/{reference.name}"
+        was_there = before.get(PersistentVolumeClaim, key) is not None or f"PersistentVolumeClaim {key}" in made
+        if was_there and cluster.get(PersistentVolumeClaim, key) is None:
+            found.append(f"PersistentVolume {name}")
+    return found
+
+
+def _starting(engine: Engine) -> list[str]:
+    """CronJobs that are due."""
+    now = engine.clock.nanoseconds
+    start, end = (now - round(engine.clock.now * SECOND)) // SECOND, now // SECOND
+    return [
+        f"CronJob {key}"
+        for key, each in engine.world.state.cluster.all(CronJob).items()
+        if not each.spec.suspend and end > start and is_due(each.spec.schedule, each.spec.time_zone, start, end)
+    ]
+
+
+def _late(world: World) -> list[str]:
+    """Jobs that hold room while others are pending, and have a deadline that is not waited for."""
+    found = []
+    for key, job in world.state.cluster.all(Job).items():
+        seconds, started = job.spec.active_deadline_seconds, job.status.start_time
+        if seconds is None or job.spec.suspend or is_finished(job):
+            continue
+        end = (world.at(started) if started else world.now) + seconds
+        if end > world.now + NEAR and any(pod.spec.node_name and not is_terminal(pod) for pod in world.pods_of(job)):
+            found.append(f"Job {key}")
+    return found
+
+
+def _terminating(cluster: Cluster) -> list[str]:
+    """Namespaces that are being deleted, with pods in them."""
+    going = {key for key, each in cluster.all(Namespace).items() if each.metadata.deletion_timestamp is not None}
+    full = {pod.metadata.namespace for pod in cluster.all(Pod).values()} if going else set()
+    return [f"Namespace {name}" for name in sorted(going & full)]
+
+
+def _uncounted(cluster: Cluster, before: Cluster) -> list[str]:
+    """Budgets that allow nothing, because they cannot be counted here, though the cluster did count them.
+
+    What was not recounted is as in the input.
+    """
+    return [
+        f"PodDisruptionBudget {key}"
+        for key, budget in cluster.all(PodDisruptionBudget).items()
+        if (known := before.get(PodDisruptionBudget, key)) is not None
+        and known is not budget
+        and known.status is not None
+        and known.status.disruptions_allowed > 0
+        and isinstance(counted_status(budget, pods_selected_by(key, cluster), cluster), SyncFailed)
+    ]
+
 
 #: How pods are removed that their controllers replace.
 _REPLACED = ("Preempted", "Evicted", "TaintEviction", "DeviceTaintEviction", "PodGC", "Deleted")

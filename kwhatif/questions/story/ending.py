@@ -14,14 +14,103 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.job import Job
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.pod import Pod
+from kwhatif.questions.decisions.workload_rows import room_for_pods
 from kwhatif.questions.story.end import participants, stuck_rollouts, terminating_pods, unavailable_pods
-from kwhatif.questions.story.failed import failed
-from kwhatif.questions.story.pending import not_made, pending_pods
-from kwhatif.questions.story.refused import refused
 from kwhatif.report.story import FailedRow, PendingRow, RefusedRow, Settled
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.history import Gone
 from kwhatif.simulation.tally import Standing
+from kwhatif.workloads.many import wanted
+from kwhatif.workloads.removal import active
+
+# Pods that have no node when nothing happens any more.
+
+
+def pending_pods(engine: Engine) -> Iterator[PendingRow]:
+    """The existing ones."""
+    for key, info in sorted(engine.world.state.pending.items()):
+        pod = info.pod
+        if pod.metadata.deletion_timestamp is not None:
+            continue
+        owner = engine.tally.root(pod)
+        yield PendingRow(
+            pod=key,
+            owner=None if controller_of(pod.metadata) is None else owner,
+            message=engine.scheduler.messages.get(info.uid, ""),
+            nominated_node=pod.status.nominated_node_name or None,
+            priority=info.priority,
+            initial=engine.world.was_there(pod),
+        )
+
+
+def not_made(engine: Engine) -> Iterator[PendingRow]:
+    """The pods beyond those that are created that are certainly pending.
+
+    They are if a pod like them is pending; otherwise those for which all nodes together have no room.
+    """
+    world = engine.world
+    room = room_for_pods(engine.scheduler.profiles, world.state.cluster) if world.limits.short else None
+    for short in world.limits.short.values():
+        known = world.state.cluster.get(type(short), key_of(short))
+        pods = [] if known is None else active(world.pods_of(known))
+        if known is None or not pods:
+            continue
+        waiting = [pod for pod in pods if not pod.spec.node_name]
+        count, message = wanted(known) - len(pods), "all nodes together cannot take this number of pods"
+        if waiting:
+            message = engine.scheduler.messages.get(waiting[-1].metadata.uid, "")
+        else:
+            count -= count if room is None else max(0, room - len(pods))
+        if count > 0:
+            yield PendingRow(
+                pod=f"{key_of(known)}-",
+                owner=engine.tally.root(pods[-1]),
+                message=message,
+                nominated_node=None,
+                priority=pods[-1].spec.priority or 0,
+                count=count,
+            )
+
+
+# Jobs that have failed because of the actions.
+
+
+def failed(engine: Engine) -> tuple[FailedRow, ...]:
+    """Those that have failed since the first action, with the controller's message.
+
+    Left out are Jobs that reach their deadline: they would anyway, or would have completed before.
+    """
+    jobs = engine.world.state.cluster.all(Job)
+    found: dict[str, FailedRow] = {}
+    for event in engine.world.history.events[engine.first_event :]:
+        job = jobs.get(event.object.removeprefix("Job ")) if event.verb == "failed" else None
+        for condition in job.status.conditions if job is not None else ():
+            if condition.type == "Failed" and condition.status == "True" and condition.reason != "DeadlineExceeded":
+                found[event.object] = FailedRow(workload=event.object, message=condition.message)
+    return tuple(found[name] for name in sorted(found))
+
+
+# Workloads whose new pods the API server still refuses at the end.
+
+
+def refused(engine: Engine) -> tuple[RefusedRow, ...]:
+    """The workloads that lack pods, with the API server's messages.
+
+    Without pods beyond the simulation's limits: only the simulation refuses those.
+    """
+    found: dict[str, RefusedRow] = {}
+    for refusal in engine.reactions.refusals.values():
+        if refusal.actor not in engine.world.limits.short:
+            workload = engine.tally.root(refusal.obj) if isinstance(refusal.obj, Pod) else refusal.actor
+            found[workload] = RefusedRow(
+                workload=workload, message=refusal.message, initial=refusal.since <= engine.first_event
+            )
+    return tuple(found[workload] for workload in sorted(found))
+
 
 _NOTHING = Standing()
 

@@ -8,21 +8,23 @@ from itertools import zip_longest
 from msgspec.structs import replace
 
 from kwhatif.admission.resize import is_resize
-from kwhatif.controllers.contract import Create
+from kwhatif.controllers.contract import Create, DeletePod, Moment, Remove, Update, Write
 from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.eviction import EvictionApi, EvictionGranted
 from kwhatif.edits import edit as edits
 from kwhatif.edits.drain_flags import drain_options
-from kwhatif.edits.edit import Edit, Fail, Recover, Settle, Wait, Wrong
+from kwhatif.edits.edit import Apply, DeleteObjects, Edit, Fail, Recover, Resolved, Settle, Wait, Wrong
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import Namespace
 from kwhatif.questions.manifests.edited import Given
-from kwhatif.questions.manifests.writes import USER
+from kwhatif.questions.manifests.writes import USER, as_applied
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_story
 from kwhatif.questions.story.ending import Ending
@@ -30,14 +32,45 @@ from kwhatif.questions.story.played import begin
 from kwhatif.questions.story.rows import Asked, command_row, resizes_not_granted, story_of
 from kwhatif.questions.story.runs import Runs, compared
 from kwhatif.questions.story.without import Without
-from kwhatif.questions.story.writes import writes_of
 from kwhatif.report import Report
 from kwhatif.report.story import CommandRow, Story
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.world import World
-from kwhatif.state.change import Upsert
+from kwhatif.state.change import Change, Delete, Upsert
+
+# An edit as writes to the API server; controllers and kubelets react to them.
+
+
+def writes_of(edit: Edit, resolved: Resolved, world: Moment) -> Iterator[Write]:
+    """The writes in order; each depends on the world after the ones before."""
+    for change in (*resolved.changes, *_in_deleted_namespaces(resolved)):
+        write = _as_write(change, edit, world.state.cluster)
+        if write is not None:
+            yield write
+
+
+def _in_deleted_namespaces(resolved: Resolved) -> list[Delete]:
+    """What the namespace controller deletes: everything in deleted namespaces, pods last."""
+    names = {change.key for change in resolved.changes if isinstance(change, Delete) and change.kind is Namespace}
+    follow = [change for change in resolved.follow if isinstance(change, Delete)] if names else []
+    there = [each for each in follow if RESOURCES[each.kind].namespaced and each.key.partition("/")[0] in names]
+    return sorted(there, key=lambda each: each.kind is Pod)
+
+
+def _as_write(change: Change, edit: Edit, cluster: Cluster) -> Write | None:
+    match change:
+        case Upsert(obj=obj):
+            known = cluster.get(type(obj), key_of(obj))
+            if known is None:
+                return Create(obj)
+            return Update(as_applied(obj, known) if isinstance(edit, Apply) else obj)
+        case Delete(kind=kind, key=key):
+            if kind is not Pod:
+                return Remove(kind, key)
+            return DeletePod(key, "Deleted", grace=0 if isinstance(edit, DeleteObjects) and edit.force else None)
+    return None
 
 
 def simulate(

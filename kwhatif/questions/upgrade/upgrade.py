@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -24,13 +25,11 @@ from kwhatif.questions.manifests.restarted_workloads import Restarted, restarted
 from kwhatif.questions.rows import decision_about, decision_about_result
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.upgrade.blame import Ask, Blame, Fate
-from kwhatif.questions.upgrade.tried import Tried, fate_of
-from kwhatif.questions.upgrade.upgraded import FindRules, difference, is_of, landing_of, rule_row
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
-from kwhatif.report.upgrade import UpgradedRow, UpgradeRow
-from kwhatif.scheduler.batch import result_of
-from kwhatif.scheduler.framework.attempt import attempt, fits_somewhere
+from kwhatif.report.upgrade import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRow, UpgradeRuleRow
+from kwhatif.scheduler.batch import ScheduleResult, result_of
+from kwhatif.scheduler.framework.attempt import Attempt, attempt, fits_somewhere
 from kwhatif.scheduler.framework.columns import Columns
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
@@ -41,6 +40,104 @@ from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.many import most_pods
+
+# What two releases decide differently about a pod, and by which rules.
+
+#: Whose verdicts and scores a gate changes; of those that begin with DRA it is DynamicResources.
+_GATE_PLUGINS = {
+    "DRAExtendedResource": ("DynamicResources", "NodeResourcesFit"),
+    "DynamicResourceAllocation": ("DynamicResources", "NodeResourcesFit"),
+    "InPlacePodLevelResourcesVerticalScaling": ("NodeResourcesFit", "NodeResourcesBalancedAllocation"),
+    "NodeDeclaredFeatures": ("NodeDeclaredFeatures",),
+    "PodLevelResources": ("NodeResourcesFit", "NodeResourcesBalancedAllocation"),
+    "StorageCapacityScoring": ("VolumeBinding",),
+    "PodLevelResourcesFixDefaulting": ("NodeResourcesFit", "NodeResourcesBalancedAllocation"),
+    "VolumeAttributesClass": ("VolumeBinding",),
+    "VolumeLimitScaling": ("NodeVolumeLimits",),
+}
+
+
+#: Finds the changes that decide, where verdicts or scores of these plugins differ.
+FindRules = Callable[[Sequence[str]], Iterable[ReleaseChange]]
+
+
+def difference(workload: str, before: Decision, after: Decision, find_rules: FindRules) -> Iterator[UpgradedRow]:
+    """What differs for a pod after the upgrade, and because of which rules; empty if nothing does."""
+    was, now = landing_of(before), landing_of(after)
+    if was == now:
+        return
+    plugins = tuple(sorted(set(_plugins_that_differ(before, after))))
+    yield UpgradedRow(
+        workload=workload,
+        pod=after.pod,
+        difference=_kind(was, now),
+        before=was,
+        after=now,
+        plugins=plugins,
+        rules=tuple(dict.fromkeys(rule_row(change).name for change in find_rules(plugins))),
+    )
+
+
+def landing_of(decision: Decision) -> LandingRow:
+    """Where the pod lands."""
+    victims = tuple(victim.pod for victim in decision.victims)
+    return LandingRow(outcome=decision.outcome, nodes=decision.ties, victims=victims)
+
+
+def _kind(was: LandingRow, now: LandingRow) -> UpgradeDifference:
+    if was.outcome != now.outcome:
+        return "flipped"
+    return "moved" if was.victims == now.victims else "victims"
+
+
+def _plugins_that_differ(before: Decision, after: Decision) -> Iterator[str]:
+    """The plugins whose scores or verdicts differ."""
+    for gate in (before.pre_enqueue, after.pre_enqueue):
+        if gate is not None and before.pre_enqueue != after.pre_enqueue:
+            yield gate.plugin
+    verdicts = [{row.node: row.plugin for row in each.rejected} for each in (before, after)]
+    for node in verdicts[0].keys() | verdicts[1].keys():
+        found = {each[node] for each in verdicts if node in each}
+        if len(found) > 1 or not (node in verdicts[0] and node in verdicts[1]):
+            yield from found
+    scores = [{row.node: row.scores for row in each.feasible} for each in (before, after)]
+    for node in scores[0].keys() & scores[1].keys():
+        was, now = scores[0][node], scores[1][node]
+        yield from (plugin for plugin in was.keys() | now.keys() if was.get(plugin, 0) != now.get(plugin, 0))
+
+
+def is_of(change: ReleaseChange, plugins: Sequence[str]) -> bool:
+    """Whether the change itself affects verdicts or scores of these plugins, and not only its consequences."""
+    of = (change.plugin,) if change.plugin else _GATE_PLUGINS.get(change.what, ("DynamicResources",))
+    return not set(of).isdisjoint(plugins)
+
+
+def rule_row(change: ReleaseChange) -> UpgradeRuleRow:
+    """A change of a rule between two releases."""
+    since = f"1.{change.since}"
+    if not change.plugin:
+        return UpgradeRuleRow(name=f"{change.what} ({since})", plugin="", since=since, gate=change.what)
+    return UpgradeRuleRow(name=f"{change.plugin} ({since})", plugin=change.plugin, since=since, text=change.what)
+
+
+# One restarted pod, and a release's decision about it.
+
+
+class Tried(NamedTuple):
+    """One restarted pod under one release; pods that are refused, or are another scheduler's, are not tried."""
+
+    short: Decision
+    attempt: Attempt | None = None
+    result: ScheduleResult | None = None
+
+
+def fate_of(tried: Tried) -> object:
+    """The fate of the pod: equal fates are the same answer."""
+    result = tried.result
+    if result is None:
+        return None
+    victims = tuple(victim.pod.key for victim in result.victims)
+    return result.outcome, result.ties, victims, result.gated and result.gated.plugin
 
 
 def ask_upgrade(

@@ -3,29 +3,166 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 
 from msgspec.structs import replace
 
+from kwhatif.kube.model.overlay import Overlay
 from kwhatif.scheduler.batch.feasible_nodes import node_of
-from kwhatif.scheduler.batch.messages import fit_error_of, not_helpful, post_filter_message
-from kwhatif.scheduler.batch.node_class import ClassVerdicts
-from kwhatif.scheduler.batch.node_classes import NodeClasses
+from kwhatif.scheduler.batch.node_class import ClassVerdicts, NodeClass
 from kwhatif.scheduler.batch.ranked_nodes import all_ties
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
-from kwhatif.scheduler.framework.diagnosis import with_post_filter
+from kwhatif.scheduler.framework.diagnosis import fit_error, histogram, with_post_filter
 from kwhatif.scheduler.framework.guard import unguarded
-from kwhatif.scheduler.framework.plugin import PostFilterKind, post_filter_kind
-from kwhatif.scheduler.framework.status import Code, Verdict
+from kwhatif.scheduler.framework.incremental import class_state, node_class
+from kwhatif.scheduler.framework.plugin import NodeFilter, PostFilterKind, Reads, post_filter_kind
+from kwhatif.scheduler.framework.status import Code, Status, Verdict
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.scheduler.preemption.candidate import Candidate, Preemption
-from kwhatif.scheduler.preemption.evaluator import cleared_nominations
+from kwhatif.scheduler.preemption.evaluator import NOT_HELPFUL, cleared_nominations
 from kwhatif.scheduler.preemption.policy import EvictsByPolicy, Policy
 from kwhatif.scheduler.preemption.victims import VictimSearch
+from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
+
+# `NodeClasses`: the class of each node, by filters that read more than a node.
+
+
+class NodeClasses:
+    """The classes of the nodes that have a verdict, and the results for each class."""
+
+    def __init__(self, cycle: Cycle, candidates: Mapping[str, Candidate], rejected: Mapping[str, Verdict]) -> None:
+        """Start with the results for the first pod: its cycle's verdicts, and its preemption candidates."""
+        self._cycle = cycle
+        self._classes: dict[Hashable, NodeClass] = {}
+        #: Name of a node -> the key of its class.
+        self._key_of: Overlay[str, Hashable] = Overlay()
+        self._begin(candidates, rejected)
+
+    def fork(self, cycle: Cycle) -> NodeClasses:
+        """An independent copy, with the filters of a fork of the state."""
+        other = NodeClasses.__new__(NodeClasses)
+        other._cycle = cycle
+        other._classes = {key: each.copy() for key, each in self._classes.items()}
+        other._key_of = self._key_of.fork()
+        return other
+
+    def __iter__(self) -> Iterator[NodeClass]:
+        return iter(self._classes.values())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._key_of
+
+    def __len__(self) -> int:
+        """The number of nodes in all classes."""
+        return len(self._key_of)
+
+    def of(self, name: str) -> NodeClass:
+        """The class of the node."""
+        return self._classes[self._key_of[name]]
+
+    def refresh(self) -> None:
+        """Update the state of the filters for each class, after pods were added or removed."""
+        shared = self._shared
+        for each in list(self._classes.values()):
+            if each.names:
+                each.set_state(self._state(each, shared))
+            else:
+                del self._classes[each.key]
+
+    @property
+    def _shared(self) -> list[NodeFilter]:
+        return [plugin for _, plugin in self._cycle.filters if plugin.reads is Reads.CLUSTER]
+
+    def _begin(self, candidates: Mapping[str, Candidate], rejected: Mapping[str, Verdict]) -> None:
+        verdicts, shared = self._cycle.verdicts, self._shared
+        members: dict[Hashable, dict[str, Verdict]] = {}
+        if not shared and verdicts:
+            members[()] = verdicts
+        elif shared:
+            by_name = self._cycle.state.by_name
+            for name, verdict in verdicts.items():
+                members.setdefault(self._key(by_name[name], shared), {})[name] = verdict
+        for key, said in members.items():
+            each = self._classes[key] = NodeClass(key, said)
+            begun = ClassVerdicts(())
+            begun.begin(said, candidates, rejected)
+            each.begin(self._state(each, shared), begun)
+            self._key_of.update(dict.fromkeys(said, key))
+
+    def assign(self, node: NodeInfo) -> None:
+        """Put the node into its class, and drop results for it in another class."""
+        key = self._key(node, self._shared)
+        before = self._key_of[node.name]
+        if before == key:
+            return
+        self._classes[before].remove(node.name)
+        after = self._classes.get(key)
+        if after is None:
+            after = self._classes[key] = NodeClass(key)
+        after.add(node.name)
+        self._key_of.put(node.name, key)
+
+    def _key(self, node: NodeInfo, shared: Sequence[NodeFilter]) -> Hashable:
+        if not shared:
+            return ()
+        return tuple([node_class(plugin, node) for plugin in shared]), node.name if self._is_crowded(node) else ""
+
+    def _state(self, each: NodeClass, shared: Sequence[NodeFilter]) -> Hashable:
+        """The state of the filters that read more than a node, for the class; always new for a crowded node."""
+        if not shared:
+            return ()
+        node = node_of(self._cycle.state, next(iter(each.names)))
+        return object() if self._is_crowded(node) else tuple([class_state(plugin, node) for plugin in shared])
+
+    def _is_crowded(self, node: NodeInfo) -> bool:
+        """Whether filters that read more than a node must also run with nominated pods on it."""
+        cycle = self._cycle
+        return bool(cycle.state.nominated and cycle.nominated_on(node))
+
+
+# Messages for pods that fit on no node, from the verdicts of node classes, as in a full attempt.
+
+
+def fit_error_of(cycle: Cycle, current: Sequence[ClassVerdicts], known: int) -> str:
+    """Why no node is feasible; `known` nodes have a separate verdict."""
+    reasons: Counter[str] = Counter()
+    for verdicts in current:
+        verdicts.count_reasons(reasons)
+    total = len(cycle.state.nodes)
+    for reason in cycle.absent.status.reasons if cycle.absent else ():
+        reasons[reason] += total - known
+    return fit_error(total, histogram(+reasons))
+
+
+def post_filter_message(cycle: Cycle, why: str) -> str | None:
+    """The message of PostFilter plugins if no pods can be evicted; None if another plugin may help."""
+    said: list[str] = []
+    own = f"preemption: {why}"
+    for plugin in cycle.profile.post_filter:
+        evicts = isinstance(unguarded(plugin), EvictsByPolicy)
+        if evicts and own not in said:
+            said.append(own)
+            continue
+        if evicts or post_filter_kind(plugin) is not PostFilterKind.REPORTS:
+            return None
+        status = plugin.post_filter(cycle).status
+        if status.code is not Code.UNSCHEDULABLE:
+            return None
+        said.extend(status.reasons)
+    return Status(Code.UNSCHEDULABLE, tuple(said)).message
+
+
+def not_helpful(current: Sequence[ClassVerdicts], total: int) -> str:
+    """Why evicting pods does not help on any of the nodes, with the evaluator's message."""
+    refusals: Counter[str] = Counter()
+    tried = sum(verdicts.count_refusals(refusals) for verdicts in current)
+    for reason in NOT_HELPFUL.reasons:
+        refusals[reason] += total - tried
+    return fit_error(total, histogram(+refusals))
 
 
 class EvictionCandidates:

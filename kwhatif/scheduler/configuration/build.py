@@ -13,7 +13,6 @@ from kwhatif.kube.gates import BASE_GATES, Gates
 from kwhatif.kube.matching.field_errors import Issue, duplicate, invalid
 from kwhatif.scheduler.catalog import Entry, make_profile
 from kwhatif.scheduler.configuration import validate
-from kwhatif.scheduler.configuration.decode import decode
 from kwhatif.scheduler.configuration.merge import (
     PluginSets,
     can_overflow,
@@ -36,9 +35,36 @@ from kwhatif.scheduler.configuration.schema import (
     PluginRef,
     ProfileConfig,
 )
-from kwhatif.scheduler.configuration.strict import problems
+from kwhatif.scheduler.configuration.strict import problems, without_nulls
 from kwhatif.scheduler.framework.plugin import Plugin
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Point, Profile
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, GROUP_POINTS, Point, Profile
+
+# Decodes a configuration file, with strict types.
+
+
+def decode(data: Mapping[str, Any], where: str, entries: Sequence[Entry]) -> KubeSchedulerConfiguration:
+    """The configuration.
+
+    Raises:
+        InputError: unknown fields, or values of wrong types.
+    """
+    if (data.get("apiVersion"), data.get("kind")) != (API_VERSION, KIND):
+        found = f"{data.get('apiVersion') or ''} {data.get('kind') or ''}".strip() or "neither"
+        raise InputError([Problem(where, f"expected apiVersion {API_VERSION} and kind {KIND}, got {found}")])
+    data = without_nulls(data)
+    issues = list(problems(data, KubeSchedulerConfiguration)) or list(_unknown_points(data, entries))
+    if issues:
+        raise InputError([Problem(where, message, path) for path, message in issues])
+    return msgspec.convert(data, KubeSchedulerConfiguration)
+
+
+def _unknown_points(data: Mapping[str, Any], entries: Sequence[Entry]) -> Iterator[Issue]:
+    """Extension points for pod groups that the release does not have yet."""
+    unknown = GROUP_POINTS.difference(*(entry.points for entry in entries))
+    for index, profile in enumerate(data.get("profiles", ())):
+        for name in sorted({point.value for point in unknown} & profile.get("plugins", {}).keys()):
+            yield f"profiles[{index}].plugins.{name}", "unknown field"
+
 
 #: Removed plugins, whose names kube-scheduler still knows and rejects.
 REMOVED_PLUGINS = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})

@@ -7,15 +7,176 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from kwhatif.kube.gates import GROUP_POLICY_GATE, Gates
+from kwhatif.kube.matching.groups import priority_of
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
-from kwhatif.scheduler.framework.status import Code
+from kwhatif.scheduler.batch.result import ScheduleResult
+from kwhatif.scheduler.framework.cycle import Cycle
+from kwhatif.scheduler.framework.filters import NamedFilter
+from kwhatif.scheduler.framework.incremental import tracks_pods
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.framework.reference import is_reference
+from kwhatif.scheduler.framework.status import Code, Status, unresolvable, unschedulable
+from kwhatif.scheduler.plugins.dynamic_resources import DynamicResources
 from kwhatif.scheduler.pod_groups.cycle import GroupCycle, bound_members, run_algorithm, without_nominations
-from kwhatif.scheduler.pod_groups.preemption import post_filter
-from kwhatif.scheduler.pod_groups.result import GroupResult, failure
+from kwhatif.scheduler.pod_groups.result import GroupPreemption, GroupResult, failure
+from kwhatif.scheduler.preemption.budgets import Budgets
+from kwhatif.scheduler.preemption.eligibility import NEVER, terminating_by_preemption
+from kwhatif.scheduler.preemption.units import Unit, by_importance, split_by_budgets, units_on
+from kwhatif.state.change import Bind, Evict
+from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
+
+# Whom a group evicts (`pkg/scheduler/framework/preemption/podgrouppreemption.go`, 1.37).
+#
+# Everybody of lower priority goes, everywhere, and the group is tried once on what is left. Then the victims are put
+# back one after another, as long as the members find room on the nodes that they have got.
+
+_CLAIMS_DONE = "deallocation and deletion of ResourceClaims completed"
+_PREFIX = "pod group preemption: "
+_ONGOING = "ongoing preemption on nominated nodes"
+_NOBODY = "No preemption victims found for incoming preemptor"
+
+
+def post_filter(
+    cycle: GroupCycle, found: GroupResult, state: State, freed: State
+) -> tuple[Status, GroupPreemption | None]:
+    """What the PodGroupPostFilter plugins say, and whom the group evicts (`RunPodGroupPostFilterPlugins`).
+
+    Args:
+        cycle: what the group runs by.
+        found: what came of it.
+        state: the cluster.
+        freed: the same without the members' nominations.
+    """
+    reasons: list[str] = []
+    for plugin in cycle.post_filter:
+        if plugin == DynamicResources.name:
+            if not (cycle.profile.placement_generate and found.group.spec.scheduling_constraints is not None):
+                reasons.append(_CLAIMS_DONE)
+            continue
+        said, preemption = _preempt(cycle, found, state, freed)
+        if said.code is not Code.UNSCHEDULABLE:
+            return _prefixed(said), preemption
+        reasons += _prefixed(said).reasons
+    return Status(Code.UNSCHEDULABLE, tuple(reasons)), None
+
+
+def _prefixed(status: Status) -> Status:
+    return Status(status.code, (_PREFIX + status.message,)) if status.message else status
+
+
+def _preempt(
+    cycle: GroupCycle, found: GroupResult, state: State, freed: State
+) -> tuple[Status, GroupPreemption | None]:
+    """What DefaultPreemption says (`Preempt`)."""
+    group, members = found.group, found.members
+    gated = GROUP_POLICY_GATE in state.cluster.gates
+    policies = [group.spec.preemption_policy] if gated else [pod.pod.spec.preemption_policy for pod in members]
+    if "Never" in policies:
+        return unschedulable(NEVER), None
+    if _is_under_way(found, state):
+        nominations = {pod.key: pod.pod.status.nominated_node_name for pod in members}
+        return Status(Code.SUCCESS, (_ONGOING,)), GroupPreemption(nominations=nominations)
+    units = [unit for unit in units_on(freed.nodes, freed) if unit.priority < group.priority]
+    if not units:
+        return unresolvable(_NOBODY), None
+    emptied = freed.fork()
+    emptied.apply(*(Evict(pod.key) for unit in units for pod in unit.pods))
+    without = run_algorithm(cycle, group, members, emptied)
+    if not without.is_placed:
+        said = without.status
+        return Status(said.code, (said.message,)), None
+    assigned = _Assigned(cycle.profile, without.placed, emptied)
+    split = split_by_budgets(by_importance(units), Budgets(state.cluster))
+    victims = by_importance(unit for unit in (*split.violating, *split.others) if not assigned.leaves(unit))
+    pods = [pod for unit in victims for pod in unit.pods]
+    outcome = GroupPreemption(
+        victims=victims,
+        nominations={each.pod.key: each.node or "" for each in without.placed},
+        budgets=split.split.uses(pods),
+        breaking={pod.key: split.split.broken[pod] for pod in pods if pod in split.split.broken},
+    )
+    return Status(Code.SUCCESS, (f"found a placement for podgroup, preempting {len(pods)} victims",)), outcome
+
+
+def _is_under_way(found: GroupResult, state: State) -> bool:
+    """Whether victims of the group are on their way out of a node that a member is nominated to."""
+    names = {pod.pod.status.nominated_node_name for pod in found.members} - {""}
+    nodes = (node for name in names if (node := state.node(name)) is not None)
+    return any(
+        terminating_by_preemption(pod) and priority_of(pod.pod, state.cluster) < found.group.priority
+        for node in nodes
+        for pod in node.pods
+    )
+
+
+class _Assigned:
+    """The emptied cluster, to which victims return beside the members on their nodes (`reprieveVictim`)."""
+
+    def __init__(self, profile: Profile, placed: Sequence[ScheduleResult], emptied: State) -> None:
+        self._emptied = emptied
+        self._nodes: dict[str, NodeInfo] = {}
+        self._on: dict[str, list[_Assignment]] = {}
+        work = emptied.fork()
+        for each in placed:
+            assert each.node is not None, "it was placed"
+            self._on.setdefault(each.node, []).append(_Assignment(each.pod, Cycle(profile, each.pod, work.fork())))
+            work.apply(Bind(each.pod.key, each.node, each.reserve(work.by_name[each.node])))
+        self._followers = [plugin for there in self._on.values() for each in there for plugin in each.followers]
+        #: Nodes with members whose filters look at other nodes as well.
+        self._far = {name for name, there in self._on.items() if any(each.followers for each in there)}
+
+    def leaves(self, unit: Unit) -> bool:
+        """Whether the members still fit with the unit in its place; then it stays there."""
+        self._move(unit, came=True)
+        touched = {pod.pod.spec.node_name for pod in unit.pods}
+        asked = self._on if is_reference() else touched | self._far
+        if all(map(self._fits, asked)):
+            return True
+        self._move(unit, came=False)
+        return False
+
+    def _move(self, unit: Unit, *, came: bool) -> None:
+        for pod in unit.pods:
+            node = self._node(pod.pod.spec.node_name)
+            (node.add_pod if came else node.remove_pod)(pod)
+            for plugin in self._followers:
+                (plugin.add_pod if came else plugin.remove_pod)(pod, node)
+
+    def _node(self, name: str) -> NodeInfo:
+        """A copy that belongs to this."""
+        node = self._nodes.get(name)
+        if node is None:
+            node = self._nodes[name] = self._emptied.by_name[name].clone()
+        return node
+
+    def _fits(self, name: str) -> bool:
+        """Whether the members on the node fit there, one after another."""
+        members = self._on.get(name)
+        if not members:
+            return True
+        node = self._node(name).clone()
+        for each in members:
+            if each.cycle.check(node, each.filters) is not None:
+                return False
+            node.add_pod(each.pod)
+        return True
+
+
+class _Assignment:
+    """A member on its node, with its filters as they are when its turn comes: those before it have their nodes."""
+
+    def __init__(self, pod: PodInfo, cycle: Cycle) -> None:
+        cycle.pre_filter()
+        self.pod, self.cycle = pod, cycle
+        self.filters: list[NamedFilter] = [
+            (name, plugin.fork() if tracks_pods(plugin) else plugin) for name, plugin in cycle.filters
+        ]
+        self.followers = [plugin for _, plugin in self.filters if tracks_pods(plugin)]
+
 
 _POLICY = "PreemptLowerPriority"
 

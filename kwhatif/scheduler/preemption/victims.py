@@ -5,20 +5,130 @@ Follows `pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
+from typing import cast
+
+from msgspec.structs import replace
 
 from kwhatif.scheduler.framework.cycle import Cycle
 from kwhatif.scheduler.framework.extender import ExtenderVictims
-from kwhatif.scheduler.framework.status import Verdict, error, unresolvable
+from kwhatif.scheduler.framework.incremental import Reprieving, is_affected, is_relaxing, tracks_pods
+from kwhatif.scheduler.framework.plugin import Reads
+from kwhatif.scheduler.framework.reference import is_reference
+from kwhatif.scheduler.framework.status import SUCCESS, Code, Status, Verdict, error, unresolvable
 from kwhatif.scheduler.preemption.budgets import Budgets, Split
 from kwhatif.scheduler.preemption.candidate import NOT_TRIED, Candidate, Reprieval
-from kwhatif.scheduler.preemption.dry_run import DryRun
+from kwhatif.scheduler.preemption.dry_run import DryRun, as_node_status
 from kwhatif.scheduler.preemption.emptied_node import EmptiedNode, Emptying
 from kwhatif.scheduler.preemption.policy import Policy
-from kwhatif.scheduler.preemption.sole_filter import sole_filter_of
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
+
+# `SoleFilter`: a fast path for nodes where a single filter decides which pods can stay.
+#
+# Usually only the requests of a pod matter. A filter that reads only the node need not be tried together with the
+# others; and because workloads of one release often have similar requests, its results are cached.
+
+#: The number of signatures to cache results for with each node: that of the workload whose pods are being placed, and
+#: that of one whose pods come in between.
+_KEPT = 2
+
+AfterReprieves = Callable[[EmptiedNode, Reprieval], Candidate | Verdict]
+
+
+class _Answer:
+    """The filter's result for a node without all evictable pods, and the result of putting them back."""
+
+    __slots__ = ("found", "status")
+
+    def __init__(self, status: Status) -> None:
+        self.status = status
+        #: None: not computed yet.
+        self.found: Candidate | Verdict | None = None
+
+
+class SoleFilter:
+    """Uses that filter, for one cycle."""
+
+    def __init__(self, cycle: Cycle, name: str, decides: Reprieving) -> None:
+        self._cycle = cycle
+        self._name = name
+        self._decides = decides
+        self._signature: Hashable = name, decides.signature
+
+    def on(self, emptied: EmptiedNode, settle: AfterReprieves) -> Candidate | Verdict | None:
+        """The candidate, or why the node is not one; None: other filters matter as well.
+
+        Args:
+            emptied: the node.
+            settle: makes the result from that of putting its pods back.
+        """
+        node = emptied.whole
+        if self._cycle.nominated_on(node):
+            return None
+        answer = self._answer(emptied)
+        for name, plugin in self._cycle.filters:
+            if plugin is self._decides:
+                status = answer.status
+            elif plugin.reads is Reads.CLUSTER and is_affected(plugin, node, emptied.removed):
+                return None
+            else:
+                status = plugin.filter(node)
+            if status is not SUCCESS and status.code is not Code.SUCCESS:
+                if plugin.reads is Reads.PODS and plugin is not self._decides:
+                    return None  # it may accept the pod once pods are removed
+                return as_node_status(Verdict(status, name))
+        if answer.found is None:
+            answer.found = self._reprieve(emptied, settle)
+        return answer.found
+
+    def _answer(self, emptied: EmptiedNode) -> _Answer:
+        answer = cast("_Answer | None", emptied.answers.get(self._signature))
+        if answer is None:
+            if len(emptied.answers) >= _KEPT:
+                emptied.answers.clear()
+            answer = emptied.answers[self._signature] = _Answer(self._decides.filter(emptied.node))
+        return answer
+
+    def _reprieve(self, emptied: EmptiedNode, settle: AfterReprieves) -> Candidate | Verdict | None:
+        plugin = self._decides
+        for scope, known in emptied.scopes:
+            if plugin.has_same_answer(scope):
+                return replace(known, reprieval=self._reprieval(emptied, known.reprieval.refused))
+        found = plugin.reprieve_all(emptied.tried, emptied.node)
+        if found is None:
+            return None
+        settled = settle(emptied, self._reprieval(emptied, found.refused))
+        if isinstance(settled, Candidate):
+            emptied.scopes = [*emptied.scopes[1 - _KEPT :], (found.scope, settled)]
+        return settled
+
+    def _reprieval(self, emptied: EmptiedNode, refused: Sequence[PodInfo]) -> Reprieval:
+        pods = emptied.tried.pods
+        return Reprieval(pods, refused, partial(_objections, self._name, self._decides, pods, refused, emptied.node))
+
+
+def sole_filter_of(cycle: Cycle) -> SoleFilter | None:
+    """For the only filter that depends on the pods of a node, if no other filter can change when pods are removed."""
+    if is_reference():
+        return None
+    decides: list[tuple[str, Reprieving]] = []
+    for name, plugin in cycle.filters:
+        if plugin.reads < Reads.PODS:
+            continue
+        if isinstance(plugin, Reprieving) and not tracks_pods(plugin):
+            decides.append((name, plugin))
+        elif plugin.reads is not Reads.CLUSTER and not is_relaxing(plugin):
+            return None
+    return SoleFilter(cycle, *decides[0]) if len(decides) == 1 else None
+
+
+def _objections(
+    name: str, plugin: Reprieving, pods: Sequence[PodInfo], refused: Sequence[PodInfo], node: NodeInfo
+) -> dict[PodInfo, Verdict]:
+    return {pod: Verdict(status, name) for pod, status in plugin.statuses_with(pods, refused, node).items()}
+
 
 NO_VICTIMS = Verdict(unresolvable("No preemption victims found for incoming pod"))
 

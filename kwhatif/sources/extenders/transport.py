@@ -6,7 +6,7 @@ import ssl
 import warnings
 from collections.abc import Iterator
 from http.client import BadStatusLine, RemoteDisconnected
-from urllib.parse import SplitResult, unquote
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import urllib3
 from urllib3 import exceptions as errors
@@ -16,9 +16,28 @@ from kwhatif.scheduler.configuration.schema import ExtenderConfig
 from kwhatif.scheduler.framework.extender import ExtenderError
 from kwhatif.sources.address import redacted
 from kwhatif.sources.deadline import within
-from kwhatif.sources.extenders.address import split
 from kwhatif.sources.extenders.tls import tls_context
 from kwhatif.sources.timeout import LONGEST
+
+# Addresses of extenders.
+
+
+def split(url: str) -> SplitResult:
+    """The URL's parts.
+
+    Raises:
+        ExtenderError: it is not a URL, or of another scheme than http and https.
+    """
+    shown = redacted(url)
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as failure:
+        raise ExtenderError(f'parse "{shown}": {failure}') from failure
+    if parts.scheme not in ("http", "https"):
+        raise ExtenderError(f'Post "{shown}": unsupported protocol scheme "{parts.scheme}"')
+    return parts
+
 
 #: Seconds (`DefaultExtenderTimeout` in `extender.go`).
 _DEFAULT_TIMEOUT = 5.0

@@ -5,24 +5,226 @@ from __future__ import annotations
 import logging
 import os
 import re
+import ssl
+import subprocess
+import sys
+import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Lock
-from typing import Any, NamedTuple
+from threading import Lock, RLock, Thread
+from types import SimpleNamespace
+from typing import IO, Any, NamedTuple
+from urllib.parse import quote
 
 import urllib3
 from kubernetes.client import Configuration
+from kubernetes.client.rest import RESTClientObject
 from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
+from kubernetes.config import exec_provider as _provider
+from urllib3.util.ssl_ import create_urllib3_context
 
 from kwhatif._version import __version__
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.sources.address import redacted
-from kwhatif.sources.live.exec_plugins import bounded_plugins
-from kwhatif.sources.live.headers import Header, impersonation, sendable
+from kwhatif.sources.live.failures import PROXY_HINT, explain, shown_proxy
 from kwhatif.sources.live.kubeconfig import Kubeconfig, check_files, find_kubeconfig
 from kwhatif.sources.live.options import LiveOptions
-from kwhatif.sources.live.pool import make_pool
+
+# Exec plugins for credentials, run by the official client: they end in time, and say no more than credentials.
+#
+# The client waits for as long as they run, and keeps all that they print.
+
+#: Its module, whose names are not all declared.
+_CLIENT: Any = _provider
+
+#: Seconds. A login in a browser takes some time; nothing else does.
+LONGEST, LONGEST_WITH_USER = 60.0, 900.0
+#: Characters of the credentials that a plugin prints, and how many are read at once.
+_MOST_PRINTED = 1 << 20
+_CHUNK = 1 << 16
+#: Seconds for what a plugin has started itself to let go of the pipes.
+_GRACE = 1.0
+_LOCK = RLock()
+
+
+@contextmanager
+def bounded_plugins(longest: float | None) -> Iterator[None]:
+    """Limit the runtime of the client's plugins to this number of seconds (None: the usual limit)."""
+
+    class Bounded(_Plugin):
+        limit = longest or LONGEST
+
+    with _LOCK:
+        usual = _CLIENT.subprocess
+        _CLIENT.subprocess = SimpleNamespace(Popen=Bounded, PIPE=subprocess.PIPE)
+        try:
+            yield
+        finally:
+            _CLIENT.subprocess = usual
+
+
+class _Plugin(subprocess.Popen[str]):
+    limit = LONGEST
+
+    def communicate(self, input: Any = None, timeout: float | None = None) -> tuple[str, str]:  # noqa: A002, ARG002
+        """What it printed.
+
+        Raises:
+            ConfigException: it does not end, or prints without end.
+        """
+        streams = [self.stdout, self.stderr]
+        texts = [_Printed(self, stream) for stream in streams if stream is not None]
+        limit = LONGEST_WITH_USER if sys.stdin and sys.stdin.isatty() and self.stderr is None else self.limit
+        try:
+            self.wait(limit)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            self.wait()
+            raise ConfigException(f"exec: the plugin did not end within {limit:.0f} seconds") from None
+        finally:
+            for text in texts:
+                text.join(_GRACE)
+        if any(text.is_too_long for text in texts):
+            raise ConfigException(f"exec: the plugin printed more than {_MOST_PRINTED} characters")
+        return texts[0].text, texts[1].text if len(texts) > 1 else ""
+
+
+class _Printed(Thread):
+    """Reads what a plugin prints; of one that prints too much, no more is wanted."""
+
+    def __init__(self, plugin: _Plugin, stream: IO[str]) -> None:
+        super().__init__(daemon=True)
+        self._plugin = plugin
+        self._stream = stream
+        self._parts: list[str] = []
+        self.is_too_long = False
+        self.start()
+
+    @property
+    def text(self) -> str:
+        """What was read so far."""
+        return "".join(self._parts)
+
+    def run(self) -> None:
+        """Read to the end."""
+        size = 0
+        with suppress(ValueError, OSError), self._stream:  # it may be no text
+            while part := self._stream.read(_CHUNK):
+                size += len(part)
+                if size > _MOST_PRINTED:
+                    self.is_too_long = True
+                    self._plugin.kill()
+                    return
+                self._parts.append(part)
+
+
+# The connections to the API server, or to the proxy before it.
+
+#: What connections would load for themselves.
+_LOADED_ONCE = ("ca_certs", "ca_cert_data", "cert_file", "key_file")
+
+
+def make_pool(configuration: Any, name: str) -> urllib3.PoolManager:
+    """What the client would send requests with; `name` is how the report calls the cluster.
+
+    Raises:
+        ClusterUnreadable: the proxy, or a certificate, cannot be used.
+    """
+    if configuration.proxy and "://" not in configuration.proxy:
+        configuration.proxy = f"http://{configuration.proxy}"  # as Go takes it, and curl
+    if not configuration.verify_ssl:  # the user's choice (insecure-skip-tls-verify), as silent as kubectl takes it
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
+    pool = _pool(configuration, name)
+    if pool.proxy is None and configuration.host.startswith("https:"):
+        try:
+            _share_context(pool)
+        except OSError as failure:
+            raise ClusterUnreadable(f"{name}: {explain(failure, None)}") from failure
+    return pool
+
+
+def _pool(configuration: Any, name: str) -> urllib3.PoolManager:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", urllib3.exceptions.DependencyWarning)  # the error says it, too
+            pool: urllib3.PoolManager = RESTClientObject(configuration).pool_manager
+    except ImportError as failure:
+        reason = "SOCKS needs PySocks: pip install pysocks"
+        raise ClusterUnreadable(f"{name}: the proxy {shown_proxy(configuration.proxy)}: {reason}") from failure
+    except (urllib3.exceptions.HTTPError, ValueError) as failure:
+        proxy = shown_proxy(configuration.proxy)
+        reason = str(failure).replace(configuration.proxy, proxy)
+        raise ClusterUnreadable(f"{name}: the proxy {proxy} cannot be used: {reason} {PROXY_HINT}") from failure
+    return pool
+
+
+def _share_context(pool: urllib3.PoolManager) -> None:
+    """One TLS context for all connections.
+
+    urllib3 makes one for each, and eight times reading the certificates of the system costs more than reading the
+    cluster. A proxy's connections are left alone: the proxy itself may want other certificates.
+    """
+    settings: dict[str, Any] = pool.connection_pool_kw
+    authority, data, certificate, key = (settings.pop(name, None) for name in _LOADED_ONCE)
+    context = create_urllib3_context(cert_reqs=settings.get("cert_reqs", ssl.CERT_REQUIRED))
+    if authority or data:
+        context.load_verify_locations(authority, cadata=data)
+    elif context.verify_mode != ssl.CERT_NONE:
+        context.load_default_certs()
+    if certificate:
+        # Without a password for the key OpenSSL would ask on the terminal.
+        context.load_cert_chain(certificate, key, password=lambda: b"")
+    settings["ssl_context"] = context
+
+
+# Headers that say who asks, or for whom.
+
+Header = tuple[str, str]
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def sendable(value: str, what: str) -> str:
+    """The value as a header carries it: UTF-8, as Go sends it, where Python's library only knows Latin-1.
+
+    Raises:
+        InputError: it holds what no header can; `what` is not right.
+    """
+    if _CONTROL.search(value):
+        raise InputError([Problem(what, "holds a line break or another control character, which cannot be sent")])
+    return value.encode(errors="surrogateescape").decode("latin-1")
+
+
+def impersonation(options: LiveOptions, user: Mapping[str, Any]) -> tuple[Header, ...]:
+    """Headers of `--as` and `--as-group`, else those of the kubeconfig's user.
+
+    Raises:
+        InputError: groups without a user, or a name that cannot be sent.
+    """
+    if options.as_user is None and options.as_groups:
+        raise InputError([Problem("--as-group", "groups are impersonated with a user only", hint="give --as as well")])
+    headers = _of_kubeconfig(user) if options.as_user is None else _of_options(options.as_user, options.as_groups)
+    return tuple((name, sendable(value, what)) for name, value, what in headers)
+
+
+def _of_options(user: str, groups: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+    yield "Impersonate-User", user, "--as"
+    for group in groups:
+        yield "Impersonate-Group", group, "--as-group"
+
+
+def _of_kubeconfig(user: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    if not user.get("as"):
+        return
+    yield "Impersonate-User", str(user["as"]), "as in kubeconfig"
+    if user.get("as-uid"):
+        yield "Impersonate-Uid", str(user["as-uid"]), "as-uid in kubeconfig"
+    for group in user.get("as-groups") or ():
+        yield "Impersonate-Group", str(group), "as-groups in kubeconfig"
+    for key, values in (user.get("as-user-extra") or {}).items():
+        for value in values:
+            yield f"Impersonate-Extra-{quote(key)}", str(value), "as-user-extra in kubeconfig"
+
 
 _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _NO_CLUSTER = (

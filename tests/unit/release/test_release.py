@@ -48,7 +48,7 @@ from kwhatif.scheduler.framework.profile import Point
 from kwhatif.scheduler.framework.status import Code, Status
 from kwhatif.scheduler.release import MINORS, NEWEST, Release, find_release, nearest_minor
 from kwhatif.scheduler.release.changes import changes
-from kwhatif.sources.scheduler.feature_gates import gates_of
+from kwhatif.sources.scheduler.release import gates_of
 from kwhatif.state.state import State
 from tests.builders import PodBuilder, affinity_term, node, pod, requirement, snapshot
 from tests.devices import alternative, asking, claim, device, device_class, first_of, request, slice_

@@ -8,13 +8,13 @@ from kwhatif.errors import InputError
 from kwhatif.kube.model.caveat.scheduling import AssumedVersion, GateNotModelled, OtherVersion
 from kwhatif.kube.model.node import Node, NodeStatus, NodeSystemInfo
 from kwhatif.scheduler.release import MINORS, NEWEST
-from kwhatif.sources.scheduler.feature_gates import gates_of
 from kwhatif.sources.scheduler.release import (
     VARIABLE,
     AskedRelease,
     ReleaseOptions,
     ask_release,
     completed_gates,
+    gates_of,
     parse_version,
 )
 

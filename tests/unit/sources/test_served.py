@@ -12,8 +12,8 @@ from kwhatif.kube.model.caveat.manifests import CustomKind, UnjudgedKind
 from kwhatif.kube.model.caveat.reading import VersionNotDefault
 from kwhatif.render.caveats import sentence
 from kwhatif.sources.decoding.api_fields import api_fields
-from kwhatif.sources.manifests.podless import makes_no_pods
 from kwhatif.sources.manifests.read import ManifestSet, read_manifest_set
+from kwhatif.sources.manifests.unmodelled import makes_no_pods
 
 
 def read(*objects: tuple[str, str], custom_kinds: tuple[str, ...] = ()) -> ManifestSet:

@@ -13,7 +13,7 @@ from kwhatif.kube.matching.pod_resources import pod_resources
 from kwhatif.kube.model.bystanders import NodePool
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded
 from kwhatif.kube.model.pod import Pod
-from kwhatif.questions.session.node_pools import objection
+from kwhatif.questions.session.node_autoscalers import objection
 
 Json = dict[str, Any]
 

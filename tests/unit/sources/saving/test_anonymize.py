@@ -19,7 +19,7 @@ from kwhatif.sources.decoding.bystanders import BYSTANDERS
 from kwhatif.sources.decoding.kinds import KINDS
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.dump import collect_dump
-from kwhatif.sources.saving.ordered import OrderedNames
+from kwhatif.sources.saving.anonymize import OrderedNames
 from kwhatif.sources.saving.save import Moment, saved_objects
 from kwhatif.sources.saving.words import why_kept
 from tests.cli.running import run
