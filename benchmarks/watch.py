@@ -19,6 +19,7 @@ from benchmarks.context import Context
 from benchmarks.dump import Generator
 from benchmarks.process import costs_of
 from benchmarks.rows import Row, at_least, at_most, times
+from kwhatif.sources.decoding.asked import ASKED
 from kwhatif.sources.live.lists import PAGE, ListEnded, ListEvent
 from kwhatif.sources.live.watches import WatchEvent
 from tests.watching import BY_NAME, Watched, page_of, read, read_page
@@ -85,7 +86,7 @@ def pages_in(path: Path) -> Iterator[ListEvent]:
     with path.open("rb") as file:
         while name := file.readline():
             yield read_page(BY_NAME[name.decode().strip()], file.readline())
-    for asked in BY_NAME.values():
+    for asked in ASKED:
         yield ListEnded(asked, version=asked.versions[0])
 
 
