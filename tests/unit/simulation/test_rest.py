@@ -19,8 +19,8 @@ from kwhatif.scheduler.framework.reference import use_reference
 from kwhatif.simulation.engine import Engine, NotAtRestError, prove_rest
 from kwhatif.state.change import Upsert
 from tests.builders import cluster, node, pod, snapshot
+from tests.unit.questions.test_drain import web
 from tests.unit.simulation.test_engine import engine, new
-from tests.unit.whatif.test_drain import web
 
 
 @pytest.fixture

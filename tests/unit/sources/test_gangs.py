@@ -10,7 +10,7 @@ import pytest
 import kwhatif
 from kwhatif.kube.model.caveat.scheduling import GangsNotModelled
 from kwhatif.report import Report
-from tests.unit.whatif.test_upgrade import NODES, pod
+from tests.unit.questions.test_upgrade import NODES, pod
 
 ON = "GenericWorkload=true"
 GROUPED = {"schedulingGroup": {"podGroupName": "train"}}

@@ -13,8 +13,8 @@ from kwhatif.sweep.processes import play_here
 from kwhatif.sweep.report import drain_each, outage_each
 from kwhatif.sweep.scenario import Outages
 from tests.builders import cluster
-from tests.unit.whatif.test_drain import QUICK, bare, budget, web
-from tests.unit.whatif.test_outage import living
+from tests.unit.questions.test_drain import QUICK, bare, budget, web
+from tests.unit.questions.test_outage import living
 
 OBJECTS = [
     living("n1").zone("a"),

@@ -14,7 +14,7 @@ from kwhatif.scheduler.preemption.evaluator import Evaluator
 from kwhatif.scheduler.preemption.policy import Policy
 from kwhatif.scheduler.preemption.victims import NO_VICTIMS
 from tests.builders import NodeBuilder, PodBuilder, budget, node, pod, selector, snapshot
-from tests.unit.preemption.fakes import Asked, cycle_of
+from tests.unit.scheduler.preemption.fakes import Asked, cycle_of
 
 Objects = KubernetesObject | PodBuilder | NodeBuilder
 

@@ -14,7 +14,7 @@ from kwhatif.scheduler.preemption.candidate import Candidate, Preemption
 from kwhatif.scheduler.preemption.evaluator import Evaluator
 from kwhatif.scheduler.preemption.policy import Policy
 from tests.builders import budget, node, pod, selector, snapshot
-from tests.unit.preemption.fakes import FakeExtender, broken, cycle_of, essence
+from tests.unit.scheduler.preemption.fakes import FakeExtender, broken, cycle_of, essence
 
 SNAPSHOT = snapshot(
     node("a"),

@@ -15,7 +15,7 @@ from kwhatif.scheduler.preemption.policy import Policy
 from kwhatif.state.change import Bind, Evict, Upsert
 from kwhatif.state.state import State
 from tests.builders import PodBuilder, budget, node, pod, selector, snapshot
-from tests.unit.preemption.fakes import cycle_of
+from tests.unit.scheduler.preemption.fakes import cycle_of
 
 READY, NOT_READY = PodCondition(type="Ready", status="True"), PodCondition(type="Ready", status="False")
 

@@ -28,7 +28,7 @@ from kwhatif.report.workload import WorkloadRow
 from kwhatif.sources.manifests.applied import read_applied
 from kwhatif.workloads.applied_object import noted
 from tests.builders import NodeBuilder, PodBuilder, cluster, namespace, node, pod
-from tests.unit.whatif.test_gate import bare, workload
+from tests.unit.questions.test_gate import bare, workload
 
 HIGH = PriorityClass(metadata=ObjectMeta(name="high"), value=100)
 NEW_NODE = """---

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kwhatif
-from tests.unit.whatif.test_advise_ways import node, pod
+from tests.unit.questions.test_advise_ways import node, pod
 
 
 def deletions(priorities: dict[str, int], cpu: str) -> set[str]:

@@ -17,7 +17,7 @@ from kwhatif.report import Report
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.state.change import Delete, Upsert
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod
-from tests.unit.whatif.test_gate import bare, decision, row, run, workload
+from tests.unit.questions.test_gate import bare, decision, row, run, workload
 
 HIGH = PriorityClass(metadata=ObjectMeta(name="high"), value=100)
 QUOTA = "---\napiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q, namespace: default}\nspec: {hard: {pods: 'N'}}\n"

@@ -9,7 +9,7 @@ import pytest
 import kwhatif
 from kwhatif.errors import InputError
 from kwhatif.report.upgrade import UpgradeRow
-from tests.unit.whatif.test_upgrade import LOAD, NODES, pod
+from tests.unit.questions.test_upgrade import LOAD, NODES, pod
 
 API = "resource.k8s.io/v1"
 BALANCED = "NodeResourcesBalancedAllocation (1.36)"

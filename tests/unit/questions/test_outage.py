@@ -20,7 +20,7 @@ from kwhatif.render.story_words import worded_story
 from kwhatif.report.maintenance import BlockedRow
 from kwhatif.report.story import Story
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod, selector
-from tests.unit.whatif.test_drain import QUICK, READY, bare, web
+from tests.unit.questions.test_drain import QUICK, READY, bare, web
 
 
 def living(name: str) -> NodeBuilder:

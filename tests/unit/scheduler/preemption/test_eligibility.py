@@ -9,7 +9,7 @@ from kwhatif.scheduler.framework.status import Status, unresolvable, unschedulab
 from kwhatif.scheduler.preemption.eligibility import NEVER, TERMINATING
 from kwhatif.scheduler.preemption.policy import Policy
 from tests.builders import PodBuilder, node, pod, snapshot
-from tests.unit.preemption.fakes import Asked, cycle_of
+from tests.unit.scheduler.preemption.fakes import Asked, cycle_of
 
 EVICTED = PodCondition(type="DisruptionTarget", status="True", reason="PreemptionByScheduler")
 DRAINED = PodCondition(type="DisruptionTarget", status="True", reason="EvictionByEvictionAPI")

@@ -10,7 +10,7 @@ import pytest
 import kwhatif
 from kwhatif.questions.upgrade.blame import Blame
 from kwhatif.scheduler.release.changes import ReleaseChange
-from tests.unit.whatif.test_upgrade import NODES
+from tests.unit.questions.test_upgrade import NODES
 
 A, B = ReleaseChange(37, "", "A"), ReleaseChange(36, "", "B")
 P35, P36, P37 = (ReleaseChange(since, "Plugin", f"since {since}") for since in (35, 36, 37))

@@ -10,7 +10,7 @@ from kwhatif.scheduler.framework.status import SUCCESS, unschedulable
 from kwhatif.scheduler.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
 from kwhatif.scheduler.preemption.policy import Policy
 from tests.builders import PodBuilder, node, pod, snapshot
-from tests.unit.preemption.fakes import Cpu, cycle_of
+from tests.unit.scheduler.preemption.fakes import Cpu, cycle_of
 
 FULL = snapshot(node("n1"), pod("low").on("n1").cpu("3"))
 

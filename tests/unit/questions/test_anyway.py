@@ -12,8 +12,8 @@ from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaSpec
 from kwhatif.questions.decisions.fail_on import fails
 from kwhatif.report import Report
-from tests.unit.whatif.test_drain import bare, web
-from tests.unit.whatif.test_outage import THREE, lost, patient
+from tests.unit.questions.test_drain import bare, web
+from tests.unit.questions.test_outage import THREE, lost, patient
 
 ANYWAY = Path(__file__).parents[3] / "fixtures" / "simulate" / "anyway.yaml"
 CONDITIONS = ("harm", "pending", "stalled", "cycling", "failed")

@@ -27,8 +27,8 @@ from kwhatif.workloads import many
 from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.many import FEW, MOST, capped, most_pods, wanted
 from tests.builders import NodeBuilder, PodBuilder, cluster, namespace, node, pod
+from tests.unit.questions.test_judge import ask, row, stored
 from tests.unit.render.test_tables import shown
-from tests.unit.whatif.test_judge import ask, row, stored
 
 HUGE = 2**31 - 1
 TEMPLATE = """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kwhatif.questions.session.session import Session
 from tests.builders import cluster, pod
-from tests.unit.whatif.test_gate import bare, workload
-from tests.unit.whatif.test_judge import ask, fates, row, small, stored
+from tests.unit.questions.test_gate import bare, workload
+from tests.unit.questions.test_judge import ask, fates, row, small, stored
 
 
 def session(selector: str) -> Session:

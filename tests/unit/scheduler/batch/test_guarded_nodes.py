@@ -7,7 +7,7 @@ import pytest
 from kwhatif.state.change import Upsert
 from kwhatif.state.state import State
 from tests.builders import budget, pod, snapshot
-from tests.unit.batch.test_eviction_candidates import LOW, begun, essence, high, low, wholly, worker
+from tests.unit.scheduler.batch.test_eviction_candidates import LOW, begun, essence, high, low, wholly, worker
 
 
 def world(guarded: int, allowed: int) -> State:

@@ -112,7 +112,7 @@ def test_only_what_is_asked_for_is_imported() -> None:
         "except SystemExit: pass\n"
         "print(*sorted(name for name in sys.modules if name.startswith('kwhatif.scheduler.release.v1_')), file=sys.stderr)"
     )
-    demo = Path(__file__).parents[3] / "fixtures" / "demo"
+    demo = Path(__file__).parents[4] / "fixtures" / "demo"
     arguments = ["schedule", str(demo / "pods" / "small.yaml"), "--from", str(demo / "cluster.yaml")]
 
     def imported(version: str) -> str:

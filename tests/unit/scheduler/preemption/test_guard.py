@@ -11,7 +11,7 @@ from kwhatif.scheduler.preemption.evaluator import Evaluator
 from kwhatif.scheduler.preemption.guard import GuardedPolicy
 from kwhatif.scheduler.preemption.policy import Policy
 from tests.builders import node, pod, snapshot
-from tests.unit.preemption.fakes import cycle_of
+from tests.unit.scheduler.preemption.fakes import cycle_of
 
 SNAPSHOT = snapshot(node("a"), pod("a1").on("a").cpu("4"))
 

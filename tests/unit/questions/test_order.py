@@ -9,7 +9,7 @@ import pytest
 from kwhatif.kube.model.caveat.scheduling import OrderOfEquals
 from kwhatif.questions.session.session import Session
 from tests.builders import cluster, namespace, node
-from tests.unit.whatif.test_gate import bare, row, run, workload
+from tests.unit.questions.test_gate import bare, row, run, workload
 
 NEAR_CACHE = (
     "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname,"

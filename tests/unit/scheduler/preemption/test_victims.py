@@ -20,7 +20,7 @@ from kwhatif.scheduler.preemption.victims import NO_VICTIMS, VictimSearch
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from tests.builders import NodeBuilder, PodBuilder, budget, node, pod, selector, snapshot
-from tests.unit.preemption.fakes import Asked, AskedFilter, Cpu, Rivals, cycle_of, essence
+from tests.unit.scheduler.preemption.fakes import Asked, AskedFilter, Cpu, Rivals, cycle_of, essence
 
 Objects = KubernetesObject | PodBuilder | NodeBuilder
 
