@@ -4,53 +4,46 @@ from __future__ import annotations
 
 from kwhatif.controllers import (
     claims,
-    controller_refs,
     daemon_set,
     deployment,
-    garbage,
-    horizontal_pod_autoscaler,
     job,
     replica_set,
     stateful_set,
     volume_binder,
 )
 from kwhatif.controllers.contract import Controller
-from kwhatif.controllers.device_taint_eviction import DeviceTaintEviction
-from kwhatif.controllers.disruption import Disruption
-from kwhatif.controllers.node_lifecycle import NodeLifecycle
-from kwhatif.controllers.pod_gc import PodGC
-from kwhatif.controllers.taint_eviction import TaintEviction
 
-#: Controllers that create pods or their claims, or scale; and the garbage collector.
-CONTROLLERS: tuple[Controller, ...] = (
-    *controller_refs.CONTROLLERS,
-    *horizontal_pod_autoscaler.CONTROLLERS,
+_WORKLOADS: tuple[Controller, ...] = (
     *deployment.CONTROLLERS,
     *replica_set.CONTROLLERS,
     *stateful_set.CONTROLLERS,
     *daemon_set.CONTROLLERS,
     *job.CONTROLLERS,
-    *garbage.CONTROLLERS,
-    *claims.CONTROLLERS,
-    *volume_binder.CONTROLLERS,
 )
+_CLAIMS: tuple[Controller, ...] = (*claims.CONTROLLERS, *volume_binder.CONTROLLERS)
 #: Those that make pods, or claims for them, and bind these; who owns what stays as it is.
-MAKING_PODS: tuple[Controller, ...] = (
-    *deployment.CONTROLLERS,
-    *replica_set.CONTROLLERS,
-    *stateful_set.CONTROLLERS,
-    *daemon_set.CONTROLLERS,
-    *job.CONTROLLERS,
-    *claims.CONTROLLERS,
-    *volume_binder.CONTROLLERS,
-)
+MAKING_PODS: tuple[Controller, ...] = (*_WORKLOADS, *_CLAIMS)
+
+
+def reacting_controllers() -> tuple[Controller, ...]:
+    """Those that adopt, scale, create and collect, driven by what changes alone."""
+    from kwhatif.controllers import controller_refs, garbage, horizontal_pod_autoscaler  # not for `schedule`
+
+    owners = (*controller_refs.CONTROLLERS, *horizontal_pod_autoscaler.CONTROLLERS)
+    return (*owners, *_WORKLOADS, *garbage.CONTROLLERS, *_CLAIMS)
 
 
 def all_controllers(node_monitor_grace_period: float = 50.0) -> tuple[Controller, ...]:
-    """Controllers driven by time, then the disruption controller, then those that create pods.
+    """Controllers driven by time, then the disruption controller, then those that react.
 
     Args:
         node_monitor_grace_period: kube-controller-manager's flag, in seconds.
     """
+    from kwhatif.controllers.device_taint_eviction import DeviceTaintEviction  # no time passes in `schedule`
+    from kwhatif.controllers.disruption import Disruption
+    from kwhatif.controllers.node_lifecycle import NodeLifecycle
+    from kwhatif.controllers.pod_gc import PodGC
+    from kwhatif.controllers.taint_eviction import TaintEviction
+
     clocks = (NodeLifecycle(node_monitor_grace_period), TaintEviction(), DeviceTaintEviction(), PodGC())
-    return (*clocks, Disruption(), *CONTROLLERS)
+    return (*clocks, Disruption(), *reacting_controllers())

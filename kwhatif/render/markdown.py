@@ -10,7 +10,6 @@ from kwhatif.render.aftermath import aftermath_lines
 from kwhatif.render.answer import answer
 from kwhatif.render.caveats import besides_findings
 from kwhatif.render.caveats.manifests import NOTHING_JUDGED
-from kwhatif.render.comparison import comparison_blocks
 from kwhatif.render.detail import MANY, Detail
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import Issue, grouped, issues, place
@@ -80,6 +79,8 @@ def _with_aftermath(report: Report, parts: Iterable[str]) -> Iterator[str]:
 
 def comparison_to_markdown(comparison: Comparison) -> str:
     """The edits, one line that says it all, then what is different."""
+    from kwhatif.render.comparison import comparison_blocks  # not for one report
+
     return "\n".join([*_edits(comparison.after), *draw(comparison_blocks(comparison, Detail()))]) + "\n"
 
 

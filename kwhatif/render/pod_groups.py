@@ -13,6 +13,7 @@ from kwhatif.render.sentences import sentence
 from kwhatif.render.text import FAINT, STRONG, table, text
 from kwhatif.report.decision import Outcome
 from kwhatif.report.pod_groups import GroupPodRow, GroupRow, PodGroupsRow
+from kwhatif.words.amounts import plural
 from kwhatif.words.pod_groups import group_name, group_sentence
 
 #: Of larger groups, only so many pods are shown without `-o wide`.
@@ -34,7 +35,7 @@ def group_parts(row: PodGroupsRow | None, detail: Detail) -> Iterator[Renderable
         if pods:
             yield _pods(pods if detail.wide else pods[:_FEW])
         if len(pods) > _FEW and not detail.wide:
-            yield text(f"{len(pods) - _FEW:,} more pods (-o wide)", FAINT)
+            yield text(f"{plural(len(pods) - _FEW, 'more pod')} (-o wide)", FAINT)
         if group.shortages and group.outcome == "unscheduled":
             yield _shortages(group)
         if group.message:

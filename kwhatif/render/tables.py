@@ -15,7 +15,6 @@ from kwhatif.render.aftermath import aftermath_lines
 from kwhatif.render.answer import answer
 from kwhatif.render.caveats import besides_findings
 from kwhatif.render.caveats.manifests import NOTHING_JUDGED
-from kwhatif.render.comparison import comparison_blocks
 from kwhatif.render.detail import MANY, Detail
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.gate import gate, queued_before
@@ -64,6 +63,8 @@ def comparison_tables(comparison: Comparison, detail: Detail) -> Iterator[Render
     detail = replace(detail, names=NodeNames((*nodes_in(comparison.before), *nodes_in(comparison.after))))
     for line in () if detail.quiet else edit_lines(comparison.after):
         yield text(line, FAINT)
+    from kwhatif.render.comparison import comparison_blocks  # not for one report
+
     first, *others = draw(comparison_blocks(comparison, detail), detail)
     yield first
     if detail.names.note and others:

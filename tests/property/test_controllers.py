@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kwhatif.controllers.catalog import CONTROLLERS
+from kwhatif.controllers.catalog import reacting_controllers
 from kwhatif.kube.model.workload import StatefulSetOrdinals
 from kwhatif.scheduler.framework.reference import use_reference
 from kwhatif.workloads.daemon_set import node_of
@@ -80,7 +80,7 @@ def test_workloads_come_to_what_they_ask_for(
     kind: str, happenings: list[tuple[str, Any]], last: tuple[int, str]
 ) -> None:
     make = MAKERS[kind]
-    found = World(CONTROLLERS, *NODES)
+    found = World(reacting_controllers(), *NODES)
     found.put(make(2, "1"))
     for what, value in happenings:
         found.settle()
@@ -96,7 +96,7 @@ def test_workloads_come_to_what_they_ask_for(
 
 def played(happenings: list[tuple[str, Any]], make: Make) -> tuple[list[Any], dict[str, Any]]:
     """What controllers write, and the pods at the end."""
-    found = World(CONTROLLERS, *NODES)
+    found = World(reacting_controllers(), *NODES)
     found.put(make(3, "1"))
     for _ in range(3):
         found.settle().all_run()
@@ -140,7 +140,7 @@ def test_what_a_set_keeps_from_sync_to_sync_changes_nothing(
 @given(happenings=HAPPENINGS)
 def test_jobs_succeed_or_fail(happenings: list[tuple[str, Any]]) -> None:
     first = test_job.etl(2, 4)
-    found = World(CONTROLLERS, *NODES)
+    found = World(reacting_controllers(), *NODES)
     found.put(first)
     for what, value in happenings:
         found.settle()

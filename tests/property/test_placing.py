@@ -64,7 +64,7 @@ def compare(world: World, profile: Profile = PROFILE) -> None:
     before = contents(session)
     placer = Placer({DEFAULT_SCHEDULER: profile}, session.fork())
     expected = plain.place(profile, by_itself, world.pods)
-    placed = list(placer.place_all(world.pods))
+    placed = plain.placed_by(placer, world.pods)
     for outcome in {each.outcome for each in expected}:
         event(outcome)
     assert [as_plain(each.result) for each in placed] == expected

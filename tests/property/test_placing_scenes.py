@@ -68,5 +68,5 @@ def test_the_fast_way_equals_the_plain_one(family: str, tmp_path: Path) -> None:
         by_itself = State(session.cluster.fork())
         keep_queued(by_itself, session.profiles)
         expected = plain.place(profile, by_itself, pods)
-        assert [as_plain(placement.result) for placement in placer.place_all(pods)] == expected, case.name
+        assert [as_plain(placement.result) for placement in plain.placed_by(placer, pods)] == expected, case.name
         assert contents(placer.state) == contents(by_itself), case.name

@@ -38,6 +38,7 @@ class GroupRows:
         # What is evicted is gone at once: how long it takes to stop makes no difference to who gets the room.
         engine.scheduler.grace = 0.0
         engine.scheduler.attempts.ties_by_heap = True
+        # As in the recorded runs, whose API is a fake: nominations are seen, and evictions felt, one attempt later.
         engine.scheduler.forgets_nominations = True
         engine.scheduler.preempts_after = 1
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -62,10 +62,6 @@ class Placer:
         self._profiles = profiles
         cycles = Cycles()
         self._caches = {name: BatchCache(profile, state, cycles) for name, profile in profiles.items()}
-
-    def place_all(self, pods: Iterable[PodInfo]) -> Iterator[Placement]:
-        """Place the pods in the order of the queue: the highest priority first, then as given."""
-        return map(self.place, sorted(pods, key=lambda pod: -pod.priority))
 
     def place(self, pod: PodInfo, in_detail: Wanted = _nowhere, *, evicts: bool = True) -> Placement:
         """Place the next pod; it replaces a pod of its name.

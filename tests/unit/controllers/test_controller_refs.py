@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.controllers.catalog import CONTROLLERS
+from kwhatif.controllers.catalog import reacting_controllers
 from kwhatif.controllers.controller_refs import Claiming
 from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.job import Job, JobSpec
@@ -61,7 +61,7 @@ def bare(name: str = "web-0", labels: dict[str, str] = LABELS, phase: str = "Run
 
 
 def world(*objects: Any) -> World:
-    found = World(CONTROLLERS, node("n1").build())
+    found = World(reacting_controllers(), node("n1").build())
     return found.put(*objects).settle()
 
 

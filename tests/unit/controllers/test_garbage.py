@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.controllers import garbage
-from kwhatif.controllers.catalog import CONTROLLERS
+from kwhatif.controllers.catalog import reacting_controllers
 from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference
@@ -87,7 +87,7 @@ def test_owners_that_were_never_there_are_not_gone() -> None:
 def test_a_deployment_with_all_it_has() -> None:
     from tests.unit.controllers.test_deployment import web
 
-    found = World(CONTROLLERS)
+    found = World(reacting_controllers())
     found.put(web())
     found.settle().all_run()
     found.settle().remove(Deployment, "shop/web")
