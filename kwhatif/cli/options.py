@@ -286,3 +286,17 @@ class Judging:
             "admission": not self.no_admission,
             "aftermath": self.aftermath,
         }
+
+
+def seconds(text: str, option: str) -> float:
+    """How many seconds an option such as `--min-interval 10s` means; 0 for no limit.
+
+    Raises:
+        typer.BadParameter: it is not a time.
+    """
+    from kwhatif.sources.timeout import parse_timeout
+
+    try:
+        return parse_timeout(text) or 0.0
+    except ValueError as wrong:
+        raise typer.BadParameter(str(wrong), param_hint=option) from wrong

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
+from kwhatif.cli.options import seconds
 from kwhatif.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from prometheus_client.core import CollectorRegistry, Metric
-
     from kwhatif.api.live import LiveCluster
-    from kwhatif.report.measured import Measured
+    from kwhatif.cli.metrics_page import Page
     from kwhatif.sources.manifests.given import Source
 
 #: Seconds in which it looks whether something has changed.
 _LOOK = 1.0
-#: A state that is older than this, in seconds, is not ready to be relied on.
-_TOO_OLD = 180.0
 
 
 @reads_cluster
@@ -60,14 +54,16 @@ def serve(
       kwhatif serve --metrics
       kwhatif serve --metrics --listen 0.0.0.0:9095 --capacity-of web.yaml
     """
+    from kwhatif.cli.metrics_page import Page, serving  # a server is not for --help
+
     if not metrics:
         raise typer.BadParameter("say what to serve: --metrics", param_hint="--metrics")
     _require_client()
     address = _address(listen)
-    intervals = _seconds(min_interval, "--min-interval"), _seconds(sweep_interval, "--sweep-interval")
+    intervals = seconds(min_interval, "--min-interval"), seconds(sweep_interval, "--sweep-interval")
     templates = _read(capacity_of or ())
-    page = _Page()
-    with _serving(address, page), cluster.watch() as live:
+    page = Page()
+    with serving(address, page), cluster.watch() as live:
         live.settle()
         page.live = live
         _measure(live, page, templates, pool_label, intervals)
@@ -79,15 +75,6 @@ def _require_client() -> None:
     except ImportError:
         message = "it needs prometheus-client: pip install 'kwhatif[metrics]'"
         raise typer.BadParameter(message, param_hint="--metrics") from None
-
-
-def _seconds(text: str, option: str) -> float:
-    from kwhatif.sources.timeout import parse_timeout
-
-    try:
-        return parse_timeout(text) or 0.0
-    except ValueError as wrong:
-        raise typer.BadParameter(str(wrong), param_hint=option) from wrong
 
 
 def _address(text: str) -> tuple[str, int]:
@@ -117,7 +104,7 @@ def _read(files: Sequence[str]) -> Mapping[str, Source]:
 
 
 def _measure(
-    live: LiveCluster, page: _Page, templates: Mapping[str, Source], pool_label: str, intervals: tuple[float, float]
+    live: LiveCluster, page: Page, templates: Mapping[str, Source], pool_label: str, intervals: tuple[float, float]
 ) -> None:
     """Measure again whenever something has changed, but not too often; until it is interrupted."""
     from msgspec.structs import replace
@@ -139,96 +126,3 @@ def _measure(
             page.measured = measure_losses(live.session, page.measured)
             swept_at, is_unswept = now, False
         has_changed |= live.wait(_LOOK)
-
-
-# --- the page ----------------------------------------------------------------------------------------------------
-
-
-class _Page:
-    """What is served: the last round of measuring, and how well the cluster is known at the moment."""
-
-    def __init__(self) -> None:
-        self.measured: Measured | None = None
-        self.live: LiveCluster | None = None
-
-    def collect(self) -> Iterator[Metric]:
-        """The metrics, for `prometheus_client`."""
-        from kwhatif.render.metrics import families, state_families
-
-        if self.live is not None:
-            yield from state_families(self.live.age, len(self.live.behind), self.live.follower.restarts)
-        if self.measured is not None:
-            yield from families(self.measured)
-
-    @property
-    def trouble(self) -> str:
-        """Why what is served cannot be relied on; "" if it can."""
-        if self.live is None or self.measured is None:
-            return "the cluster is being read"
-        if self.live.age > _TOO_OLD:
-            return f"the cluster is known as of {self.live.age:.0f} s ago"
-        return ""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    """Answers GET for three paths, and nothing else."""
-
-    server: _Server
-
-    def do_GET(self) -> None:
-        """One of the three pages."""
-        path = self.path.partition("?")[0]
-        if path == "/metrics":
-            from prometheus_client.exposition import choose_encoder
-
-            encode, content_type = choose_encoder(self.headers.get("Accept", ""))
-            self._answer(200, encode(self.server.registry), content_type)
-        elif path == "/healthz":
-            self._answer(200, b"ok\n")
-        elif path == "/readyz":
-            trouble = self.server.page.trouble
-            self._answer(503 if trouble else 200, f"{trouble or 'ok'}\n".encode())
-        else:
-            self._answer(404, b"/metrics, /healthz, /readyz\n")
-
-    def _answer(self, code: int, body: bytes, content_type: str = "text/plain; charset=utf-8") -> None:
-        self.send_response(code)
-        self.send_header("Content-Type", content_type)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Say nothing: a scrape is not news."""
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self, address: tuple[str, int], page: _Page, registry: CollectorRegistry) -> None:
-        self.page = page
-        self.registry = registry
-        super().__init__(address, _Handler)
-
-
-@contextmanager
-def _serving(address: tuple[str, int], page: _Page) -> Iterator[None]:
-    from prometheus_client.core import CollectorRegistry
-
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(page)
-    try:
-        server = _Server(address, page, registry)
-    except OSError as failure:
-        where = f"{address[0]}:{address[1]}"
-        raise InputError(
-            [Problem("--listen", f"{where} cannot be listened at: {failure.strerror or failure}")]
-        ) from failure
-    typer.echo(f"serving http://{server.server_address[0]!s}:{server.server_port}/metrics", err=True)
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -11,7 +11,7 @@ import typer
 
 from kwhatif.cli.cluster import ClusterSource
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import Color, ColorOption
+from kwhatif.cli.options import Color, ColorOption, seconds
 from kwhatif.cli.run import now, print_data, print_parts
 from kwhatif.cli.usage import Command, CommandGroup
 
@@ -89,14 +89,10 @@ def save(
 def _follow(file: str, where: ClusterSource, every: str, *, images: bool, anonymize: bool) -> None:
     """Write the file whenever the cluster has changed and nothing is known to be missing; until it is interrupted."""
     from kwhatif.api.live import watch
-    from kwhatif.sources.timeout import parse_timeout
 
     if where.from_:
         raise typer.BadParameter("a live cluster is followed: leave it out", param_hint="--from")
-    try:
-        interval = parse_timeout(every) or 0.0
-    except ValueError as wrong:
-        raise typer.BadParameter(str(wrong), param_hint="--every") from wrong
+    interval = seconds(every, "--every")
     with watch(strict=where.strict, live=where.live()) as live:
         live.settle()
         while True:

@@ -9,6 +9,7 @@ import typer
 from kwhatif.cli.advise import advise
 from kwhatif.cli.capacity import capacity
 from kwhatif.cli.drain import drain
+from kwhatif.cli.options import seconds
 from kwhatif.cli.outage import outage
 from kwhatif.cli.preempt import preempt
 from kwhatif.cli.queue import queue
@@ -23,20 +24,11 @@ class Watched(Command):
         """Ask, show, wait; and so on."""
         from kwhatif.cli.watching import Watching  # help does without
 
-        watching = Watching(_seconds(ctx.parent.params["min_interval"]))
+        watching = Watching(seconds(ctx.parent.params["min_interval"], "--min-interval"))
         with watching.current():
             while True:
                 super().invoke(ctx)
                 watching.wait()
-
-
-def _seconds(text: str) -> float:
-    from kwhatif.sources.timeout import parse_timeout
-
-    try:
-        return parse_timeout(text) or 0.0
-    except ValueError as wrong:
-        raise typer.BadParameter(str(wrong), param_hint="--min-interval") from wrong
 
 
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True, rich_markup_mode=None)
@@ -59,4 +51,4 @@ def watch(
       kwhatif watch --min-interval 10s queue -o json
       kwhatif watch drain --each pool=general --ignore-daemonsets
     """
-    _seconds(min_interval)
+    seconds(min_interval, "--min-interval")

@@ -67,6 +67,8 @@ OURS = {
 }
 #: Packages of others: Typer and what it imports itself. (click: before Typer had its own.)
 OTHERS = {"annotated_doc", "click", "shellingham", "typer", "typing_extensions"}
+#: What Python has, and help does without: it costs tens of milliseconds.
+SLOW = {"asyncio", "email", "http.server", "multiprocessing", "ssl"}
 
 
 COMMANDS = [
@@ -107,3 +109,4 @@ def test_help_imports_no_more_than_this(command: str, imported: dict[str, list[s
     packages = {name.partition(".")[0] for name in imported[command]} - sys.stdlib_module_names
     assert {name for name in imported[command] if name.startswith("kwhatif")} == OURS
     assert packages - {"kwhatif"} <= OTHERS
+    assert not SLOW & set(imported[command])
