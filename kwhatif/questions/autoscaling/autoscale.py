@@ -17,6 +17,7 @@ from kwhatif.autoscaler.karpenter import InstanceType
 from kwhatif.kube.model.bystanders import NodeClaim, NodePool
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import AutoscalerDisagrees, CloudCapacityUnknown, ExpanderTied
+from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
@@ -62,7 +63,7 @@ def _refused(rounds: list[ScalingRound]) -> set[str]:
 def _placed(state: State, profiles: Mapping[str, Profile]) -> Iterator[Destination]:
     """Give the pending pods their nodes, as the scheduler does; those that would have to evict others go on waiting."""
     caches = {name: BatchCache(profile, state) for name, profile in profiles.items()}
-    for pod in sorted(state.pending.values(), key=lambda pod: -pod.priority):
+    for pod in in_queue_order(state.pending.values(), state.cluster.scheduling_events):
         cache = caches.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
         result = None if cache is None else cache.attempt(pod)
         if result is None or result.outcome != "Placed" or result.node is None:
