@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.batch.cache import BatchCache, Cycles
-from kwhatif.scheduler.batch.result import ScheduleResult
+from kwhatif.scheduler.batch.result import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.scheduler.pod_groups.attempt import attempt_group
@@ -83,7 +83,9 @@ class SimulatedAttempts:
         base = cache
         alone = for_members(profile)
 
-        def tries(fork: State) -> Try:
+        def tries(fork: State, some: frozenset[str] | None) -> Try:
+            if some is not None:
+                return lambda pod: self._by_heap(result_of(attempt(alone, pod, fork, placement=some)), alone, fork)
             known = base.fork(fork, Cycles())
             return lambda pod: self._by_heap(known.attempt(pod), alone, fork)
 
