@@ -101,9 +101,9 @@ class SimulatedAttempts:
         if not self._world.chance.is_convention or len(state.nodes) > _ALL_LOOKED_AT:
             return result
         whole = result.whole or attempt(replace(profile, pre_enqueue=()), result.pod, state)
-        if whole.scores is None or result.pod.pod.spec.resource_claims:
+        if whole.scores is None:
             return result
-        return replace(result, node=whole.scores.first_in_heap())
+        return replace(result, node=whole.scores.first_in_heap(), reserve=whole.cycle.reserve)
 
     def _choose_placement(self, names: Sequence[str]) -> str:
         chance = self._world.chance

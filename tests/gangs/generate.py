@@ -234,7 +234,7 @@ def _gated(it: Builder) -> None:
     gated = it.random.randrange(count)
     it.group("g", it.random.randint(1, count))
     for number in range(count):
-        gates = {"schedulingGates": [{"name": "example.com/wait"}]} if number == gated else {}
+        gates: Json = {"schedulingGates": [{"name": "example.com/wait"}]} if number == gated else {}
         it.pod(f"g-{number}", "1", group="g", **gates)
     it.pod("single", "1")
 
@@ -354,7 +354,7 @@ def _preempt_groups(it: Builder) -> None:
 
 
 def _old(it: Builder, name: str) -> None:
-    mode = it.random.choice(({"disruptionMode": {"single": {}}}, {"disruptionMode": {"all": {}}}, {}))
+    mode: Json = it.random.choice(({"disruptionMode": {"single": {}}}, {"disruptionMode": {"all": {}}}, {}))
     priority = it.random.choice((0, 0, 0, 5, 50))
     it.group(name, it.random.choice((1, 2)), priority=priority, bound=True, **mode)
     it.members(name, it.random.randint(1, 4), it.random.choice(("500m", "1")), priority=priority)
@@ -396,6 +396,44 @@ def _invalid(it: Builder) -> None:
     it.pod("single", "500m")
 
 
+def _devices(it: Builder) -> None:
+    """Members with a device each, or one for all of them."""
+    it.nodes(2, 4)
+    resource = "resource.k8s.io/v1"
+    driver = {"cel": {"expression": 'device.driver == "gpu.example.com"'}}
+    it.cluster.append(_object(resource, "DeviceClass", "gpu", spec={"selectors": [driver]}))
+    for node in [one["metadata"]["name"] for one in it.cluster if one["kind"] == "Node"]:
+        devices = [{"name": f"gpu-{number}"} for number in range(it.random.randint(0, 3))]
+        pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+        spec = {"driver": "gpu.example.com", "nodeName": node, "pool": pool, "devices": devices}
+        it.cluster.append(_object(resource, "ResourceSlice", f"slice-{node}", spec=spec))
+    for name in ("g0", "g1")[: it.random.randint(1, 2)]:
+        count, shared, priority = it.random.randint(1, 4), it.random.random() < 0.25, it.random.choice((0, 0, 10))
+        it.group(name, it.random.choice((count, count, None, it.random.randint(1, count))), priority=priority)
+        for number in range(count):
+            claim = f"{name}-shared" if shared else f"{name}-claim-{number}"
+            if not shared or number == 0:
+                request = {
+                    "name": "gpu",
+                    "exactly": {
+                        "deviceClassName": "gpu",
+                        "allocationMode": "ExactCount",
+                        "count": it.random.choice((1, 1, 2)),
+                    },
+                }
+                made = _object(resource, "ResourceClaim", claim, spec={"devices": {"requests": [request]}})
+                made["metadata"] |= {"namespace": "default", "uid": f"claim-{claim}"}
+                it.cluster.append(made)
+            pod = it.pod(f"{name}-{number}", "500m", priority=priority, group=name)
+            if number == 0 or it.random.random() < 0.9:
+                pod["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": claim}]
+                pod["spec"]["containers"][0]["resources"]["claims"] = [{"name": "gpu"}]
+
+
+def _object(version: str, kind: str, name: str, **more: Any) -> Json:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "uid": f"{kind}-{name}"}, **more}
+
+
 def _wild(it: Builder) -> None:
     """A little of everything."""
     it.gates = it.random.choice((GROUPS, TOPOLOGY))
@@ -432,6 +470,7 @@ FAMILIES: dict[str, Callable[[Builder], None]] = {
     "basic": _basic,
     "competing": _competing,
     "constrained": _constrained,
+    "devices": _devices,
     "fits": _fits,
     "gated": _gated,
     "invalid": _invalid,

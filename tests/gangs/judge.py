@@ -28,7 +28,7 @@ def _asked(
     asked = "".join(
         json.dumps({"cluster": case["cluster"], "manifest": case["manifest"], "runs": runs}) + "\n" for case in cases
     )
-    command = [JUDGE, "--feature-gates", gates, "--workers", str(workers)]
+    command = [str(JUDGE), "--feature-gates", gates, "--workers", str(workers)]
     judge = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert judge.stdin is not None
     assert judge.stdout is not None

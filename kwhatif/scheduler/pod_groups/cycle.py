@@ -209,4 +209,3 @@ def _tried_in_turn(
 
 def _as_found(reserved: tuple[KubernetesObject, ...], _node: NodeInfo) -> tuple[KubernetesObject, ...]:
     return reserved
-

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -68,6 +69,11 @@ func decode(raw []json.RawMessage) ([]runtime.Object, error) {
 		if err != nil {
 			return nil, err
 		}
+		if accessor, err := meta.Accessor(obj); err == nil && accessor.GetResourceVersion() == "" {
+			if kind := obj.GetObjectKind().GroupVersionKind().Kind; kind == "ResourceClaim" {
+				accessor.SetResourceVersion("1")
+			}
+		}
 		found = append(found, obj)
 	}
 	return found, nil
@@ -98,6 +104,15 @@ func newWorld(objects []runtime.Object) *world {
 			w.last.Store(time.Now().UnixNano())
 		}
 		return false, nil, nil
+	})
+	// The scheduler takes only newer versions of claims.
+	var version atomic.Int64
+	w.client.PrependReactor("update", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		accessor, err := meta.Accessor(action.(clienttesting.UpdateAction).GetObject())
+		if err == nil {
+			accessor.SetResourceVersion(strconv.FormatInt(version.Add(1)+1, 10))
+		}
+		return false, nil, err
 	})
 	// What is made between a list and its watch is lost: so the watches are waited for.
 	w.client.PrependWatchReactor("*", func(action clienttesting.Action) (bool, watch.Interface, error) {
