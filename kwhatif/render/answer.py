@@ -30,6 +30,12 @@ def answer(report: Report, detail: Detail) -> Iterator[Block] | None:
         from kwhatif.render.autoscale import consolidate
 
         return consolidate(report.consolidate, detail, qualifier(report))
+    if report.audit is not None:
+        from kwhatif.render.audit import audit, explained
+
+        if report.audit.explained:
+            return explained(report, report.audit, report.audit.explained)
+        return audit(report.audit, detail, qualifier(report))
     if report.upgrade is not None:
         from kwhatif.render.upgrade import upgrade
 
