@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.admission.default_tolerations import add_default_tolerations
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.left_out import with_pod_images
 from kwhatif.admission.new_pod import stored_pod
@@ -17,7 +16,6 @@ from kwhatif.admission.outcome import Denied
 from kwhatif.admission.resize import is_resize, refuse_resize
 from kwhatif.admission.updated import updated
 from kwhatif.admission.validation.pod import validate_pod
-from kwhatif.admission.validation.pod_update import validate_pod_update
 from kwhatif.edits.edit import Apply, Assignment, Label, Patch, Reference, Resolved, Restart, SetFields, Wrong
 from kwhatif.edits.policies import counted
 from kwhatif.edits.selection import Lookup
@@ -29,7 +27,7 @@ from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Deployment, StatefulSet, Workload
 from kwhatif.simulation.resizing import asks_as_before
 from kwhatif.state.change import Upsert
-from kwhatif.workloads.applied_object import applied_object
+from kwhatif.workloads.applied_object import applied_object, updated_pod
 from kwhatif.workloads.applied_template import without_text
 from kwhatif.workloads.expand import named
 from kwhatif.workloads.numbers import natural_number
@@ -237,11 +235,10 @@ def apply(edit: Apply, lookup: Lookup) -> Resolved:
                 made.append(obj)
                 written.append(default_object(obj))
         elif isinstance(obj, Pod) and (known := lookup.cluster.get(Pod, key_of(obj))) is not None:
-            pod = add_default_tolerations(default_object(applied_object(obj, lookup.cluster)))
-            denied = validate_pod_update(pod, known)
-            if denied is not None:
-                refused.append((obj, denied.message))
-            elif pod != known:
+            pod = updated_pod(obj, known)
+            if isinstance(pod, Denied):
+                refused.append((obj, pod.message))
+            elif pod is not known:
                 written.append(pod)
         elif isinstance(obj, Pod | Workload):
             new = applied_object(obj, lookup.cluster)
