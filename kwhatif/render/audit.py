@@ -33,8 +33,11 @@ _TONES: dict[AuditLevel, Tone] = {"high": "bad", "medium": "warn", "low": ""}
 _STOPPED = {"budget": "the time of --budget was over", "interrupted": "it was interrupted"}
 
 
-def audit(row: AuditRow, detail: Detail, doubt: str) -> Iterator[Block]:
-    """The verdict, a line for each of the worst findings, and what was not judged."""
+def audit(report: Report, row: AuditRow, detail: Detail, doubt: str) -> Iterator[Block]:
+    """The verdict, a line for each of the worst findings, and what was not judged; or all about one finding."""
+    if row.explained:
+        yield from _explained(report, next(each for each in row.findings if each.id == row.explained))
+        return
     yield _verdict(row, doubt)
     if detail.quiet:
         return
@@ -124,9 +127,7 @@ def _accepted(found: Sequence[AuditFindingRow]) -> Table:
 # --- one finding ---------------------------------------------------------------------------------------------------
 
 
-def explained(report: Report, row: AuditRow, identifier: str) -> Iterator[Block]:
-    """Everything about one finding."""
-    found = next(each for each in row.findings if each.id == identifier)
+def _explained(report: Report, found: AuditFindingRow) -> Iterator[Block]:
     yield Verdict(found.message, "bad" if found.level == "high" else "doubtful")
     yield Sentence(f"{found.id}, level {found.level}{f', owner {found.owner}' if found.owner else ''}", "faint")
     if found.accepted is not None:
