@@ -30,8 +30,8 @@ from kwhatif.kube.model.policy import PriorityClass, RuntimeClass
 from kwhatif.questions.decisions.decide import decision_of, refusal
 from kwhatif.questions.decisions.short import in_full
 from kwhatif.questions.decisions.workload_rows import room_for_pods, workload_row
+from kwhatif.questions.groups.gates import is_about_groups, with_groups
 from kwhatif.questions.judging.alone import Alone
-from kwhatif.questions.judging.groups import is_about_groups, with_groups, without_modelled
 from kwhatif.questions.judging.instant import InstantRun
 from kwhatif.questions.judging.order import fits_later, rivals
 from kwhatif.questions.judging.planned import Explain, PendingPods, Planned
@@ -43,7 +43,7 @@ from kwhatif.questions.manifests.hooks import ends, in_phases, without_earlier_r
 from kwhatif.questions.manifests.warned import not_asked, warnings_of
 from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.placing.placer import Describe
-from kwhatif.questions.session.session import Session
+from kwhatif.questions.session.session import Session, without_modelled
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.report.pod_groups import PodGroupsRow
@@ -130,7 +130,9 @@ class _Judging:
         self._question = question
         self._state = session.state.fork()
         self._cluster = self._state.cluster
-        self._caveats = dict.fromkeys(without_modelled((*session.caveats, *question.caveats), session.cluster))
+        told = (*session.caveats, *question.caveats)
+        is_alone = question.alone or not question.admission
+        self._caveats = dict.fromkeys(told if is_alone else without_modelled(told, session.cluster))
         #: What was assumed of pods and claims that were made.
         self._assumed: dict[Caveat, None] = {}
         self._problems = list(question.problems)
@@ -259,7 +261,7 @@ class _Judging:
         earlier = simulated.play(pending.asked)
         self._caveats.update(dict.fromkeys(simulated.caveats))
         self.end = simulated.state
-        self._groups = None if simulated.groups is None else simulated.groups.rows()
+        self._groups = simulated.groups
         self._note_rivals(planned)
         return list(map(self._judged, planned)), [], earlier
 

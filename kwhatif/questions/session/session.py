@@ -10,14 +10,16 @@ from msgspec.structs import replace
 from kwhatif.admission.pod_level import without_disabled
 from kwhatif.admission.pod_security.policy import enforced, fills_in_contexts
 from kwhatif.admission.quota.scopes import KNOWN_SCOPES
+from kwhatif.kube.matching.groups import has_groups
 from kwhatif.kube.matching.pod_resources import pod_resources
 from kwhatif.kube.model.caveat import Caveat, merged
 from kwhatif.kube.model.caveat.manifests import PodSecurityNotChecked, UnknownQuotaScope
-from kwhatif.kube.model.caveat.reading import StaleSnapshot, UndatedSnapshot
-from kwhatif.kube.model.caveat.scheduling import HugeAmounts
+from kwhatif.kube.model.caveat.reading import StaleSnapshot, UndatedSnapshot, VersionNotDefault
+from kwhatif.kube.model.caveat.scheduling import GangsNotModelled, HugeAmounts
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.originals import SessionOriginals
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
 from kwhatif.kube.model.quantity import LARGEST_EXACT
 from kwhatif.kube.model.unknown import lacks
@@ -80,6 +82,18 @@ def _scopes(quota: ResourceQuota) -> Iterator[str]:
     yield from quota.spec.scopes
     if quota.spec.scope_selector is not None:
         yield from (requirement.scope_name for requirement in quota.spec.scope_selector.match_expressions)
+
+
+def without_modelled(caveats: Iterable[Caveat], cluster: Cluster) -> Iterator[Caveat]:
+    """The caveats without those about pods of groups, where these are placed together."""
+    for caveat in caveats:
+        if isinstance(caveat, GangsNotModelled) and has_groups(cluster):
+            if caveat.groups:
+                yield GangsNotModelled(groups=caveat.groups)
+        elif isinstance(caveat, VersionNotDefault) and caveat.kind == PodGroup.__name__ and has_groups(cluster):
+            continue  # the gate asks for this version
+        else:
+            yield caveat
 
 
 # Which nominated pods the scheduler knows of (`pkg/scheduler/backend/queue/scheduling_queue.go`).
@@ -259,8 +273,13 @@ class Session:
         yield from nodes_not_added(cluster, [pods[key] for key in unschedulable if key in pods])
         yield from huge_amounts(self.state.nodes)
 
-    def report(self, command: str, decisions: Sequence[Decision], caveats: Iterable[Caveat]) -> Report:
-        """The decisions as a report about this session's cluster; `render.caveats.worded` completes it."""
+    def report(
+        self, command: str, decisions: Sequence[Decision], caveats: Iterable[Caveat], *, groups: bool = True
+    ) -> Report:
+        """The decisions as a report about this session's cluster; `render.caveats.worded` completes it.
+
+        `groups`: whether groups of pods were judged, where the cluster has them.
+        """
         return Report(
             command=command,
             scheduler=self.scheduler,
@@ -274,7 +293,7 @@ class Session:
                 taken_at=self.taken_at,
             ),
             changes=tuple(map(self._going_on, self.changes)) if command in _PLAYED else self.changes,
-            caveat_details=merged(caveats),
+            caveat_details=merged(without_modelled(caveats, self.cluster) if groups else caveats),
             decisions=tuple(decisions),
         )
 
