@@ -193,7 +193,13 @@ class BatchCache:
 
     def _from_base(self, pod: PodInfo, signature: Signature) -> Batch | None:
         """The batch of the signature from the cache that this one was forked from, computed there if necessary."""
-        if self._base is None or self._placement is not None or signature.compiled or pod.claim_names or not self._asks_base:
+        if (
+            self._base is None
+            or self._placement is not None
+            or signature.compiled
+            or pod.claim_names
+            or not self._asks_base
+        ):
             return None
         base, generation = self._base
         if base._state.generation != generation:
