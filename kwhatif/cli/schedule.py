@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import (
@@ -22,6 +23,7 @@ from kwhatif.cli.run import Style, answer, parse_conditions
 def schedule(
     *,
     cluster: SchedulerSource,
+    growth: Growth,
     manifests: Manifests = None,
     filename: Filenames = None,
     namespace: Namespace = None,
@@ -52,5 +54,6 @@ def schedule(
         ),
         pods,
         namespace=namespace,
+        growth=growth,
     )
     answer(answers, Style(output.value, printing), conditions)

@@ -22,10 +22,10 @@ def answer(report: Report, detail: Detail) -> Iterator[Block] | None:
         from kwhatif.render.deschedule import deschedule
 
         return deschedule(report.deschedule, detail, descheduling_qualifier(report))
-    if report.autoscaler is not None:
+    if report.autoscaler is not None and report.command == "autoscale":
         from kwhatif.render.autoscale import autoscale
 
-        return autoscale(report.autoscaler, detail, qualifier(report))
+        return autoscale(report, report.autoscaler, detail, qualifier(report))
     if report.consolidate is not None:
         from kwhatif.render.autoscale import consolidate
 
@@ -39,3 +39,11 @@ def answer(report: Report, detail: Detail) -> Iterator[Block] | None:
 
         return capacity(report, report.capacity, detail)
     return None
+
+
+def growth(report: Report, detail: Detail) -> Iterator[Block]:
+    """The nodes that an autoscaler has added on the way to the answer; nothing where none is asked for."""
+    if report.autoscaler is not None and report.command != "autoscale" and not detail.quiet:
+        from kwhatif.render.autoscale import growth as blocks
+
+        yield from blocks(report.autoscaler)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.render.aftermath import aftermath_lines
-from kwhatif.render.answer import answer
+from kwhatif.render.answer import answer, growth
 from kwhatif.render.caveats import besides_findings
 from kwhatif.render.caveats.manifests import NOTHING_JUDGED
 from kwhatif.render.detail import MANY, Detail
@@ -62,7 +62,8 @@ def to_markdown(report: Report) -> str:
         parts = draw(blocks)
     else:
         parts = _with_aftermath(report, _gate(report) if report.command == "gate" else _decisions(report))
-    return "\n".join([*_edits(report), *parts, *_caveats(report)]) + "\n"
+    added = [*draw(growth(report, Detail()))]
+    return "\n".join([*_edits(report), *parts, *([""] if added else []), *added, *_caveats(report)]) + "\n"
 
 
 def _with_aftermath(report: Report, parts: Iterable[str]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from rich.text import Text
 from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.render.advise import advise
 from kwhatif.render.aftermath import aftermath_lines
-from kwhatif.render.answer import answer
+from kwhatif.render.answer import answer, growth
 from kwhatif.render.caveats import besides_findings
 from kwhatif.render.caveats.manifests import NOTHING_JUDGED
 from kwhatif.render.detail import MANY, Detail
@@ -55,6 +55,7 @@ def tables(report: Report, detail: Detail) -> Iterator[RenderableType]:
         yield text(detail.names.note, FAINT)
     yield from others
     if not detail.quiet:
+        yield from draw(growth(report, detail), detail)
         yield from _caveats(report)
 
 

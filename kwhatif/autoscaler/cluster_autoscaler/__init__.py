@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import ClassVar
 
-from kwhatif.autoscaler.answer import RefusedPod, ScalingPlan, ScalingRound
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.autoscaler.answer import Autoscaler, RefusedPod, ScalingPlan, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler.batch import pods_to_help, shown, snapshot_of
-from kwhatif.autoscaler.cluster_autoscaler.groups import DEFAULT_EXPANDER, NodeGroups
+from kwhatif.autoscaler.cluster_autoscaler.groups import DEFAULT_EXPANDER, NodeGroup, NodeGroups
 from kwhatif.autoscaler.cluster_autoscaler.nodes import is_halted, readiness
-from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable
+from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable, is_mirror
 from kwhatif.autoscaler.cluster_autoscaler.scale_down import ScaleDown
-from kwhatif.autoscaler.cluster_autoscaler.scale_up import ScaleUp, Scaling, grown, upcoming
+from kwhatif.autoscaler.cluster_autoscaler.scale_up import ScaleUp, Scaling, upcoming
 from kwhatif.autoscaler.cluster_autoscaler.templates import templates_of
+from kwhatif.autoscaler.contract import Decided, NewNode, free_names
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import (
     AutoscalerHalted,
@@ -58,9 +64,55 @@ def scale_up(
     return found.round, (*said, *_of_choice(settings, found))
 
 
-def with_new_nodes(state: State, settings: NodeGroups, round_: ScalingRound, at: str) -> tuple[State, NodeGroups]:
-    """The cluster, and its groups, once the nodes of a round are there; the state stays as it is."""
-    return grown(state, settings, round_.scale_up, parse_time(at))
+class ClusterAutoscaler(msgspec.Struct, frozen=True):
+    """The autoscaler with its node groups."""
+
+    settings: NodeGroups
+    #: The names of nodes that were asked for and are not there yet.
+    coming: frozenset[str] = frozenset()
+    name: ClassVar[Autoscaler] = "cluster-autoscaler"
+    kind: ClassVar[str] = "ClusterAutoscaler"
+    #: `--scan-interval`.
+    delay: ClassVar[float] = 10.0
+
+    def decide(self, state: State, profiles: Mapping[str, Profile], at: str) -> Decided:
+        """One loop; see `NodeAutoscaler`."""
+        found, caveats = scale_up(state, profiles, self.settings, at)
+        nodes = tuple(self._asked_for(found, state, at)) if found.scale_up else ()
+        more = {each.group: each.delta for each in found.scale_up}
+        groups = [_asked(group, more.get(group.name, 0)) for group in self.settings.groups]
+        coming = self.coming.union(node.name for node in nodes)
+        return Decided(found, nodes, ClusterAutoscaler(replace(self.settings, groups=groups), coming), caveats)
+
+    def _asked_for(self, found: ScalingRound, state: State, at: str) -> Iterator[NewNode]:
+        templates = templates_of(self.settings, state, parse_time(at))
+        for row in found.scale_up:
+            template = templates[row.group].real()
+            names = free_names(template.node.metadata.name, state, self.coming)
+            for name in islice(names, row.delta):
+                suffix = name.removeprefix(f"{template.node.metadata.name}-")
+                node, pods, besides = template.made(suffix)
+                node = replace(node, metadata=replace(node.metadata, creation_timestamp=at))
+                mirrors = (pod for pod in pods if is_mirror(pod))  # those of DaemonSets come of themselves
+                yield NewNode(
+                    node=node,
+                    group=row.group,
+                    startup_taints=template.startup_taints,
+                    besides=(*besides, *mirrors),
+                )
+
+    def with_nodes(self, nodes: Sequence[NewNode]) -> ClusterAutoscaler:
+        """See `NodeAutoscaler`."""
+        there: dict[str, list[str]] = {}
+        for node in nodes:
+            there.setdefault(node.group, []).append(node.name)
+        groups = [replace(group, nodes=(*group.nodes, *there.get(group.name, ()))) for group in self.settings.groups]
+        coming = self.coming.difference(node.name for node in nodes)
+        return ClusterAutoscaler(replace(self.settings, groups=groups), coming)
+
+
+def _asked(group: NodeGroup, nodes: int) -> NodeGroup:
+    return replace(group, target=group.size + nodes) if nodes else group
 
 
 def _profile(profiles: Mapping[str, Profile], settings: NodeGroups) -> Profile:
