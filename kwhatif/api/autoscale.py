@@ -7,7 +7,7 @@ from typing import Unpack
 
 from msgspec.structs import replace
 
-from kwhatif.api.arguments import require_known, require_session
+from kwhatif.api.arguments import require_known, require_no_autoscaler, require_session
 from kwhatif.api.manifests import ManifestOptions, read_manifests, require_no_problems
 from kwhatif.api.simulate import seconds_of
 from kwhatif.errors import InputError, Problem
@@ -56,6 +56,7 @@ def autoscale(
         ValueError: `at` is not a time; a file belongs to the other autoscaler.
     """
     require_session(session, "autoscale")
+    require_no_autoscaler(session, "autoscale")
     require_known(options, ManifestOptions, "autoscale")
     session = session.with_owners()
     question = replace(_question(session, autoscaler, node_groups, instance_types, at, now), rounds=rounds)
@@ -115,6 +116,7 @@ def consolidate(
         ValueError: as of `autoscale`.
     """
     require_session(session, "consolidate")
+    require_no_autoscaler(session, "consolidate")
     question = _question(session, autoscaler, node_groups, instance_types, at, now)
     name = None if explain is None else explain.removeprefix("nodes/").removeprefix("node/").removeprefix("no/")
     if name is not None and session.state.node(name) is None:

@@ -139,6 +139,17 @@ class Growth:
         """
         check_scaling(self.autoscaler.value, self.node_groups, self.instance_types, self.at)
 
+    def refuse(self, option: str, given: object) -> None:
+        """Refuse an option that cannot be meant together with nodes that come.
+
+        Raises:
+            BadParameter: it is given.
+        """
+        if given and self.autoscaler is not Growing.OFF:
+            raise typer.BadParameter(
+                "it is about one moment, and no node comes in it: leave out --autoscaler", param_hint=option
+            )
+
     def of(self, session: Session) -> Session:
         """The cluster, with the autoscaler."""
         if self.autoscaler is Growing.OFF:

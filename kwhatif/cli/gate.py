@@ -103,6 +103,7 @@ def gate(
     """
     import kwhatif
 
+    growth.refuse("--rollout", rollout is not RolloutOption.END)
     pods = named(manifests, filename)
     files = parse_reports(report or ())
     is_markdown = output is GateOutput.MARKDOWN or any(name == "markdown" for name, _ in files)

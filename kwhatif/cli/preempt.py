@@ -53,6 +53,8 @@ def preempt(
     import kwhatif
 
     namespace = None if all_namespaces else namespace
+    growth.refuse("--alone", judging.alone)
+    growth.refuse("--no-admission", judging.no_admission)
     conditions = parse_conditions(fail_on, strict=cluster.strict, aftermath=judging.aftermath)
     pods = [*joined(manifests), *(filename or ())]
 

@@ -43,6 +43,8 @@ def schedule(
     """
     import kwhatif
 
+    growth.refuse("--alone", judging.alone)
+    growth.refuse("--no-admission", judging.no_admission)
     conditions = parse_conditions(fail_on, strict=cluster.strict, aftermath=judging.aftermath)
     pods = named(manifests, filename)
 

@@ -16,7 +16,7 @@ from kwhatif.autoscaler.cluster_autoscaler.nodes import is_halted, readiness
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable, is_mirror
 from kwhatif.autoscaler.cluster_autoscaler.scale_down import ScaleDown
 from kwhatif.autoscaler.cluster_autoscaler.scale_up import ScaleUp, Scaling, upcoming
-from kwhatif.autoscaler.cluster_autoscaler.templates import templates_of
+from kwhatif.autoscaler.cluster_autoscaler.templates import Template, copied_templates, templates_of
 from kwhatif.autoscaler.contract import Decided, NewNode, free_names
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import (
@@ -35,7 +35,11 @@ from kwhatif.state.state import State
 
 
 def scale_up(
-    state: State, profiles: Mapping[str, Profile], settings: NodeGroups, at: str
+    state: State,
+    profiles: Mapping[str, Profile],
+    settings: NodeGroups,
+    at: str,
+    cached: Mapping[str, Template] | None = None,
 ) -> tuple[ScalingRound, tuple[Caveat, ...]]:
     """What one loop adds for the pods that are marked unschedulable.
 
@@ -44,12 +48,13 @@ def scale_up(
         profiles: the scheduler's, which the autoscaler knows only where `scheduler-config-file` says so.
         settings: the node groups, the expander and the flags.
         at: the moment, RFC 3339.
+        cached: templates that are kept of nodes that were there before.
     """
     now, flags = parse_time(at), settings.flags
     said = (*_of_settings(settings), *_of_expendable(state, settings))
     if is_halted([info.node for info in state.nodes], flags, now):
         return ScalingRound(), (*said, AutoscalerHalted())
-    templates = templates_of(settings, state, now)
+    templates = templates_of(settings, state, now, cached)
     snapshot = snapshot_of(state, _profile(profiles, settings), flags, expendable=True)
     upcoming(settings, snapshot, templates, now)
     batch = pods_to_help(snapshot, state, flags, now)
@@ -70,22 +75,32 @@ class ClusterAutoscaler(msgspec.Struct, frozen=True):
     settings: NodeGroups
     #: The names of nodes that were asked for and are not there yet.
     coming: frozenset[str] = frozenset()
+    #: By group, what it has kept of nodes that it has seen.
+    cached: Mapping[str, Template] = {}
     name: ClassVar[Autoscaler] = "cluster-autoscaler"
     kind: ClassVar[str] = "ClusterAutoscaler"
     #: `--scan-interval`.
     delay: ClassVar[float] = 10.0
 
+    @classmethod
+    def of(cls, settings: NodeGroups, state: State, at: str) -> ClusterAutoscaler:
+        """The autoscaler of a cluster, which has looked at its nodes."""
+        return cls(settings, cached=copied_templates(settings, state, parse_time(at)))
+
     def decide(self, state: State, profiles: Mapping[str, Profile], at: str) -> Decided:
         """One loop; see `NodeAutoscaler`."""
-        found, caveats = scale_up(state, profiles, self.settings, at)
+        settings = replace(self.settings, groups=[_present(group, state) for group in self.settings.groups])
+        found, caveats = scale_up(state, profiles, settings, at, self.cached)
         nodes = tuple(self._asked_for(found, state, at)) if found.scale_up else ()
         more = {each.group: each.delta for each in found.scale_up}
-        groups = [_asked(group, more.get(group.name, 0)) for group in self.settings.groups]
+        groups = [_asked(group, more.get(group.name, 0)) for group in settings.groups]
         coming = self.coming.union(node.name for node in nodes)
-        return Decided(found, nodes, ClusterAutoscaler(replace(self.settings, groups=groups), coming), caveats)
+        return Decided(
+            found, nodes, replace(self, settings=replace(self.settings, groups=groups), coming=coming), caveats
+        )
 
     def _asked_for(self, found: ScalingRound, state: State, at: str) -> Iterator[NewNode]:
-        templates = templates_of(self.settings, state, parse_time(at))
+        templates = templates_of(self.settings, state, parse_time(at), self.cached)
         for row in found.scale_up:
             template = templates[row.group].real()
             names = free_names(template.node.metadata.name, state, self.coming)
@@ -108,7 +123,17 @@ class ClusterAutoscaler(msgspec.Struct, frozen=True):
             there.setdefault(node.group, []).append(node.name)
         groups = [replace(group, nodes=(*group.nodes, *there.get(group.name, ()))) for group in self.settings.groups]
         coming = self.coming.difference(node.name for node in nodes)
-        return ClusterAutoscaler(replace(self.settings, groups=groups), coming)
+        return replace(self, settings=replace(self.settings, groups=groups), coming=coming)
+
+
+def _present(group: NodeGroup, state: State) -> NodeGroup:
+    """The group without nodes that are gone: the cloud is taken not to replace them by itself."""
+    nodes = tuple(name for name in group.nodes if state.node(name) is not None)
+    gone = len(group.nodes) - len(nodes)
+    if not gone:
+        return group
+    target = None if group.target is None else max(group.target - gone, 0)
+    return replace(group, nodes=nodes, target=target)
 
 
 def _asked(group: NodeGroup, nodes: int) -> NodeGroup:

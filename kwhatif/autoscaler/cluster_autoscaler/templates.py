@@ -85,9 +85,21 @@ def _on(pod: Pod, node: str, suffix: str) -> Pod:
     return replace(pod, metadata=meta, spec=replace(pod.spec, node_name=node))
 
 
-def templates_of(settings: NodeGroups, state: State, now: int) -> Mapping[str, Template]:
-    """The template of each group that has one, by the group's name; `now` in nanoseconds."""
-    found = {group.name: _template_of(group, settings.flags, state, now) for group in settings.groups}
+def templates_of(
+    settings: NodeGroups, state: State, now: int, cached: Mapping[str, Template] | None = None
+) -> Mapping[str, Template]:
+    """The template of each group that has one, by the group's name.
+
+    Args:
+        settings: the groups.
+        state: the cluster.
+        now: nanoseconds since the epoch.
+        cached: what the autoscaler has kept of nodes that were good examples before.
+    """
+    known = cached or {}
+    found = {
+        group.name: _template_of(group, settings.flags, state, now, known.get(group.name)) for group in settings.groups
+    }
     given = {group.name: group.template for group in settings.groups}
     return {
         name: replace(template, startup_taints=_startup_taints(given[name], settings.flags))
@@ -102,11 +114,29 @@ def _startup_taints(node: Node | None, flags: Flags) -> tuple[Taint, ...]:
     return tuple(taint for taint in taints if is_startup_taint(taint.key, flags))
 
 
-def _template_of(group: NodeGroup, flags: Flags, state: State, now: int) -> Template | None:
-    nodes = [state.by_name[name] for name in sorted(group.nodes) if name in state.by_name]
-    good = next((node for node in nodes if _is_good_example(node.node, flags, now)), None)
+def copied_templates(settings: NodeGroups, state: State, now: int) -> Mapping[str, Template]:
+    """The templates of groups with a node that is a good example: the autoscaler keeps them when it goes."""
+    examples = {group.name: _example(_nodes(group, state), settings.flags, now) for group in settings.groups}
+    return {
+        name: _copied(example, name, settings.flags, state) for name, example in examples.items() if example is not None
+    }
+
+
+def _nodes(group: NodeGroup, state: State) -> Sequence[NodeInfo]:
+    return [state.by_name[name] for name in sorted(group.nodes) if name in state.by_name]
+
+
+def _example(nodes: Iterable[NodeInfo], flags: Flags, now: int) -> NodeInfo | None:
+    return next((node for node in nodes if _is_good_example(node.node, flags, now)), None)
+
+
+def _template_of(group: NodeGroup, flags: Flags, state: State, now: int, cached: Template | None) -> Template | None:
+    nodes = _nodes(group, state)
+    good = _example(nodes, flags, now)
     if good is not None:
         return _copied(good, group.name, flags, state)
+    if cached is not None:
+        return cached
     if group.template is not None:
         return _from_template(group.template, group.name, flags, state)
     return _copied(nodes[0], group.name, flags, state) if nodes else None

@@ -27,6 +27,8 @@ from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
 
+#: How many times an autoscaler looks, unless it adds nothing.
+_ROUNDS = 10
 #: What `auto` stands for is seen in the cluster.
 AutoscalerChoice = Literal["auto", "cluster-autoscaler", "karpenter"]
 
@@ -42,7 +44,7 @@ class AutoscalerQuestion(msgspec.Struct, frozen=True, kw_only=True):
     #: The moment, RFC 3339.
     at: str
     #: How many rounds, unless nothing more is added.
-    rounds: int = 1
+    rounds: int = _ROUNDS
     #: How many seconds a node takes from being asked for until it is ready.
     startup: float = 90.0
     #: The name of the only node that is to be explained; None: all are.
@@ -57,7 +59,7 @@ def scaling_of(session: Session, question: AutoscalerQuestion) -> Scaling:
         autoscaler=(
             Karpenter.of(session.state, question.instance_types)
             if asked == "karpenter"
-            else ClusterAutoscaler(question.groups or observed_groups(session.state))
+            else ClusterAutoscaler.of(question.groups or observed_groups(session.state), session.state, question.at)
         ),
         at=question.at,
         startup=question.startup,
@@ -97,6 +99,16 @@ def ask_consolidate(session: Session, question: AutoscalerQuestion) -> Report:
     row = row if question.explain is None else _about(row, question.explain)
     said = (*_said(session, question, autoscaler), *caveats)
     return replace(_report(session, "consolidate", said), consolidate=row)
+
+
+def with_rounds(report: Report, session: Session, scaling: Scaling) -> Report:
+    """The report of another question, with what the autoscaler adds for the pods that wait in the cluster."""
+    rounds, caveats = rounds_of(session.state, session.profiles, scaling, _ROUNDS)
+    row = AutoscaleRow(autoscaler=scaling.autoscaler.name, at=scaling.at, rounds=rounds)
+    known = (each for each in report.caveat_details if not isinstance(each, NodesNotAdded))
+    return replace(
+        report, autoscaler=row, caveat_details=merged((*known, *scaling.caveats, *caveats, *_adding(rounds)))
+    )
 
 
 def _about(row: ConsolidateRow, node: str) -> ConsolidateRow:

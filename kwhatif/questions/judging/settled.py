@@ -210,6 +210,8 @@ class SettledRun:
         """
         self._asked = asked
         engine = self._engine
+        for autoscaler in self._session.autoscalers():  # pods that wait already
+            engine.reactions.sync_soon(autoscaler.name, "")
         engine.perform(*(partial(manifest.apply, self._session.cluster) for manifest in self._manifests))
         engine.settle()
         while foreign := self._foreign():

@@ -35,5 +35,9 @@ class Scaling(msgspec.Struct, frozen=True, kw_only=True):
         row = AutoscaleRow(autoscaler=self.autoscaler.name, at=self.at, rounds=rounds_of(known, view.state))
         if not any(nodes for _, nodes in known.rounds):
             return row, (*self.caveats, *known.caveats)
-        assumed = NodeStartupAssumed(seconds=self.startup)
-        return row, (*self.caveats, *known.caveats, CloudCapacityUnknown(), assumed)
+        return row, (*self.caveats, *known.caveats, *self.of_new_nodes)
+
+    @property
+    def of_new_nodes(self) -> tuple[Caveat, ...]:
+        """What is to be said where nodes come."""
+        return CloudCapacityUnknown(), NodeStartupAssumed(seconds=self.startup)
