@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kwhatif.admission.disruption import SyncFailed, counted_status
@@ -355,6 +355,20 @@ def caveats_of_end(engine: Engine, before: Cluster | None = None) -> Iterator[Ca
     left = tuple(_left(engine, before))
     if left:
         yield TolerationUnknown(pods=left)
+
+
+def in_one(caveats: Iterable[Caveat]) -> Iterator[Caveat]:
+    """The caveats, with those about silent owners merged into one."""
+    owners: dict[str, None] = {}
+    count = 0
+    for caveat in caveats:
+        if isinstance(caveat, OwnersSilent):
+            owners.update(dict.fromkeys(caveat.owners))
+            count += caveat.count
+        else:
+            yield caveat
+    if owners:
+        yield OwnersSilent(owners=tuple(sorted(owners)), count=count)
 
 
 def _is_there(owner: str, engine: Engine) -> bool:
