@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from kwhatif.render.blocks import Item, Listing, Sentence, exact, folded, lines
 from kwhatif.render.caveats import besides_findings
 from kwhatif.render.caveats.manifests import NOTHING_JUDGED
+from kwhatif.render.detail import NodeNames, nodes_in
 from kwhatif.render.edits import edit_lines
-from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.qualifiers import descheduling_qualifier, qualifier, story_qualifier
 from kwhatif.render.release import release_line
 from kwhatif.words.amounts import plural, seconds
@@ -71,7 +71,7 @@ def _caveats(report: Report, detail: Detail) -> Iterator[Block]:
         yield from folded(title, Listing([Item(caveat, tone="warn") for caveat in others]))
 
 
-# --- the answer ----------------------------------------------------------------------------------------------------
+# --- the answer ------------------------------------------------------------------------------------------------------
 
 
 def _answer(report: Report, detail: Detail) -> Iterator[Block]:
@@ -139,7 +139,7 @@ def _with_aftermath(report: Report, parts: Iterable[Block]) -> Iterator[Block]:
     first, *others = parts
     yield first
     if report.story is not None:
-        from kwhatif.render.aftermath import aftermath
+        from kwhatif.render.story import aftermath
 
         yield aftermath(report.story)
     yield from others

@@ -17,7 +17,7 @@ from kwhatif.words.amounts import listed, plural, some
 _NAMES = {"cluster-autoscaler": "the Cluster Autoscaler", "karpenter": "Karpenter"}
 
 
-# --- what is added -------------------------------------------------------------------------------------------------
+# --- what is added ---------------------------------------------------------------------------------------------------
 
 
 def autoscale(report: Report, row: AutoscaleRow, detail: Detail, doubt: str) -> Iterator[Block]:
@@ -137,7 +137,7 @@ def _lacking(nearest: NearestGroup | NearestNode) -> str:
     return "; ".join(map(sentence, nearest.evidence)) or "; ".join(nearest.reasons)
 
 
-# --- what is removed -----------------------------------------------------------------------------------------------
+# --- what is removed -------------------------------------------------------------------------------------------------
 
 
 def consolidate(row: ConsolidateRow, detail: Detail, doubt: str) -> Iterator[Block]:
