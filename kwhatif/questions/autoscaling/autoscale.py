@@ -16,7 +16,7 @@ from kwhatif.autoscaler.cluster_autoscaler.observed import observed_groups
 from kwhatif.autoscaler.karpenter import InstanceType, Karpenter
 from kwhatif.kube.model.bystanders import NodeClaim, NodePool
 from kwhatif.kube.model.caveat import Caveat, merged
-from kwhatif.kube.model.caveat.autoscaling import AutoscalerDisagrees, CloudCapacityUnknown
+from kwhatif.kube.model.caveat.autoscaling import AutoscalerDisagrees, AutoscalerSettingsAssumed, CloudCapacityUnknown
 from kwhatif.kube.model.caveat.scheduling import PendingAsleep
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded
 from kwhatif.questions.autoscaling.proof import Step, proven
@@ -156,6 +156,11 @@ def _which(session: Session, question: AutoscalerQuestion) -> Autoscaler:
 
 def _said(session: Session, question: AutoscalerQuestion, asked: Autoscaler) -> Iterator[Caveat]:
     yield from question.caveats
+    yield from session.of_autoscalers
+    if asked == "karpenter":
+        yield AutoscalerSettingsAssumed(autoscaler="Karpenter")
+    elif question.groups is None:
+        yield AutoscalerSettingsAssumed(autoscaler="the Cluster Autoscaler")
     has_pools, has_groups = bool(session.cluster.all(NodePool)), bool(observed_groups(session.state).groups)
     if asked == "cluster-autoscaler" and has_pools:
         yield AutoscalerDisagrees(asked="the Cluster Autoscaler", other="Karpenter")

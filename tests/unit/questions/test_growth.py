@@ -103,7 +103,8 @@ def test_the_answer_goes_on_with_new_nodes(name: str, ask: Any) -> None:
     assert where(with_nodes) == ["a", "general-new-1", "general-new-2"]
     assert added(with_nodes) == 2
     assert {"cloud-capacity-unknown", "node-startup-assumed"} <= {each.code for each in with_nodes.caveat_details}
-    assert "nodes-not-added" not in {each.code for each in with_nodes.caveat_details}
+    assert "node-autoscaler" in {each.code for each in without.caveat_details}
+    assert "node-autoscaler" not in {each.code for each in with_nodes.caveat_details}
 
 
 def test_what_fits_needs_no_node(name: str) -> None:
@@ -270,3 +271,17 @@ def test_a_drain_that_does_not_end_is_said() -> None:
     stays = kwhatif.consolidate(session, node_groups=priced(None), at=AT, explain="node/b")
     assert stays.consolidate is not None
     assert not stays.consolidate.drains
+
+
+def test_objects_that_cannot_be_understood_or_are_not_modelled_are_said(name: str) -> None:
+    wrong = POOL | {"metadata": {"name": "wrong"}, "spec": {"weight": "heavy"}}
+    overlay = {"apiVersion": "karpenter.sh/v1alpha1", "kind": "NodeOverlay", "metadata": {"name": "o"}, "spec": {}}
+    session = cluster(wrong, overlay)
+    codes = {each.code: each.message for each in kwhatif.autoscale(session, at=AT, **WITH[name]).caveat_details}
+    assert codes["autoscaler-object-unreadable"].startswith(
+        "NodePool wrong cannot be understood, and is left out: spec.weight"
+    )
+    assert "NodeOverlay" in codes["autoscaler-objects-not-modelled"]
+    others = {each.code for each in kwhatif.schedule(session, web(1)).caveat_details}
+    assert "autoscaler-object-unreadable" in others
+    assert "autoscaler-objects-not-modelled" not in others
