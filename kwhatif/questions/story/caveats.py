@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -309,7 +310,20 @@ def caveats_of_story(engine: Engine, before: Cluster) -> Iterator[Caveat]:
     made = (pod for key, pod in now.all(Pod).items() if key not in was or was[key].metadata.uid != pod.metadata.uid)
     yield from admission_not_asked(new_pods(made), now)
     evicts = any(gone.how in ("Preempted", "Evicted") for gone in engine.world.history.gone.values())
-    yield from lacking_for_story(before, evicts=evicts, uses_volumes=_uses_volumes(engine))
+    yield from lacking_for_story(
+        before, evicts=evicts, makes_pods=_makes_pods(engine, before), uses_volumes=_uses_volumes(engine)
+    )
+
+
+def _makes_pods(engine: Engine, before: Cluster) -> bool:
+    """Whether there are pods that do not stand in for others like them: those use what the others gave back."""
+    if any(gone.how == "RolledOut" for gone in engine.world.history.gone.values()):
+        return True
+    was, now = (
+        Counter(pod.metadata.namespace for pod in cluster.all(Pod).values() if not is_terminal(pod))
+        for cluster in (before, engine.world.state.cluster)
+    )
+    return bool(now - was)
 
 
 def _uses_volumes(engine: Engine) -> bool:
