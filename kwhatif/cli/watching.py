@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from kwhatif.cli.run import Style, now, print_data
+from kwhatif.cli.run import Style, drawn, now, print_data
 from kwhatif.cli.watcher import WATCHER
 
 if TYPE_CHECKING:
@@ -207,9 +207,7 @@ class _OnTerminal(_Display):
         self._shown_at = ""
 
     def show(self, report: Report, changes: list[str], age: float) -> None:  # noqa: ARG002
-        from kwhatif.render.tables import tables
-
-        self._parts = list(tables(report, self.style.detail))
+        self._parts = list(drawn(report, self.style))
         self._changes, self._shown_at = changes, _time()
 
     def tick(self, status: str) -> None:

@@ -126,12 +126,8 @@ def left_sentence(row: LeftRow) -> str:
     return f"{row.reason}: {sentence(row.evidence)}" if row.evidence is not None else row.reason
 
 
-GOING = ("WHO GOES", "NODE", "PRIORITY", "BREAKS", "COST")
-GOING_TITLE = "Others cost less than the pods that the scheduler evicts, if you delete them yourself:"
-
-
 def going_cells(row: GoingRow) -> tuple[str, ...]:
-    """One row of the table of pods that could go."""
+    """A pod that could go: who, where, its priority, what that breaks, what it costs."""
     who = some(row.pods)
     if row.by == "scheduler":
         who = f"{who} (the scheduler's choice)"

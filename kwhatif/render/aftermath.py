@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.render.anyway import of_question
-from kwhatif.render.outcomes import QUALITIES
+from kwhatif.render.blocks import Item, Listing
 from kwhatif.render.story import first_line
 from kwhatif.render.story_rows import gone_rows, pending_rows
 from kwhatif.report.story import Story
 from kwhatif.words.amounts import plural, some
 
 
-def aftermath_lines(story: Story) -> tuple[str, str, str]:
+def aftermath(story: Story) -> Listing:
     """How it ends; who goes and who waits in the end; how budgets fare."""
     quality, said = first_line(story)
     story = of_question(story)
     budgets = "; ".join(_budgets(story)) or "no budget allows less than before"
-    return f"{QUALITIES[quality][0]} What follows: {said}", _people(story), f"Budgets: {budgets}"
+    items = (Item(f"What follows: {said}", sign=quality), Item(_people(story)), Item(f"Budgets: {budgets}"))
+    return Listing(items, "lines")
 
 
 def _people(story: Story) -> str:
     gone = [f"{who} ({count}, {why})" if count > 1 else f"{who} ({why})" for who, count, why in gone_rows(story)]
     waiting = [f"{who} ({count})" if count > 1 else who for who, count, _ in pending_rows(story)]
     refused = f"; refused: {some([row.workload for row in story.refused])}" if story.refused else ""
-    return f"Gone: {some(gone) or 'nobody'}; pending in the end: {some(waiting) or 'nobody'}{refused}"
+    return f"Gone: {some(gone) or 'none'}; pending in the end: {some(waiting) or 'none'}{refused}"
 
 
 def _budgets(story: Story) -> Iterator[str]:

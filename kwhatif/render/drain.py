@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rich.console import RenderableType
-
+from kwhatif.render.blocks import Cell, Span, Table, number, words
 from kwhatif.render.outcomes import Quality
-from kwhatif.render.text import WARN, table, text
 from kwhatif.report.maintenance import VerdictRow
 from kwhatif.report.story import Story
 from kwhatif.words.amounts import plural, some, took
@@ -54,18 +50,17 @@ def _course(verdict: VerdictRow) -> str:
     return ", ".join(parts)
 
 
-def waves_and_blocked(story: Story) -> Iterator[RenderableType]:
-    """Who goes when, and who does not go."""
-    if len(story.waves) > 1:
-        made = table("WAVE", "AFTER", "PODS", right=("WAVE", "AFTER"))
-        for number, wave in enumerate(story.waves, 1):
-            made.add_row(text(number), text(f"{wave.at:g} s"), text(some(wave.pods, _MOST_NAMED)))
-        yield made
-    if story.blocked:
-        made = table("BLOCKED", "WHY", "WHAT HELPS")
-        groups: dict[tuple[str, str], list[str]] = {}
-        for row in story.blocked:
-            groups.setdefault((row.why, row.remedy), []).append(row.pod)
-        for (why, remedy), pods in groups.items():
-            made.add_row(text(some(pods), WARN), text(why), text(remedy or "-"))
-        yield made
+def waves(story: Story) -> Table:
+    """Who goes when; nothing where all go at once."""
+    found = story.waves if len(story.waves) > 1 else ()
+    rows = [(at, f"{wave.at:g} s", some(wave.pods, _MOST_NAMED)) for at, wave in enumerate(found, 1)]
+    return Table((number("Wave"), number("After"), words("Pods")), rows)
+
+
+def blocked(story: Story) -> Table:
+    """The pods that do not go."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for row in story.blocked:
+        groups.setdefault((row.why, row.remedy), []).append(row.pod)
+    rows = [(Cell(some(pods), "warn"), Span(why), Span(remedy or "-")) for (why, remedy), pods in groups.items()]
+    return Table((words("Blocked"), words("Why"), words("What helps")), rows, most=None)

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
-
-import msgspec
-from msgspec.structs import replace
 
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
-from kwhatif.report.story import ScenarioRow, Story
-
-_Row = TypeVar("_Row", bound=msgspec.Struct)
+from kwhatif.report.story import Story
 
 
 class NodeNames:
@@ -28,24 +22,6 @@ class NodeNames:
     def cut(self, text: str) -> str:
         """The text, with the suffix left out wherever a node is named."""
         return text if self._pattern is None else self._pattern.sub("", text)
-
-    def cut_stories(self, report: Report) -> Report:
-        """The report with the suffix left out of its stories, but not of what is there to be copied."""
-        if self._pattern is None or (report.story is None and not report.scenarios):
-            return report
-        story = None if report.story is None else self._cut_story(report.story)
-        return replace(report, story=story, scenarios=tuple(map(self._cut_scenario, report.scenarios)))
-
-    def _cut_story(self, story: Story) -> Story:
-        return replace(self._cut_row(story), commands=story.commands, blocked=story.blocked)
-
-    def _cut_scenario(self, row: ScenarioRow) -> ScenarioRow:
-        story = None if row.story is None else self._cut_story(row.story)
-        return replace(self._cut_row(replace(row, story=None)), story=story)
-
-    def _cut_row(self, row: _Row) -> _Row:
-        """Through JSON, in which names are as they are: stories of big clusters have very many."""
-        return msgspec.json.decode(self.cut(msgspec.json.encode(row).decode()), type=type(row))
 
     @property
     def note(self) -> str:

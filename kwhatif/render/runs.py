@@ -1,13 +1,11 @@
-"""What many runs of one simulation come to, for people."""
+"""What many runs of one simulation come to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import RenderableType
-
-from kwhatif.render.text import STRONG, table, text
-from kwhatif.report.story import RunsRow, Story, What
+from kwhatif.render.blocks import Block, Sentence, Table, number, words
+from kwhatif.report.story import FactRow, RunsRow, What
 from kwhatif.words.amounts import plural, took
 
 _WORDS: dict[What, str] = {
@@ -21,27 +19,18 @@ _WORDS: dict[What, str] = {
 }
 
 
-def runs_of(story: Story) -> Iterator[RenderableType]:
-    """How often what comes out, the surest first."""
-    runs = story.runs
-    if runs is None:
-        return
-    yield text(runs_title(runs), STRONG)
-    made = table("IN RUNS", "WHAT", right=("IN RUNS",))
-    for row in fact_rows(runs):
-        made.add_row(*map(text, row))
-    yield made
+def runs(row: RunsRow | None) -> Iterator[Block]:
+    """How often each outcome occurs, the surest first."""
+    if row is not None:
+        yield Sentence(
+            f"{plural(row.runs, 'run')} with other choices and times (seed {row.seed}): {_length(row)}", "strong"
+        )
+        facts = [(_count(fact, row), _WORDS[fact.what].format(fact.subject)) for fact in row.facts]
+        yield Table((number("In runs"), words("What")), facts, most=None)
 
 
-def runs_title(runs: RunsRow) -> str:
-    """How many, from which seed, how long."""
-    return f"{plural(runs.runs, 'run')} with other choices and times (seed {runs.seed}): {_length(runs)}"
-
-
-def fact_rows(runs: RunsRow) -> Iterator[tuple[str, str]]:
-    """In how many runs, and what."""
-    for fact in runs.facts:
-        yield "all" if fact.runs == runs.runs else f"{fact.runs} of {runs.runs}", _WORDS[fact.what].format(fact.subject)
+def _count(fact: FactRow, row: RunsRow) -> str:
+    return "all" if fact.runs == row.runs else f"{fact.runs} of {row.runs}"
 
 
 def _length(runs: RunsRow) -> str:

@@ -1,15 +1,11 @@
-"""Many drains or outages, each alone, for other tools: a test case each in JUnit's XML, a table in Markdown."""
+"""Many drains or outages, each alone, as test cases in JUnit's XML."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
 from kwhatif.render.edits import edit_lines
-from kwhatif.render.markdown_story import story_details
-from kwhatif.render.markdown_text import QUALITIES, cell, prose, rows_of
 from kwhatif.render.safe import safe
-from kwhatif.render.scenarios import headline, scenario_cells
 from kwhatif.render.xml import clean, count, document, suite
 from kwhatif.report import Report
 from kwhatif.report.story import ScenarioRow
@@ -44,16 +40,3 @@ def _case(command: str, row: ScenarioRow) -> ET.Element:
     numbers = f"{verdict.moved} pods move, {verdict.preempted} evicted in turn, settled after {took(verdict.seconds)}"
     ET.SubElement(case, "system-out").text = numbers
     return case
-
-
-def scenarios_parts(report: Report) -> Iterator[str]:
-    """Markdown: a heading with the summary, a table, and the worst."""
-    quality, said = headline(report)
-    yield f"### {QUALITIES[quality]} {prose(said)}"
-    yield ""
-    rows = ((cell(name), may, *numbers, prose(why)) for name, may, *numbers, why in scenario_cells(report))
-    yield from rows_of(("Which", "May go", "Pods", "Pending", "In turn", "After", "Why not"), rows)
-    for row in report.scenarios:
-        if row.story is not None:
-            yield from ("", f"#### {prose(row.scenario)}")
-            yield from story_details(row.story)

@@ -1,18 +1,31 @@
-"""The story of a simulation for people: how it ends, what is different then, and what happened because of what."""
+"""The story of a simulation in blocks: how it ends, what is different then, and what happened because of what."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.console import RenderableType
-from rich.text import Text
-
 from kwhatif.render import drain
 from kwhatif.render.anyway import anyway_rows, of_question
+from kwhatif.render.blocks import (
+    Block,
+    Cell,
+    Item,
+    Listing,
+    Row,
+    Sentence,
+    Table,
+    Verdict,
+    exact,
+    folded,
+    name,
+    number,
+    shown,
+    words,
+)
 from kwhatif.render.detail import Detail
-from kwhatif.render.drain import waves_and_blocked
-from kwhatif.render.outcomes import QUALITIES, Quality, doubted
-from kwhatif.render.runs import runs_of
+from kwhatif.render.drain import blocked, waves
+from kwhatif.render.outcomes import Quality, doubted
+from kwhatif.render.runs import runs
 from kwhatif.render.story_rows import (
     FEW,
     course_of,
@@ -25,19 +38,12 @@ from kwhatif.render.story_rows import (
     places,
     refused_rows,
 )
-from kwhatif.render.text import FAINT, STRONG, WARN, hidden, indented, signed, table, text
 from kwhatif.render.timeline import seconds, timeline, tree
-from kwhatif.report.story import PendingRow, Story, StoryBudgetRow, StoryNodeRow
+from kwhatif.report.story import PendingRow, Story, StoryBudgetRow, StoryNodeRow, StoryWorkloadRow
 from kwhatif.words.amounts import but, plural, some, took
 
-#: So many rows of what happens anyway are shown.
+#: How many rows of what happens anyway are shown.
 _MOST_ANYWAY = 12
-
-
-def verdict_line(story: Story, doubt: str = "") -> Text:
-    """The first line for people."""
-    quality, said = first_line(story, doubt)
-    return signed(QUALITIES[quality], said)
 
 
 def first_line(story: Story, doubt: str = "") -> tuple[Quality, str]:
@@ -135,95 +141,83 @@ def _summary(story: Story) -> str:
     return ", ".join(parts)
 
 
-def story_tables(story: Story, detail: Detail, doubt: str = "") -> Iterator[RenderableType]:
+def story_blocks(story: Story, detail: Detail, doubt: str = "") -> Iterator[Block]:
     """The verdict; what is different; who is gone; who waits; what happens anyway; what happened; on what it rests."""
-    yield verdict_line(story, doubt)
+    quality, said = first_line(story, doubt)
+    yield Verdict(said, quality)
     if detail.quiet:
         return
     asked = of_question(story)
-    yield from waves_and_blocked(asked)
-    yield from _workloads(asked, detail)
-    yield from counted("GONE", gone_rows(asked))
-    yield from counted("PENDING", pending_rows(asked))
-    yield from _reasons("REFUSED", refused_rows(asked))
-    yield from _reasons("FAILED", failed_rows(asked))
-    yield from story_budgets(asked)
-    yield from (_nodes(asked) if story.verdict is None else ())
     is_whole = story.verdict is None or detail.wide
-    yield from (_commands(asked) if is_whole or detail.explain else ())
+    yield from shown(waves(asked), blocked(asked))
+    yield from _workloads(asked, detail)
+    yield from what_becomes(asked)
+    yield from shown(_nodes(asked)) if story.verdict is None else ()
+    yield from _commands(asked) if is_whole or detail.explain else ()
     yield from _cycle(asked)
-    yield from runs_of(asked)
-    yield from happens_anyway(story, detail)
-    yield from (tree(story) if detail.explain else timeline(story, detail) if is_whole else ())
-    yield text(f"Assumed: {'; '.join(story.assumptions)}.", FAINT)
+    yield from runs(asked.runs)
+    yield from shown(happens_anyway(story))
+    if detail.explain:
+        yield tree(story)
+    elif is_whole:
+        yield from folded("Timeline", *timeline(story, detail), bare=True)
+    yield assumed(story)
 
 
-def happens_anyway(story: Story, detail: Detail) -> Iterator[RenderableType]:
+def what_becomes(story: Story) -> Iterator[Table]:
+    """Who is gone, who waits, whose pods are refused, what has failed, and how budgets fare."""
+    for title, counted in (("Gone", gone_rows(story)), ("Pending", pending_rows(story))):
+        yield from shown(Table((name(title), number("Pods"), words("Why")), counted, most=None))
+    for title, reasons in (("Refused", refused_rows(story)), ("Failed", failed_rows(story))):
+        rows = [(Cell(workload, "warn"), why) for workload, why in reasons]
+        yield from shown(Table((name(title), words("Why")), rows, most=None))
+    yield from shown(_budgets(story))
+
+
+def assumed(story: Story) -> Sentence:
+    """What a simulation takes for granted."""
+    return Sentence(f"Assumed: {'; '.join(story.assumptions)}.", "faint")
+
+
+def happens_anyway(story: Story) -> Table:
     """What is no harm of what was asked."""
-    rows = anyway_rows(story)
-    if rows:
-        made = table("HAPPENS ANYWAY", "PODS", "WHAT", right=("PODS",))
-        shown = rows if detail.wide else rows[:_MOST_ANYWAY]
-        for row in shown:
-            made.add_row(*(text(each, FAINT) for each in row))
-        yield made
-        yield from hidden(shown, rows)
+    columns = (words("Happens anyway"), number("Pods"), words("What"))
+    return Table(columns, [[Cell(each, "faint") for each in row] for row in anyway_rows(story)], _MOST_ANYWAY)
 
 
-def _workloads(story: Story, detail: Detail) -> Iterator[RenderableType]:
+def _workloads(story: Story, detail: Detail) -> Iterator[Block]:
     rows, as_before = different_workloads(story)
-    if rows or (as_before and detail.wide):
-        made = table("WORKLOAD", "BEFORE", "AFTER", "PENDING", "READY", "LOWEST", right=("PENDING", "READY", "LOWEST"))
-        for row in (*rows, *(as_before if detail.wide else ())):
-            style = WARN if row.pending or row.ready_after < row.ready_before else ""
-            cells = (row.workload, *places(row), row.pending or "-", row.ready_after, row.ready_lowest)
-            made.add_row(*(text(cell, style) for cell in cells))
-        yield made
+    numbers = (number("Pending"), number("Ready"), number("Lowest"))
+    made = [_workload(row) for row in (*rows, *(as_before if detail.wide else ()))]
+    yield from shown(Table((name("Workload"), words("Before"), words("After"), *numbers), made, most=None))
     if as_before and not detail.wide:
-        yield text(f"{kinds_of(as_before)} as before (-o wide)", FAINT)
+        yield Sentence(f"{kinds_of(as_before)} as before{'' if detail.page else ' (-o wide)'}", "faint")
 
 
-def counted(title: str, rows: Sequence[tuple[str, int, str]]) -> Iterator[RenderableType]:
-    """Rows such as those of `gone_rows`, if there are any."""
-    if rows:
-        made = table(title, "PODS", "WHY", right=("PODS",))
-        for row in rows:
-            made.add_row(*map(text, row))
-        yield made
+def _workload(row: StoryWorkloadRow) -> Row:
+    cells = (row.workload, *places(row), str(row.pending or "-"), str(row.ready_after), str(row.ready_lowest))
+    return [Cell(each, "warn" if row.pending or row.ready_after < row.ready_before else "") for each in cells]
 
 
-def _reasons(title: str, rows: Sequence[tuple[str, str]]) -> Iterator[RenderableType]:
-    if rows:
-        made = table(title, "WHY")
-        for workload, why in rows:
-            made.add_row(text(workload, WARN), text(why))
-        yield made
-
-
-def story_budgets(story: Story) -> Iterator[RenderableType]:
+def _budgets(story: Story) -> Table:
     """Budgets that allowed less in between, or allow something else in the end."""
+    numbers = (number("Allowed before"), number("Lowest"), number("After"))
     rows = [row for row in story.budgets if row.before != row.after or row.lowest < row.before or _overrun(row)]
-    if not rows:
-        return
-    made = table(
-        "BUDGET", "ALLOWED BEFORE", "LOWEST", "AFTER", "BROKEN BY", right=("ALLOWED BEFORE", "LOWEST", "AFTER")
-    )
-    for row in rows:
-        broken = plural(_overrun(row), "pod") if _overrun(row) else "-"
-        cells = (row.budget, row.before, row.lowest, row.after, broken)
-        made.add_row(*(text(cell, WARN if _overrun(row) else "") for cell in cells))
-    yield made
+    return Table((name("Budget"), *numbers, words("Broken by")), [_budget(row) for row in rows], most=None)
 
 
-def _nodes(story: Story) -> Iterator[RenderableType]:
-    if story.nodes:
-        made = table("NODE", "BEFORE", "AFTER")
-        groups: dict[tuple[str, str], list[str]] = {}
-        for row in story.nodes:
-            groups.setdefault(_states(row), []).append(row.node)
-        for (before, after), names in groups.items():
-            made.add_row(text(some(names, FEW)), text(before), text(after))
-        yield made
+def _budget(row: StoryBudgetRow) -> Row:
+    broken = plural(_overrun(row), "pod") if _overrun(row) else "-"
+    cells = (row.budget, str(row.before), str(row.lowest), str(row.after), broken)
+    return [Cell(each, "warn" if _overrun(row) else "") for each in cells]
+
+
+def _nodes(story: Story) -> Table:
+    groups: dict[tuple[str, str], list[str]] = {}
+    for row in story.nodes:
+        groups.setdefault(_states(row), []).append(row.node)
+    rows = [(some(names, FEW), *states) for states, names in groups.items()]
+    return Table((words("Node"), words("Before"), words("After")), rows, most=None)
 
 
 def _states(row: StoryNodeRow) -> tuple[str, str]:
@@ -231,17 +225,14 @@ def _states(row: StoryNodeRow) -> tuple[str, str]:
     return before, f"{after}, other fields changed" if before == after else after
 
 
-def _commands(story: Story) -> Iterator[RenderableType]:
+def _commands(story: Story) -> Iterator[Block]:
     for command in story.commands:
         end = "did not end" if command.ok is None else "done" if command.ok else "failed"
-        yield text(f"{command.command}: {end} after {seconds(command.seconds)}", STRONG)
-        for line in command.output:
-            yield indented(text(line, FAINT))
+        first = Item((exact(command.command), f": {end} after {seconds(command.seconds)}"), tone="strong")
+        yield Listing([first, *(Item((exact(line),), depth=1, tone="faint") for line in command.output)], "lines")
 
 
-def _cycle(story: Story) -> Iterator[RenderableType]:
-    if story.cycle is None:
-        return
-    yield text("What would end it:", STRONG)
-    for remedy in story.cycle.remedies:
-        yield indented(text(f"- {remedy}"))
+def _cycle(story: Story) -> Iterator[Block]:
+    if story.cycle is not None:
+        yield Sentence("What would end it:", "strong")
+        yield Listing([Item(remedy) for remedy in story.cycle.remedies])

@@ -15,73 +15,136 @@ from kwhatif.render.blocks import (
     Folded,
     Heading,
     Listing,
+    Row,
     Sentence,
+    Sign,
+    Span,
     Table,
     Tone,
     Value,
     Verdict,
+    Words,
 )
 from kwhatif.render.detail import Detail
-from kwhatif.render.outcomes import QUALITIES, SIGNS
-from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, hidden, indented, lines, signed, table, text, whole
+from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, lines, table, text, whole
 
 #: Cells of a bar: an eighth is as much as one sees at a glance.
 _BAR = 8
+#: What stands deeper in a list is not indented any further.
+_DEEPEST = 20
 _STYLES: Mapping[Tone, str] = {"": "", "good": GOOD, "warn": WARN, "bad": BAD, "faint": FAINT, "strong": STRONG}
-_SIGNS = SIGNS | QUALITIES
+_SIGNS: Mapping[Sign, tuple[str, str]] = {
+    "Placed": ("✔", GOOD),
+    "Preempts": ("!", WARN),
+    "Unschedulable": ("✘", BAD),
+    "Gated": ("⏸", WARN),
+    "Denied": ("✘", BAD),
+    "Ignored": ("-", FAINT),
+    "Waits": ("-", FAINT),
+    "good": ("✔", GOOD),
+    "doubtful": ("!", WARN),
+    "bad": ("✘", BAD),
+}
 
 
 def draw(blocks: Iterable[Block], detail: Detail) -> Iterator[RenderableType]:
-    """The blocks, with an empty line above headings."""
-    is_below_text = False
+    """The blocks, with an empty line above headings and between verdicts."""
+    is_answered, is_below_text = False, False
     for block in blocks:
-        if isinstance(block, Heading | Folded) and is_below_text:
+        if (is_below_text and _has_title(block)) or (is_answered and isinstance(block, Verdict)):
             yield ""
         yield from _drawn(block, detail)
+        is_answered |= isinstance(block, Verdict)
         is_below_text = not _ends_empty(block, detail)
+
+
+def _has_title(block: Block) -> bool:
+    return isinstance(block, Heading) or (isinstance(block, Folded) and not block.bare)
 
 
 def _ends_empty(block: Block, detail: Detail) -> bool:
     """Whether an empty line is below it already, as below every table."""
     if isinstance(block, Folded):
         return _ends_empty(block.blocks[-1], detail)
-    return isinstance(block, Table) and (detail.wide or len(block.rows) <= block.most)
+    return isinstance(block, Table) and (detail.wide or block.most is None or len(block.rows) <= block.most)
 
 
 def _drawn(block: Block, detail: Detail) -> Iterator[RenderableType]:
     match block:
         case Verdict(said, sign, tone):
-            said = detail.names.cut(said)
-            yield text(said, _STYLES[tone]) if sign is None else signed(_SIGNS[sign], said)
+            yield _signed(sign, said, tone, detail)
         case Heading(said):
-            yield text(detail.names.cut(said), STRONG)
-        case Sentence(said, tone):
-            yield text(detail.names.cut(said), _STYLES[tone])
+            yield _words(said, STRONG, detail)
+        case Sentence(said, tone, depth):
+            shown = _words(said, _STYLES[tone], detail)
+            yield indented(shown, 2 * depth) if depth else shown
         case Listing():
             yield from _listing(block, detail)
         case Table():
             yield from _table(block, detail)
-        case Folded(title, blocks):
-            yield text(title, STRONG)
+        case Folded(title, blocks, bare):
+            yield from () if bare else (text(title, STRONG),)
             yield from draw(blocks, detail)
+
+
+def _words(said: Words, style: str, detail: Detail) -> Text:
+    """The words as inert text; names of nodes are cut, but not where they are to be copied."""
+    if isinstance(said, str):
+        return text(detail.names.cut(said), style)
+    made = Text()
+    for part in said:
+        if isinstance(part, str):
+            made.append_text(text(detail.names.cut(part), style))
+        else:
+            content = part.text if part.exact else detail.names.cut(part.text)
+            made.append_text(text(content, _STYLES[part.tone] or style))
+    return made
+
+
+def _signed(sign: Sign | None, said: Words, tone: Tone, detail: Detail) -> Text:
+    """The words after a sign; in the sign's style, where they have no tone."""
+    if sign is None:
+        return _words(said, _STYLES[tone], detail)
+    glyph, style = _SIGNS[sign]
+    return Text.assemble((glyph, style), " ", _words(said, _STYLES[tone] or style, detail))
 
 
 def _listing(block: Listing, detail: Detail) -> Iterator[RenderableType]:
     for place, item in enumerate(block.items, 1):
-        mark = f"{place}." if block.ordered else "•"
-        yield indented(text(f"{mark} {detail.names.cut(item.text)}"))
-        yield from (whole(command, FAINT, 5) for command in item.commands)
+        depth = 2 * min(item.depth, _DEEPEST)
+        said = _signed(item.sign, item.text, item.tone, detail)
+        if block.marks == "lines":
+            yield indented(said, depth) if depth else said
+        else:
+            mark = f"{place}." if block.marks == "numbers" else "•"
+            yield indented(Text.assemble(mark, " ", said), depth + 2)
+        yield from (whole(command, FAINT, depth + 5) for command in item.commands)
 
 
 def _table(block: Table, detail: Detail) -> Iterator[RenderableType]:
     titles = [column.title if column.named else column.title.upper() for column in block.columns]
-    right = [title for title, column in zip(titles, block.columns, strict=True) if column.kind == "number"]
-    made = table(*titles, right=right)
+    found = list(zip(titles, block.columns, strict=True))
+    right = [title for title, column in found if column.kind == "number"]
+    made = table(*titles, right=right, droppable=[title for title, column in found if column.droppable])
     shown = block.rows if detail.wide else block.rows[: block.most]
     for row in shown:
         made.add_row(*(_cell(value, column, detail) for value, column in zip(row, block.columns, strict=True)))
+    if block.rest is not None:
+        made.add_row(*_rest(block.rest))
     yield made
-    yield from hidden(shown, block.rows)
+    if len(shown) < len(block.rows):
+        yield text(f"{len(block.rows) - len(shown):,} more{HINT}", FAINT)
+
+
+#: How to see what is left out.
+HINT = " (-o wide)"
+
+
+def _rest(row: Row) -> Iterator[Text]:
+    """A row about those that were not made; the hint stands behind its last words."""
+    said = ["".join(_lines(cell.value if isinstance(cell, Cell) else cell)) for cell in row]
+    last = max(place for place, each in enumerate(said) if each)
+    yield from (text(f"{each}{HINT}" if place == last else each, FAINT) for place, each in enumerate(said))
 
 
 def _cell(cell: Value | Cell, column: Column, detail: Detail) -> Text:
@@ -91,10 +154,12 @@ def _cell(cell: Value | Cell, column: Column, detail: Detail) -> Text:
     if value is None:
         return text("-", FAINT)
     said = _lines(value)
-    if column.kind in ("words", "node"):
+    if column.kind in ("words", "node") and not isinstance(value, Span):
         said = [detail.names.cut(line) for line in said]
     if cell.sign is None:
         return lines(said, _STYLES[cell.tone])
+    if not value:
+        return Text(*_SIGNS[cell.sign])
     return Text.assemble(_SIGNS[cell.sign], " ", lines(said, _STYLES[cell.tone]))
 
 
@@ -104,6 +169,8 @@ def _lines(value: Value) -> Sequence[str]:
             return [f"{value:,}"]
         case str():
             return [value]
+        case Span():
+            return [value.text]
         case Change(before, after):
             return [f"{_bar(after)} {before:3.0f} → {after:3.0f}"]
     return value or [""]

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from rich.text import Text
-
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.lacking import NoBudgets
-from kwhatif.render.node_names import WHOLE, NodeNames
-from kwhatif.render.outcomes import SIGNS, sign_of
+from kwhatif.render.blocks import Verdict, exact
+from kwhatif.render.outcomes import sign_of
 from kwhatif.render.qualifiers import about_pod, about_workload, qualifier
-from kwhatif.render.text import GOOD, STRONG, text
 from kwhatif.render.why import did_you_mean, why
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
@@ -21,32 +18,23 @@ from kwhatif.words.amounts import but, plural, some
 from kwhatif.words.victims import after, victims_by_owner
 
 
-def verdict(
-    decision: Decision, report: Report, names: NodeNames = WHOLE, said: Collection[Caveat] = frozenset()
-) -> Text:
+def verdict(decision: Decision, report: Report, said: Collection[Caveat] = frozenset()) -> Verdict:
     """Sign, pod, and what becomes of it; caveats that are `said` elsewhere only make the sign a warning."""
-    sign, style = SIGNS[decision.outcome]
-    if decision.outcome == "Placed" and qualifier(report, about_pod(decision)):
-        sign, style = SIGNS["Preempts"]
-    sentence = names.cut(sentence_about(decision, report, said))
-    return Text.assemble((sign, style), " ", text(decision.pod, STRONG), " ", text(sentence, style))
+    is_doubted = decision.outcome == "Placed" and qualifier(report, about_pod(decision))
+    sentence = sentence_about(decision, report, said)
+    return Verdict((exact(decision.pod, "strong"), f" {sentence}"), "doubtful" if is_doubted else decision.outcome)
 
 
 def workload_verdict(
-    row: WorkloadRow,
-    report: Report,
-    decisions: Sequence[Decision],
-    names: NodeNames = WHOLE,
-    said: Collection[Caveat] = frozenset(),
-) -> Text:
+    row: WorkloadRow, report: Report, decisions: Sequence[Decision], said: Collection[Caveat] = frozenset()
+) -> Verdict:
     """Sign, workload, what becomes of its pods, what that depends on; where some stay pending, why."""
-    sign, style = sign_of(row)
+    sign = sign_of(row)
     concerns = about_workload(row, decisions)
-    if style == GOOD and qualifier(report, concerns):
-        sign, style = SIGNS["Preempts"]
+    is_doubted = sign == "Placed" and qualifier(report, concerns)
     doubt = qualifier(report, lambda caveat: caveat not in said and concerns(caveat))
-    sentence = but(names.cut(workload_sentence(row, decisions)), doubt)
-    return Text.assemble((sign, style), " ", text(row.name, STRONG), ": ", text(sentence, style))
+    sentence = but(workload_sentence(row, decisions), doubt)
+    return Verdict((exact(row.name, "strong"), f": {sentence}"), "doubtful" if is_doubted else sign)
 
 
 def workload_sentence(row: WorkloadRow, decisions: Sequence[Decision]) -> str:

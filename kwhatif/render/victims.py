@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from rich.table import Table
-
+from kwhatif.render.blocks import Cell, Table, exact, number, words
 from kwhatif.render.detail import Detail
-from kwhatif.render.text import BAD, lines, table, text
 from kwhatif.report.preemption import CandidateRow, VictimRow
 from kwhatif.words.amounts import age
 
@@ -82,16 +80,19 @@ def _budgets(victims: Sequence[VictimRow], left: Mapping[tuple[str, str], int]) 
 
 def victims_table(candidate: CandidateRow, detail: Detail) -> Table:
     """Who is evicted, the most important first."""
-    made = table("VICTIMS", "OWNER", "PRIORITY", "AGE", "BUDGETS LEFT", right=("PRIORITY",))
-    for group in victim_groups(candidate, each=detail.wide or detail.explain):
-        made.add_row(
-            text(group.name),
-            text(group.owner),
-            text(group.victims[0].priority),
-            text(_ages(group.victims, detail.now)),
-            lines(group.budgets or ["-"], BAD if group.violates else ""),
+    columns = (words("Victims"), words("Owner"), number("Priority"), words("Age"), words("Budgets left"))
+    groups = victim_groups(candidate, each=detail.wide or detail.explain)
+    rows = [
+        (
+            exact(group.name) if len(group.victims) == 1 else group.name,
+            group.owner,
+            str(group.victims[0].priority),
+            _ages(group.victims, detail.now),
+            Cell(group.budgets or ["-"], "bad" if group.violates else ""),
         )
-    return made
+        for group in groups
+    ]
+    return Table(columns, rows, most=None)
 
 
 def _ages(victims: Sequence[VictimRow], now: int) -> str:

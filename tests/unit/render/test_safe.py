@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.render.markdown_text import code
+from kwhatif.render.markdown import code
 from kwhatif.render.safe import shortened
 from kwhatif.render.text import lines, text
 
