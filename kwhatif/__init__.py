@@ -21,6 +21,7 @@ from kwhatif._version import __version__
 
 if TYPE_CHECKING:
     from kwhatif.admission.changes import ChangeRow
+    from kwhatif.api.audit import audit
     from kwhatif.api.autoscale import autoscale, consolidate
     from kwhatif.api.capacity import capacity
     from kwhatif.api.compare import compare
@@ -146,6 +147,7 @@ __all__ = [
     "WorkloadRow",
     "__version__",
     "advise",
+    "audit",
     "autoscale",
     "capacity",
     "compare",
@@ -172,6 +174,7 @@ __all__ = [
 _HOMES = {
     "kwhatif.admission.changes": "ChangeRow",
     "kwhatif.descheduler.attempt": "NodeClassRow SparedRow StrategyRow",
+    "kwhatif.api.audit": "audit",
     "kwhatif.api.autoscale": "autoscale consolidate",
     "kwhatif.api.capacity": "capacity",
     "kwhatif.api.compare": "compare",

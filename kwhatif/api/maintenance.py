@@ -160,7 +160,7 @@ def _runner(options: MaintenanceOptions, progress: Callable[[int, int], None] | 
         raise InputError([Problem(name, why) for name in wrong or ["--jobs"]])
 
     def run(player: Player, scenarios: Sequence[SweepScenario]) -> Iterator[ScenarioOutcome]:
-        with SweepFile(resume, player) if resume else nullcontext() as file:
+        with SweepFile(resume, player, ScenarioOutcome) if resume else nullcontext() as file:
             known = file.outcomes if file is not None else {}
             left = [scenario for scenario in scenarios if scenario.name not in known]
             yield from [known[scenario.name] for scenario in scenarios if scenario.name in known]

@@ -111,6 +111,15 @@ def _answer(report: Report, detail: Detail) -> Iterator[Block]:
         from kwhatif.render.capacity import capacity
 
         return capacity(report, report.capacity, detail)
+    return _of_many(report, detail)
+
+
+def _of_many(report: Report, detail: Detail) -> Iterator[Block]:
+    """What is asked about a whole cluster, or about manifests."""
+    if report.audit is not None:
+        from kwhatif.render.audit import audit
+
+        return audit(report, report.audit, detail, qualifier(report))
     return _with_aftermath(report, _judged(report, detail))
 
 

@@ -47,6 +47,7 @@ OURS = {
     "kwhatif.cli.progress",
     "kwhatif.cli.queue",
     "kwhatif.cli.advise",
+    "kwhatif.cli.audit",
     "kwhatif.cli.rbac",
     "kwhatif.cli.reports",
     "kwhatif.cli.run",
