@@ -5,31 +5,60 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kwhatif.autoscaler.answer import NearestGroup, NearestNode, NewNodeClaim, NodeVerdict, RefusedPod, ScalingRound
-from kwhatif.render.blocks import Block, Table, Verdict, name, node, number, titled, verdict, words
+from kwhatif.render.blocks import Block, Heading, Sentence, Table, Verdict, name, node, number, titled, verdict, words
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality
 from kwhatif.render.sentences import sentence
+from kwhatif.render.verdict import sentence_about
+from kwhatif.report import Report
 from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
 from kwhatif.words.amounts import listed, plural, some
 
 _NAMES = {"cluster-autoscaler": "the Cluster Autoscaler", "karpenter": "Karpenter"}
 
 
-# --- what is added -------------------------------------------------------------------------------------------------
+# --- what is added ---------------------------------------------------------------------------------------------------
 
 
-def autoscale(row: AutoscaleRow, detail: Detail, doubt: str) -> Iterator[Block]:
+def autoscale(report: Report, row: AutoscaleRow, detail: Detail, doubt: str) -> Iterator[Block]:
     """What is added, the choices that there were, and the pods that nothing is added for."""
-    yield verdict(_added(row), doubt)
+    outside = _outside(report)
+    yield verdict(_added(row, sum(map(len, outside.values()))), doubt)
     if detail.quiet:
         return
+    if report.decisions:
+        fitting = [each for each in report.decisions if each.outcome in ("Placed", "Preempts")]
+        yield Sentence(
+            f"{plural(len(fitting), 'pod')} of {plural(len(report.decisions), 'new pod')} fit without new nodes"
+        )
+    for round_, found in enumerate(row.rounds, 1):
+        yield from _round(found, f"Round {round_}: " if len(row.rounds) > 1 else "")
+    rows = [(some(pods), why) for why, pods in outside.items()]
+    yield from titled("Pods that no node helps", Table((words("Pods"), words("Why")), rows))
+
+
+def _outside(report: Report) -> Mapping[str, list[str]]:
+    """Pods of the manifests that wait for something else than a node, by why."""
+    found: dict[str, list[str]] = {}
+    for each in report.decisions:
+        if each.outcome in ("Gated", "Denied", "Ignored"):
+            found.setdefault(sentence_about(each, report).replace(each.pod.partition("/")[2], "POD"), []).append(
+                each.pod
+            )
+    return found
+
+
+def growth(row: AutoscaleRow) -> Iterator[Block]:
+    """What was added on the way to another answer."""
+    said = _added(row)[1]
+    yield Heading(said[:1].upper() + said[1:])
     for round_, found in enumerate(row.rounds, 1):
         yield from _round(found, f"Round {round_}: " if len(row.rounds) > 1 else "")
 
 
-def _added(row: AutoscaleRow) -> tuple[Quality, str]:
+def _added(row: AutoscaleRow, outside: int = 0) -> tuple[Quality, str]:
     nodes = _nodes_added(row)
-    refused = len({each.pod for found in row.rounds for each in found.refused})
+    refused = outside + len({each.pod for found in row.rounds for each in found.refused})
     said = [f"{_NAMES[row.autoscaler]} adds {listed(nodes) if nodes else 'nothing'}"]
     if refused:
         said.append(f"for {plural(refused, 'pod')} it can add nothing")
@@ -108,7 +137,7 @@ def _lacking(nearest: NearestGroup | NearestNode) -> str:
     return "; ".join(map(sentence, nearest.evidence)) or "; ".join(nearest.reasons)
 
 
-# --- what is removed -----------------------------------------------------------------------------------------------
+# --- what is removed -------------------------------------------------------------------------------------------------
 
 
 def consolidate(row: ConsolidateRow, detail: Detail, doubt: str) -> Iterator[Block]:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.batch.cache import BatchCache, Cycles
-from kwhatif.scheduler.batch.result import ScheduleResult
+from kwhatif.scheduler.batch.result import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.scheduler.pod_groups.attempt import attempt_group
@@ -83,7 +83,9 @@ class SimulatedAttempts:
         base = cache
         alone = for_members(profile)
 
-        def tries(fork: State) -> Try:
+        def tries(fork: State, some: frozenset[str] | None) -> Try:
+            if some is not None:
+                return lambda pod: self._by_heap(result_of(attempt(alone, pod, fork, placement=some)), alone, fork)
             known = base.fork(fork, Cycles())
             return lambda pod: self._by_heap(known.attempt(pod), alone, fork)
 
@@ -99,9 +101,9 @@ class SimulatedAttempts:
         if not self._world.chance.is_convention or len(state.nodes) > _ALL_LOOKED_AT:
             return result
         whole = result.whole or attempt(replace(profile, pre_enqueue=()), result.pod, state)
-        if whole.scores is None or result.pod.pod.spec.resource_claims:
+        if whole.scores is None:
             return result
-        return replace(result, node=whole.scores.first_in_heap())
+        return replace(result, node=whole.scores.first_in_heap(), reserve=whole.cycle.reserve)
 
     def _choose_placement(self, names: Sequence[str]) -> str:
         chance = self._world.chance

@@ -93,6 +93,7 @@ class GroupScheduler(Scheduler):
         """Each member as its own attempt and the group's went (`submitPodGroupAlgorithmResult`)."""
         tried = {each.pod.key: each for each in result.results}
         for info in members:
+            self._tick()  # those that fail come back one after another
             own = tried.get(info.key)
             if own is not None and own.node is not None and result.is_placed:
                 if self.watcher is not None:

@@ -63,7 +63,8 @@ class GroupRows:
         for key, pod in sorted(cluster.all(Pod).items()):
             there = self._before.pods.get(key)
             was_bound = there is not None and there.pod.spec.node_name and there.uid == (pod.metadata.uid or key)
-            if was_bound or is_terminal(pod) or pod.spec.scheduler_name not in self._profiles:
+            is_ours = pod.spec.scheduler_name in self._profiles or group_of(pod)
+            if was_bound or is_terminal(pod) or not is_ours:
                 continue
             yield GroupPodRow(
                 pod=key,

@@ -175,7 +175,7 @@ class SettledRun:
         workloads = [each.object for each in planned if each.update != "unchanged"]
         prepare(workloads, state.cluster, state.cluster.add)
         clock = Clock(start_of(state.cluster))
-        controllers = all_controllers()
+        controllers = (*all_controllers(), *session.autoscalers())
         self._engine = Engine(
             state,
             session.profiles,
@@ -210,6 +210,8 @@ class SettledRun:
         """
         self._asked = asked
         engine = self._engine
+        for autoscaler in self._session.autoscalers():  # pods that wait already
+            engine.reactions.sync_soon(autoscaler.name, "")
         engine.perform(*(partial(manifest.apply, self._session.cluster) for manifest in self._manifests))
         engine.settle()
         while foreign := self._foreign():
@@ -224,6 +226,21 @@ class SettledRun:
     def state(self) -> State:
         """The cluster as it is now."""
         return self._world.state
+
+    @property
+    def world(self) -> World:
+        """The simulated cluster."""
+        return self._world
+
+    @property
+    def others(self) -> Iterator[Decision]:
+        """What became of the pending pods that are asked for by themselves."""
+        for key, asking in self._asked.items():
+            info = self._world.state.pods.get(key)
+            if asking.planned is None and info is not None:
+                decision = self._attempts.fate(asking.explained, info.uid, key)
+                if decision is not None:
+                    yield decision
 
     @property
     def caveats(self) -> Iterator[Caveat]:

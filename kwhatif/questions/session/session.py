@@ -10,11 +10,13 @@ from msgspec.structs import replace
 from kwhatif.admission.pod_level import without_disabled
 from kwhatif.admission.pod_security.policy import enforced, fills_in_contexts
 from kwhatif.admission.quota.scopes import KNOWN_SCOPES
+from kwhatif.controllers.contract import Controller, View
 from kwhatif.kube.matching.pod_resources import pod_resources
 from kwhatif.kube.model.caveat import Caveat, merged
 from kwhatif.kube.model.caveat.manifests import PodSecurityNotChecked, UnknownQuotaScope
 from kwhatif.kube.model.caveat.reading import StaleSnapshot, UndatedSnapshot
 from kwhatif.kube.model.caveat.scheduling import HugeAmounts
+from kwhatif.kube.model.caveat.workloads import NodesNotAdded
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.originals import SessionOriginals
 from kwhatif.kube.model.pod import Pod
@@ -23,6 +25,7 @@ from kwhatif.kube.model.quantity import LARGEST_EXACT
 from kwhatif.kube.model.unknown import lacks
 from kwhatif.questions.session.completeness import lacking_for, nodes_not_in_input, said_of
 from kwhatif.questions.session.node_autoscalers import nodes_not_added
+from kwhatif.questions.session.scaling import Scaling
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import EditRow, SchedulerInfo, SnapshotInfo
@@ -165,6 +168,8 @@ class Session:
         #: The edits that were made, and the session as it was without them.
         self.changes: tuple[EditRow, ...] = ()
         self.unedited: Session | None = None
+        #: The autoscaler that adds nodes for pods that find no room; None: no node comes.
+        self.scaling: Scaling | None = None
         #: Notes of these edits that are true only without reactions.
         self.notes_at_rest: frozenset[str] = frozenset()
 
@@ -237,6 +242,18 @@ class Session:
         other._with_owners = other if self._with_owners is self else None
         return other
 
+    def with_scaling(self, scaling: Scaling) -> Session:
+        """The session with an autoscaler: every question about it goes on with the nodes that this adds."""
+        other = copy(self)
+        other.scaling, other._with_owners = scaling, other if self._with_owners is self else None
+        if self.unedited is not None:
+            other.unedited = self.unedited.with_scaling(scaling)
+        return other
+
+    def autoscalers(self) -> tuple[Controller, ...]:
+        """The autoscaler of nodes as an actor of simulations; nothing where none is asked for."""
+        return () if self.scaling is None else self.scaling.controllers(self.profiles)
+
     def remarks(self, limit: int | None = None) -> Iterator[Caveat]:
         """What every answer about the cluster leaves out: nodes that the input lacks, and what came since.
 
@@ -263,8 +280,20 @@ class Session:
         yield from unmodelled_for(cluster, new)
         unschedulable = [each.pod for each in decisions if each.outcome == "Unschedulable"]
         pods = cluster.all(Pod)
-        yield from nodes_not_added(cluster, [pods[key] for key in unschedulable if key in pods])
+        if self.scaling is None:
+            yield from nodes_not_added(cluster, [pods[key] for key in unschedulable if key in pods])
         yield from huge_amounts(self.state.nodes)
+
+    def with_growth(self, report: Report, view: View) -> Report:
+        """The report with the nodes that the autoscaler has added in a simulation."""
+        if self.scaling is None:
+            return report
+        row, caveats = self.scaling.played(view)
+        story = report.story
+        if story is not None:
+            story = replace(story, parameters={**story.parameters, "nodeStartup": self.scaling.startup})
+        known = (each for each in report.caveat_details if not isinstance(each, NodesNotAdded))
+        return replace(report, autoscaler=row, story=story, caveat_details=merged((*known, *caveats)))
 
     def report(self, command: str, decisions: Sequence[Decision], caveats: Iterable[Caveat]) -> Report:
         """The decisions as a report about this session's cluster; `render.caveats.worded` completes it."""

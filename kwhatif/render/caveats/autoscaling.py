@@ -15,13 +15,15 @@ from kwhatif.kube.model.caveat.autoscaling import (
     FlagsNotModelled,
     GroupBoundsUnknown,
     KarpenterVersionAssumed,
+    NodeStartupAssumed,
+    PodsLeftByAutoscaler,
     PricesUnknown,
     ShapesObservedOnly,
 )
 from kwhatif.words.amounts import plural, some
 
 
-def sentence(caveat: AutoscalingCaveat) -> str:  # noqa: C901, PLR0911 - an arm for each kind
+def sentence(caveat: AutoscalingCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - an arm for each kind
     """What is left out, or was assumed."""
     match caveat:
         case GroupBoundsUnknown(groups=()):
@@ -60,6 +62,13 @@ def sentence(caveat: AutoscalingCaveat) -> str:  # noqa: C901, PLR0911 - an arm 
             )
         case CloudCapacityUnknown():
             return "whether the cloud has the machines is not known"
+        case NodeStartupAssumed(seconds=seconds):
+            return f"new nodes are taken to be ready after {seconds:g} s (--node-startup DURATION says it)"
+        case PodsLeftByAutoscaler(pods=pods):
+            return (
+                f"the autoscaler sees room for {some(pods)} on nodes that are there or have come, and adds no more; the"
+                " scheduler sees none"
+            )
         case KarpenterVersionAssumed(version=version):
             return f"which Karpenter runs is not known: the rules of {version} are assumed"
         case AutoscalerDisagrees(asked=asked, other=other):

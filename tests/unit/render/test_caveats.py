@@ -18,6 +18,8 @@ from kwhatif.kube.model.caveat.autoscaling import (
     FlagsNotModelled,
     GroupBoundsUnknown,
     KarpenterVersionAssumed,
+    NodeStartupAssumed,
+    PodsLeftByAutoscaler,
     PricesUnknown,
     ShapesObservedOnly,
 )
@@ -635,6 +637,10 @@ SENTENCES: dict[Caveat, str] = {
         " gives the others)"
     ),
     CloudCapacityUnknown(): "whether the cloud has the machines is not known",
+    NodeStartupAssumed(seconds=90.0): "new nodes are taken to be ready after 90 s (--node-startup DURATION says it)",
+    PodsLeftByAutoscaler(pods=("a/x",)): (
+        "the autoscaler sees room for a/x on nodes that are there or have come, and adds no more; the scheduler sees none"
+    ),
     KarpenterVersionAssumed(version="v1.14.1"): ("which Karpenter runs is not known: the rules of v1.14.1 are assumed"),
     AutoscalerDisagrees(asked="the Cluster Autoscaler", other="Karpenter"): (
         "the cluster shows Karpenter as well: the Cluster Autoscaler and Karpenter do not know of each other, and both may"

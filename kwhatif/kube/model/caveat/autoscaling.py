@@ -61,6 +61,18 @@ class CloudCapacityUnknown(BaseCaveat, tag="cloud-capacity-unknown", kw_only=Tru
     """Whether the cloud has the machines that are asked for is not known."""
 
 
+class NodeStartupAssumed(BaseCaveat, tag="node-startup-assumed", kw_only=True):
+    """How long a new node takes to be ready is not known: so many seconds are assumed."""
+
+    seconds: float
+
+
+class PodsLeftByAutoscaler(BaseCaveat, tag="pods-left-by-autoscaler", kw_only=True):
+    """Pods for which the autoscaler sees room on nodes that are there or have come, and the scheduler none."""
+
+    warns = True
+
+
 class KarpenterVersionAssumed(BaseCaveat, tag="karpenter-version-assumed", kw_only=True):
     """The input does not say which Karpenter runs: the rules are those of this version."""
 
@@ -85,6 +97,8 @@ AutoscalingCaveat = (
     | PricesUnknown
     | ShapesObservedOnly
     | CloudCapacityUnknown
+    | NodeStartupAssumed
+    | PodsLeftByAutoscaler
     | KarpenterVersionAssumed
     | AutoscalerDisagrees
 )
