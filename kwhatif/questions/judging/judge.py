@@ -162,7 +162,7 @@ class _Judging:
         if question.pending_in is None and not (judged or others or self._problems):
             self._caveats[NothingJudged()] = None
         decisions = [*(decision for each in judged for decision in each.decisions), *others]
-        left_out = self._session.left_out(self.end.cluster, decisions)
+        left_out = self._session.left_out(self.end.cluster, decisions, admission=question.admission)
         warned: list[Caveat] = []
         if question.admission:
             applied, before = question.applied, self._session.cluster

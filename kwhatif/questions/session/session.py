@@ -271,11 +271,18 @@ class Session:
         elif self.age > (HOUR if limit is None else limit):
             yield StaleSnapshot(taken_at=self.taken_at, age=self.age)
 
-    def left_out(self, cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[Caveat]:
-        """What the decisions depend on and this session does not know; `cluster` has what manifests bring."""
-        yield from lacking_for(self.cluster, decisions)
+    def left_out(self, cluster: Cluster, decisions: Sequence[Decision], *, admission: bool = True) -> Iterator[Caveat]:
+        """What the decisions depend on and this session does not know.
+
+        Args:
+            cluster: with what manifests bring.
+            decisions: the report's.
+            admission: whether new pods are admitted; else they are taken as they are.
+        """
         pending = self.state.pending  # existing pods were admitted when they were created
-        yield from unmodelled_for(cluster, [each for each in decisions if each.pod not in pending])
+        new = [each for each in decisions if each.pod not in pending]
+        yield from lacking_for(self.cluster, decisions, makes_pods=admission and bool(new))
+        yield from unmodelled_for(cluster, new)
         unschedulable = [each.pod for each in decisions if each.outcome == "Unschedulable"]
         pods = cluster.all(Pod)
         if self.scaling is None:

@@ -146,7 +146,10 @@ class Injected(BaseCaveat, tag="injected", kw_only=True):
 
 
 class UnknownController(BaseCaveat, tag="unknown-controller", kw_only=True):
-    """A custom resource has pods, and how its controller replaces them is not known: all count as replaced."""
+    """A custom resource has pods, and how its controller replaces them is not known: all count as replaced.
+
+    Where its manifest names no number of pods, they stay as many.
+    """
 
     workload: str
 
