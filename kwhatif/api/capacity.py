@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Unpack
 
-from kwhatif.api.arguments import require_known, require_session
+from kwhatif.api.arguments import require_known, require_no_autoscaler, require_session
 from kwhatif.api.manifests import ManifestOptions, read_manifests
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
@@ -72,6 +72,7 @@ def capacity(
             path is malformed.
     """
     require_session(session, "capacity")
+    require_no_autoscaler(session, "capacity")
     require_known(options, ManifestOptions, "capacity")
     if not manifests and (target is not None or with_preemption):
         raise TypeError("capacity() needs a manifest, of which a number of pods could fit")

@@ -9,7 +9,7 @@ from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality
 from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.sentences import free_on, sentence
-from kwhatif.render.why import did_you_mean, why
+from kwhatif.render.verdict import did_you_mean, why
 from kwhatif.report import Report
 from kwhatif.report.capacity import (
     AddedNodesRow,
@@ -121,7 +121,7 @@ def _shapes(shapes: Sequence[ShapeRow]) -> Table:
     )
 
 
-# --- words ---------------------------------------------------------------------------------------------------------
+# --- words -----------------------------------------------------------------------------------------------------------
 
 
 def headline(row: CapacityRow) -> tuple[Quality, str]:

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
+from kwhatif.admission.left_out import with_pod_images
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.matching.requests import Resources
@@ -64,7 +65,7 @@ def pods_without_end(applied: Applied, planner: Planner) -> Iterator[PlannedPod]
     else:
         workload = named(cast("PodSource", obj), cluster)
         if isinstance(workload, Pod):
-            workload = unstarted(workload) if applied.restarted else workload
+            workload = _as_asked(workload) if applied.restarted else workload
         elif not applied.restarted:
             wrong = check_workload(workload, cluster)
             if wrong is not None:
@@ -75,6 +76,15 @@ def pods_without_end(applied: Applied, planner: Planner) -> Iterator[PlannedPod]
     new = replace(applied, restarted=False)
     for group in more:
         yield from planner.admit(new, [group])
+
+
+def _as_asked(pod: Pod) -> Pod:
+    """A pod of the cluster as somebody might ask for it again: what admission has computed of it, it computes again.
+
+    It has images, whether or not the input has them.
+    """
+    new = with_pod_images(unstarted(pod), pod)
+    return replace(new, spec=replace(new.spec, priority=None, preemption_policy=""))
 
 
 class PendingToTry(NamedTuple):

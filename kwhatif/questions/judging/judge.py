@@ -50,6 +50,7 @@ from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.policy import JudgedWorkload
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.simulation.reactions import LivelockError
+from kwhatif.simulation.world import World
 from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -141,6 +142,8 @@ class _Judging:
         self.end = self._state
         self._kinds_and_keys = {(type(each.object).__name__, key_of(each.object)) for each in question.applied}
         self._groups: PodGroupsRow | None = None
+        #: The simulation in which an autoscaler may have added nodes.
+        self._growth: World | None = None
         refused = apply_groups(self._cluster, question.applied)
         #: PodGroups that the API server does not take.
         self._refused = [
@@ -161,7 +164,7 @@ class _Judging:
         if question.pending_in is None and not (judged or others or self._problems):
             self._caveats[NothingJudged()] = None
         decisions = [*(decision for each in judged for decision in each.decisions), *others]
-        left_out = self._session.left_out(self.end.cluster, decisions)
+        left_out = self._session.left_out(self.end.cluster, decisions, admission=question.admission)
         warned: list[Caveat] = []
         if question.admission:
             applied, before = question.applied, self._session.cluster
@@ -178,6 +181,8 @@ class _Judging:
             problems=self._problems,
             cluster=self._cluster,
             groups=self._groups,
+            end=self.end,
+            growth=self._growth,
         )
 
     # --- each alone ----------------------------------------------------------------------------------
@@ -226,7 +231,7 @@ class _Judging:
         except LivelockError:  # the simulation shows which of them never settle
             self._caveats = dict(caveats)
             return self._simulated(plan, before, usage)
-        if self._goes_on and fits_later(planned, self.end, self._session.profiles):
+        if self._goes_on and (self._nodes_come(found) or fits_later(planned, self.end, self._session.profiles)):
             self._caveats = dict(caveats)
             return self._simulated(plan, before, usage)
         self._note_rivals(planned)
@@ -236,6 +241,12 @@ class _Judging:
             else:
                 self._reacted = self._simulated(plan, before, usage)[0]
         return found
+
+    def _nodes_come(self, found: _Found) -> bool:
+        """Whether an autoscaler may add nodes for pods that find no room."""
+        judged, others, earlier = found
+        decisions = (*(each for row in judged for each in row.decisions), *others, *earlier)
+        return self._session.scaling is not None and any(each.outcome == "Unschedulable" for each in decisions)
 
     @property
     def _goes_on(self) -> bool:
@@ -261,9 +272,10 @@ class _Judging:
         earlier = simulated.play(pending.asked)
         self._caveats.update(dict.fromkeys(simulated.caveats))
         self.end = simulated.state
+        self._growth = simulated.world
         self._groups = simulated.groups
         self._note_rivals(planned)
-        return list(map(self._judged, planned)), [], earlier
+        return list(map(self._judged, planned)), list(simulated.others), earlier
 
     def _pending(self, planned: Sequence[Planned], state: State) -> PendingPods:
         wanted = {info.key for info in self._asked_pending()}
@@ -304,6 +316,8 @@ class _Judging:
         return Planned(applied, obj, update, update.removed)
 
     def _unschedulable(self, pending: PendingPods, planned: Sequence[Planned]) -> Collection[str]:
+        if self._session.scaling is not None:  # new nodes wake all of them
+            return frozenset()
         keys = pending.unschedulable(self._question.applied)
         if keys and planned:
             self._caveats[PendingAsleep(pods=tuple(keys))] = None

@@ -176,7 +176,7 @@ class SettledRun:
         workloads = [each.object for each in planned if each.update != "unchanged"]
         prepare(workloads, state.cluster, state.cluster.add)
         clock = Clock(start_of(state.cluster))
-        controllers = all_controllers()
+        controllers = (*all_controllers(), *session.autoscalers())
         self._engine = Engine(
             state,
             session.profiles,
@@ -220,6 +220,8 @@ class SettledRun:
         """
         self._asked = asked
         engine = self._engine
+        for autoscaler in self._session.autoscalers():  # pods that wait already
+            engine.reactions.sync_soon(autoscaler.name, "")
         engine.perform(*(partial(manifest.apply, self._session.cluster) for manifest in self._manifests))
         engine.settle()
         while foreign := self._foreign():
@@ -239,6 +241,21 @@ class SettledRun:
     def groups(self) -> PodGroupsRow | None:
         """What becomes of groups of pods, where there are any."""
         return group_rows(self._engine)
+
+    @property
+    def world(self) -> World:
+        """The simulated cluster."""
+        return self._world
+
+    @property
+    def others(self) -> Iterator[Decision]:
+        """What became of the pending pods that are asked for by themselves."""
+        for key, asking in self._asked.items():
+            info = self._world.state.pods.get(key)
+            if asking.planned is None and info is not None:
+                decision = self._attempts.fate(asking.explained, info.uid, key)
+                if decision is not None:
+                    yield decision
 
     @property
     def caveats(self) -> Iterator[Caveat]:

@@ -95,7 +95,7 @@ def simulate(
         story = replace(story, runs=compared(runs, others))
     caveats = (*session.caveats, *session.remarks(), *assumed, *caveats_of_story(playing.engine, session.cluster))
     report = session.report("simulate", (), caveats)
-    return replace(report, story=story)
+    return session.with_growth(replace(report, story=story), playing.engine.world)
 
 
 def played(session: Session, steps: Sequence[Given], parameters: Parameters) -> tuple[Story, tuple[Caveat, ...]]:
