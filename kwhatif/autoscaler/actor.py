@@ -133,7 +133,7 @@ def _arriving(coming: Iterable[Coming], view: View) -> Iterator[Write]:
             yield Update(each.node.started(there))
         elif there is None and each.registers <= view.now:
             yield Create(each.node.node if each.ready <= view.now else each.node.registered)
-            yield from (Create(obj, stored=True) for obj in each.node.besides)
+            yield from (Create(obj, stored=isinstance(obj, Pod)) for obj in each.node.besides)
 
 
 def _arrived(known: Played, view: View) -> Played:

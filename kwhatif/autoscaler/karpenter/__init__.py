@@ -9,6 +9,7 @@ import msgspec
 
 from kwhatif.autoscaler.answer import Autoscaler, ScalingPlan, ScalingRound
 from kwhatif.autoscaler.contract import Decided, NewNode, free_names
+from kwhatif.autoscaler.karpenter.claims import NewClaim
 from kwhatif.autoscaler.karpenter.disruption import disruption_plan
 from kwhatif.autoscaler.karpenter.instance_types import (
     Catalogue,
@@ -26,7 +27,7 @@ from kwhatif.kube.model.meta import parse_time
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
 
-__all__ = ["InstanceType", "Karpenter", "build_instance_types", "disrupt", "provision"]
+__all__ = ["InstanceType", "Karpenter", "build_instance_types", "disrupt", "disruption", "provision"]
 
 _VERSION = "1.14.1"
 
@@ -63,10 +64,8 @@ class Karpenter(msgspec.Struct, frozen=True):
         del profiles  # it has a scheduler of its own
         catalogue = catalogue_of(self.types)
         found, claims = provisioning_round(World(state, catalogue, parse_time(at)))
-        names = {claim.template.name: free_names(claim.template.name, state) for claim in claims}
-        nodes = (launched(claim, next(names[claim.template.name]), state, at) for claim in claims)
         said = tuple(_said(state, catalogue, is_observed=self.is_observed))
-        return Decided(found, tuple(node for node in nodes if node is not None), self, said)
+        return Decided(found, tuple(_made(claims, state, at)), self, said)
 
     def with_nodes(self, nodes: Sequence[NewNode]) -> Karpenter:
         """See `NodeAutoscaler`: NodeClaims know of their nodes."""
@@ -76,9 +75,24 @@ class Karpenter(msgspec.Struct, frozen=True):
 
 def disrupt(state: State, types: Iterable[InstanceType] | None, at: str) -> tuple[ScalingPlan, tuple[Caveat, ...]]:
     """What the disruption controller would do now; arguments as of `provision`."""
+    plan, _, caveats = disruption(state, types, at)
+    return plan, caveats
+
+
+def disruption(
+    state: State, types: Iterable[InstanceType] | None, at: str
+) -> tuple[ScalingPlan, Sequence[tuple[NewNode, ...]], tuple[Caveat, ...]]:
+    """The same, and of each command the nodes that come in the place of those that go."""
     catalogue = catalogue_of(observed_types(state) if types is None else types)
-    plan = disruption_plan(World(state, catalogue, parse_time(at)))
-    return plan, tuple(_said(state, catalogue, is_observed=types is None))
+    plan, commands = disruption_plan(World(state, catalogue, parse_time(at)))
+    made = [tuple(_made([claim for claim in command.replacements if claim.types], state, at)) for command in commands]
+    return plan, made, tuple(_said(state, catalogue, is_observed=types is None))
+
+
+def _made(claims: Sequence[NewClaim], state: State, at: str) -> Iterator[NewNode]:
+    names = {claim.template.name: free_names(claim.template.name, state) for claim in claims}
+    nodes = (launched(claim, next(names[claim.template.name]), state, at) for claim in claims)
+    return (node for node in nodes if node is not None)
 
 
 def _said(state: State, catalogue: Catalogue, *, is_observed: bool) -> Iterator[Caveat]:

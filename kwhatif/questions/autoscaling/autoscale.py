@@ -16,9 +16,10 @@ from kwhatif.autoscaler.cluster_autoscaler.observed import observed_groups
 from kwhatif.autoscaler.karpenter import InstanceType, Karpenter
 from kwhatif.kube.model.bystanders import NodeClaim, NodePool
 from kwhatif.kube.model.caveat import Caveat, merged
-from kwhatif.kube.model.caveat.autoscaling import AutoscalerDisagrees, CloudCapacityUnknown
+from kwhatif.kube.model.caveat.autoscaling import AutoscalerDisagrees, AutoscalerSettingsAssumed, CloudCapacityUnknown
 from kwhatif.kube.model.caveat.scheduling import PendingAsleep
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded
+from kwhatif.questions.autoscaling.proof import Step, proven
 from kwhatif.questions.autoscaling.rounds import rounds_of
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
@@ -88,13 +89,28 @@ def ask_consolidate(session: Session, question: AutoscalerQuestion) -> Report:
     """Which nodes would be removed now?"""
     autoscaler = _which(session, question)
     plan: ScalingPlan
+    cutoff = None
     if autoscaler == "karpenter":
-        plan, caveats = karpenter.disrupt(session.state, question.instance_types, question.at)
+        plan, made, caveats = karpenter.disruption(session.state, question.instance_types, question.at)
+        # Where a type is not known, the command's nodes still can be drained.
+        steps = [Step(row.nodes, nodes) for row, nodes in zip(plan.commands, made, strict=True)]
     else:
         groups = question.groups or observed_groups(session.state)
         plan, caveats = cluster_autoscaler.scale_down(session.state, session.profiles, groups, question.at)
+        steps = [Step((row.node,)) for row in plan.nodes if row.removable]
+        cutoff = groups.flags.expendable_pods_priority_cutoff
+    if question.explain is not None:  # what comes before it counts, and nothing behind it
+        last = max((place for place, step in enumerate(steps) if question.explain in step.nodes), default=-1)
+        steps = steps[: last + 1]
+    saved = [*(row.saved for row in plan.commands), *(row.saved for row in plan.nodes if row.removable)]
     row = ConsolidateRow(
-        autoscaler=autoscaler, at=question.at, nodes=plan.nodes, commands=plan.commands, kept=plan.kept
+        autoscaler=autoscaler,
+        at=question.at,
+        nodes=plan.nodes,
+        commands=plan.commands,
+        kept=plan.kept,
+        drains=tuple(proven(session, steps, cutoff)),
+        saved=None if None in saved or not saved else round(sum(filter(None, saved)), 6),
     )
     row = row if question.explain is None else _about(row, question.explain)
     said = (*_said(session, question, autoscaler), *caveats)
@@ -119,6 +135,8 @@ def _about(row: ConsolidateRow, node: str) -> ConsolidateRow:
         nodes=tuple(each for each in row.nodes if each.node == node),
         commands=tuple(each for each in row.commands if node in each.nodes),
         kept=tuple(each for each in row.kept if each.node == node),
+        drains=tuple(each for each in row.drains if node in each.nodes),
+        saved=None,
     )
 
 
@@ -138,6 +156,11 @@ def _which(session: Session, question: AutoscalerQuestion) -> Autoscaler:
 
 def _said(session: Session, question: AutoscalerQuestion, asked: Autoscaler) -> Iterator[Caveat]:
     yield from question.caveats
+    yield from session.of_autoscalers
+    if asked == "karpenter":
+        yield AutoscalerSettingsAssumed(autoscaler="Karpenter")
+    elif question.groups is None:
+        yield AutoscalerSettingsAssumed(autoscaler="the Cluster Autoscaler")
     has_pools, has_groups = bool(session.cluster.all(NodePool)), bool(observed_groups(session.state).groups)
     if asked == "cluster-autoscaler" and has_pools:
         yield AutoscalerDisagrees(asked="the Cluster Autoscaler", other="Karpenter")

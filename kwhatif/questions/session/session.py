@@ -13,6 +13,7 @@ from kwhatif.admission.quota.scopes import KNOWN_SCOPES
 from kwhatif.controllers.contract import Controller, View
 from kwhatif.kube.matching.pod_resources import pod_resources
 from kwhatif.kube.model.caveat import Caveat, merged
+from kwhatif.kube.model.caveat.autoscaling import AutoscalerObjectsNotModelled
 from kwhatif.kube.model.caveat.manifests import PodSecurityNotChecked, UnknownQuotaScope
 from kwhatif.kube.model.caveat.reading import StaleSnapshot, UndatedSnapshot
 from kwhatif.kube.model.caveat.scheduling import HugeAmounts
@@ -155,7 +156,11 @@ class Session:
         #: Where extenders are called: what pods and nodes were read from.
         self.originals = originals
         #: What is to be said about how the cluster was read.
-        self.caveats = tuple(caveats)
+        self.caveats: tuple[Caveat, ...] = tuple(
+            each for each in caveats if not isinstance(each, AutoscalerObjectsNotModelled)
+        )
+        #: The same, as far as it matters only where an autoscaler adds or removes nodes.
+        self.of_autoscalers = tuple(each for each in caveats if isinstance(each, AutoscalerObjectsNotModelled))
         #: What was made up of the pods, since the input lacks it (`with_owners`).
         self.inferred: tuple[Caveat, ...] = ()
         #: This session with them, once that was asked for; itself, if it has them already.

@@ -7,6 +7,8 @@ from typing import assert_never
 from kwhatif.kube.model.caveat.autoscaling import (
     AutoscalerDisagrees,
     AutoscalerHalted,
+    AutoscalerObjectsNotModelled,
+    AutoscalerSettingsAssumed,
     AutoscalingCaveat,
     CloudCapacityUnknown,
     ExpanderAssumed,
@@ -19,8 +21,9 @@ from kwhatif.kube.model.caveat.autoscaling import (
     PodsLeftByAutoscaler,
     PricesUnknown,
     ShapesObservedOnly,
+    UnreadableObject,
 )
-from kwhatif.words.amounts import plural, some
+from kwhatif.words.amounts import listed, plural, some
 
 
 def sentence(caveat: AutoscalingCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - an arm for each kind
@@ -69,6 +72,15 @@ def sentence(caveat: AutoscalingCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 
                 f"the autoscaler sees room for {some(pods)} on nodes that are there or have come, and adds no more; the"
                 " scheduler sees none"
             )
+        case UnreadableObject(object=named, field=field, why=why):
+            where = f": {field}" if field else ""
+            return f"{named} cannot be understood, and is left out{where}: {why[:1].lower()}{why[1:]}"
+        case AutoscalerObjectsNotModelled(kinds=kinds):
+            named = listed([plural(count, kind) for kind, count in kinds])
+            verb = "is" if sum(count for _, count in kinds) == 1 else "are"
+            return f"{named} would change what the autoscaler does, and {verb} not modelled"
+        case AutoscalerSettingsAssumed(autoscaler=autoscaler):
+            return f"how {autoscaler} was started is not known: its settings are taken to be the defaults"
         case KarpenterVersionAssumed(version=version):
             return f"which Karpenter runs is not known: the rules of {version} are assumed"
         case AutoscalerDisagrees(asked=asked, other=other):

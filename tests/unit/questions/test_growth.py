@@ -103,7 +103,8 @@ def test_the_answer_goes_on_with_new_nodes(name: str, ask: Any) -> None:
     assert where(with_nodes) == ["a", "general-new-1", "general-new-2"]
     assert added(with_nodes) == 2
     assert {"cloud-capacity-unknown", "node-startup-assumed"} <= {each.code for each in with_nodes.caveat_details}
-    assert "nodes-not-added" not in {each.code for each in with_nodes.caveat_details}
+    assert "node-autoscaler" in {each.code for each in without.caveat_details}
+    assert "node-autoscaler" not in {each.code for each in with_nodes.caveat_details}
 
 
 def test_what_fits_needs_no_node(name: str) -> None:
@@ -208,3 +209,79 @@ def test_fast_and_plain_are_the_same(name: str, reference: str, monkeypatch: pyt
     ends = {row.workload: row.after for row in report.story.workloads}
     assert ends["Deployment default/web"]
     assert added(report) == {"karpenter": 4, "cluster-autoscaler": 2}[name]
+
+
+def running(name: str, on: str, cpu: str = "1", **more: Any) -> Json:
+    owner = {"kind": "ReplicaSet", "name": "r", "uid": "r", "controller": True}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": "default",
+            "uid": name,
+            "labels": {"app": "r"},
+            "ownerReferences": [owner],
+        },
+        "spec": spec_of(cpu, nodeName=on, **more),
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+def owner(replicas: int) -> Json:
+    template = {"metadata": {"labels": {"app": "r"}}, "spec": spec_of("1")}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": "r", "namespace": "default", "uid": "r"},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "r"}}, "template": template},
+    }
+
+
+def priced(price: float | None = 0.5) -> Json:
+    group = {"name": "general", "min": 1, "max": 3, "nodes": ["a", "b"]} | ({} if price is None else {"price": price})
+    return {"groups": [group]}
+
+
+def test_each_removal_is_proven_by_a_drain() -> None:
+    session = kwhatif.load([node("a"), node("b"), owner(2), running("p", "a"), running("q", "b")])
+    report = kwhatif.consolidate(session, node_groups=priced(), at=AT)
+    assert report.consolidate is not None
+    (drain,) = report.consolidate.drains
+    assert drain.nodes == ("a",)
+    assert [(row.node, row.pods) for row in drain.landed] == [("b", 1)]
+    assert drain.ok
+    assert report.consolidate.saved == 0.5
+
+
+def test_a_drain_that_does_not_end_is_said() -> None:
+    # New pods of this owner ask for a label that no node has: the autoscaler does not see that.
+    changed = owner(2)
+    changed["spec"]["template"]["spec"] = spec_of("1", nodeSelector={"disk": "ssd"})
+    session = kwhatif.load([node("a"), node("b"), changed, running("p", "a"), running("q", "b")])
+    report = kwhatif.consolidate(session, node_groups=priced(None), at=AT)
+    assert report.consolidate is not None
+    (drain,) = report.consolidate.drains
+    assert not drain.ok
+    assert len(drain.pending) == 1
+    assert report.consolidate.saved is None
+    explained = kwhatif.consolidate(session, node_groups=priced(None), at=AT, explain="node/a")
+    assert explained.consolidate is not None
+    assert explained.consolidate.drains == (drain,)
+    stays = kwhatif.consolidate(session, node_groups=priced(None), at=AT, explain="node/b")
+    assert stays.consolidate is not None
+    assert not stays.consolidate.drains
+
+
+def test_objects_that_cannot_be_understood_or_are_not_modelled_are_said(name: str) -> None:
+    wrong = POOL | {"metadata": {"name": "wrong"}, "spec": {"weight": "heavy"}}
+    overlay = {"apiVersion": "karpenter.sh/v1alpha1", "kind": "NodeOverlay", "metadata": {"name": "o"}, "spec": {}}
+    session = cluster(wrong, overlay)
+    codes = {each.code: each.message for each in kwhatif.autoscale(session, at=AT, **WITH[name]).caveat_details}
+    assert codes["autoscaler-object-unreadable"].startswith(
+        "NodePool wrong cannot be understood, and is left out: spec.weight"
+    )
+    assert "NodeOverlay" in codes["autoscaler-objects-not-modelled"]
+    others = {each.code for each in kwhatif.schedule(session, web(1)).caveat_details}
+    assert "autoscaler-object-unreadable" in others
+    assert "autoscaler-objects-not-modelled" not in others

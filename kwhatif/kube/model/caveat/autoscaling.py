@@ -73,6 +73,29 @@ class PodsLeftByAutoscaler(BaseCaveat, tag="pods-left-by-autoscaler", kw_only=Tr
     warns = True
 
 
+class UnreadableObject(IncompleteCaveat, tag="autoscaler-object-unreadable", kw_only=True):
+    """A NodePool, NodeClaim or HorizontalPodAutoscaler of the input cannot be understood, and is left out."""
+
+    #: Such as `NodePool general`.
+    object: str
+    #: The path of the field, such as `spec.weight`; "": the object as a whole.
+    field: str
+    why: str
+
+
+class AutoscalerObjectsNotModelled(IncompleteCaveat, tag="autoscaler-objects-not-modelled", kw_only=True):
+    """Objects that change what an autoscaler does, and are left out of the answer."""
+
+    #: Kind, and how many.
+    kinds: tuple[tuple[str, int], ...]
+
+
+class AutoscalerSettingsAssumed(BaseCaveat, tag="autoscaler-settings-assumed", kw_only=True):
+    """How the autoscaler itself was started is not known: its flags and feature gates are taken to be the defaults."""
+
+    autoscaler: str
+
+
 class KarpenterVersionAssumed(BaseCaveat, tag="karpenter-version-assumed", kw_only=True):
     """The input does not say which Karpenter runs: the rules are those of this version."""
 
@@ -99,6 +122,9 @@ AutoscalingCaveat = (
     | CloudCapacityUnknown
     | NodeStartupAssumed
     | PodsLeftByAutoscaler
+    | UnreadableObject
+    | AutoscalerObjectsNotModelled
+    | AutoscalerSettingsAssumed
     | KarpenterVersionAssumed
     | AutoscalerDisagrees
 )
