@@ -19,7 +19,6 @@ from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.originals import SessionOriginals
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
-from kwhatif.kube.model.quantity import LARGEST_EXACT
 from kwhatif.kube.model.unknown import lacks
 from kwhatif.questions.session.completeness import lacking_for, nodes_not_in_input, said_of
 from kwhatif.questions.session.node_autoscalers import nodes_not_added
@@ -61,19 +60,9 @@ def unmodelled_for(cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[
 
 def huge_amounts(nodes: Iterable[NodeInfo]) -> Iterator[Caveat]:
     """That amounts of these nodes are so large that floats do not hold them, and 64 bits not their products."""
-    names = tuple(node.name for node in nodes if any(map(_is_huge, _amounts(node))))
+    names = tuple([node.name for node in nodes if node.is_huge])
     if names:
         yield HugeAmounts(nodes=names)
-
-
-def _amounts(node: NodeInfo) -> Iterator[int]:
-    cpu, memory, ephemeral, scalars = node.allocatable
-    yield from (cpu, memory, ephemeral, node.nonzero_cpu, node.nonzero_memory, node.ephemeral, *node.scalars.values())
-    yield from (amount for _, amount in scalars)
-
-
-def _is_huge(amount: int) -> bool:
-    return amount >= LARGEST_EXACT
 
 
 def _scopes(quota: ResourceQuota) -> Iterator[str]:

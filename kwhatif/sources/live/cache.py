@@ -262,6 +262,7 @@ class Cache:
             if _moves(before, after):
                 self._misplaced.add((kind, key))
         if self._state is not None and changes:
+            self._state.cluster.take_over()
             self._state.apply(*changes)
             self._state.forget_history()  # it would hold on to hundreds of thousands of pods as they were
         elif changes:
@@ -283,6 +284,7 @@ class Cache:
             state.forget_history()
             self._misplaced.clear()
         self.has_news = False
+        state.cluster.take_over()
         fork = state.fork()
         fork.cluster.taken_at = taken_at
         fork.cluster.unread = {asked.kind: reason for asked, reason in self._unread.items()}
