@@ -249,6 +249,9 @@ class Watched:
     def take(self, events: Iterable[ListEvent | WatchEvent]) -> None:
         self._cache.take(events)
 
+    def as_read(self, taken_at: str) -> Collected:
+        return self._cache.as_read(taken_at)
+
     @property
     def session(self) -> Session:
         state = self._cache.moment(NOW)

@@ -19,6 +19,7 @@ from kwhatif.sources.live.follow import Follower
 from kwhatif.sources.live.intake import Intake
 from kwhatif.sources.live.options import LiveArguments, LiveOptions
 from kwhatif.sources.live.reflector import Patience
+from kwhatif.sources.saving.record import Recorder
 from kwhatif.sources.saving.save import Moment, save
 
 #: Seconds between checks whether it is to end.
@@ -128,6 +129,17 @@ class LiveCluster:
             state = self._cache.moment(_now())
             self._latest = self._scheduler.session(self._loaded, state, self._cache.caveats(state), 0)
         return self._latest
+
+    def record(self, recorder: Recorder, *, is_known: bool) -> int:
+        """Append the cluster as it is known now to a recording; returns how many objects are different.
+
+        `is_known`: whether nothing was known to be missing (`behind`) at any time since the last call.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        now = _now()
+        return recorder.note(self._cache.as_read(now), now, is_known=is_known)
 
     def save(self, file: str, *, images: bool = False, anonymize: bool = False) -> int:
         """Write the cluster as it is known now to a file, whole or not at all; returns how many objects.

@@ -54,7 +54,8 @@ At = Annotated[
     typer.Option(
         "--at",
         metavar="TIME",
-        help="The moment that ages count to, such as 2026-01-31T12:00:00Z. Without it, when the dump was taken.",
+        help="The moment that ages count to, and of a recording the one that is read, such as 2026-01-31T12:00:00Z."
+        " Without it, when the dump was taken.",
     ),
 ]
 Explain = Annotated[
@@ -133,7 +134,8 @@ class Scaling:
                 at=self.at,
                 now=moment,
                 **options,
-            )
+            ),
+            dates=True,
         )
 
 
