@@ -17,6 +17,7 @@ from kwhatif.sources.live.intake import Intake
 from kwhatif.sources.live.lists import ListEnded, ListEvent, ListRestarted, Page, _reader
 from kwhatif.sources.live.read import take_in
 from kwhatif.sources.live.watches import WatchEvent
+from kwhatif.state.history import ChangedObject
 from kwhatif.state.state import State
 
 Json = dict[str, Any]
@@ -246,8 +247,8 @@ class Watched:
         self._loaded = admitted(collected, None, strict=False)
         self._cache.begin(self._loaded.cluster)
 
-    def take(self, events: Iterable[ListEvent | WatchEvent]) -> None:
-        self._cache.take(events)
+    def take(self, events: Iterable[ListEvent | WatchEvent]) -> list[ChangedObject]:
+        return self._cache.take(events)
 
     def as_read(self, taken_at: str) -> Collected:
         return self._cache.as_read(taken_at)

@@ -28,7 +28,6 @@ apiVersion: v1
 kind: Pod
 metadata: {name: new, namespace: x, labels: {app: web}}
 spec:
-  priority: 20
   containers: [{name: main, image: "app:1", resources: {requests: {cpu: 700m}}}]
 """
 

@@ -181,6 +181,7 @@ class _Judging:
     # --- each alone ----------------------------------------------------------------------------------
 
     def _each_alone(self) -> _Found:
+        self._note_more()
         planner = self._planner
         alone = Alone(self._session.profiles, self._state, self._caveats, self._question.described)
         decisions = [
@@ -235,6 +236,10 @@ class _Judging:
                 self._reacted = self._simulated(plan, before, usage)[0]
         return found
 
+    def _note_more(self) -> None:
+        if self._session.tried is not None:
+            self._session.tried.note_more()
+
     @property
     def _goes_on(self) -> bool:
         """Whether pods are tried again; not where only a moment is asked for, or pods are restarted."""
@@ -253,6 +258,7 @@ class _Judging:
         """With simulated time: rollouts continue to their end, with all reactions."""
         from kwhatif.questions.judging.settled import SettledRun  # most answers do without
 
+        self._note_more()
         pending = self._pending(planned, state)
         unschedulable = self._unschedulable(pending, planned)
         simulated = SettledRun(self._session, state, planned, self._explain, unschedulable, usage)

@@ -20,6 +20,7 @@ from kwhatif.kube.model.originals import SessionOriginals
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
 from kwhatif.kube.model.unknown import lacks
+from kwhatif.questions.session.again import Tried
 from kwhatif.questions.session.completeness import lacking_for, nodes_not_in_input, said_of
 from kwhatif.questions.session.node_autoscalers import nodes_not_added
 from kwhatif.report import Report
@@ -146,6 +147,8 @@ class Session:
         self.inferred: tuple[Caveat, ...] = ()
         #: This session with them, once that was asked for; itself, if it has them already.
         self._with_owners: Session | None = None
+        #: The attempts that questions make, where somebody wants to know when to ask again.
+        self.tried: Tried | None = None
         #: How long ago the cluster was read, in seconds, when this session was made; None: not known.
         self.age = age
         #: When the dump was taken; None of a live cluster, and where a dump does not show it.
