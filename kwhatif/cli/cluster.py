@@ -38,6 +38,7 @@ from kwhatif.garbage import keep, no_garbage_collection
 if TYPE_CHECKING:
     from kwhatif.api.live import LiveCluster
     from kwhatif.api.scheduler import SchedulerOptions
+    from kwhatif.cli.autoscaling import Growth
     from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
     from kwhatif.sources.dumps.progress import Progress
@@ -191,9 +192,15 @@ class SchedulerSource:
         lenient: bool = False,
         namespace: str | None = None,
         dates: bool = False,
+        growth: Growth | None = None,
     ) -> Answers:
-        """Read the cluster, and ask about these manifests; with `--compare` without the edits as well."""
+        """Read the cluster, and ask about these manifests; with `--compare` without the edits as well.
+
+        `growth`: the autoscaler that adds nodes; `dates`: see `ClusterSource.moment`.
+        """
+        dates |= growth is not None and growth.is_asked
         session = self.load(manifests=manifests, lenient=lenient, namespace=namespace, dates=dates)
+        session = session if growth is None else growth.of(session)
         if not self.compare or session.unedited is None:
             return Answers(question(session, manifests))
         import kwhatif
