@@ -131,9 +131,7 @@ class TestWhatADumpLacks:
     def test_what_it_lacks_is_one_line(self) -> None:
         write(evictor=EVICTOR)
         ran = asked("preempt evictor.yaml")
-        assert "the dump has no PodDisruptionBudgets, LimitRanges, ResourceQuotas and Namespaces: " in flat(
-            ran.stdout
-        )
+        assert "the dump has no PodDisruptionBudgets, LimitRanges, ResourceQuotas and Namespaces: " in flat(ran.stdout)
         assert ran.stdout.count("•") == 1
 
 
