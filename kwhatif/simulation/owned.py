@@ -36,15 +36,13 @@ class Owned:
         #: first use on.
         active = cluster.derived(_active_pods, Pod, Node).copy()
         self._active: Drawers[_Place, Counter[str]] = Drawers(Counter.copy, active)
-        #: Deleted ReplicaSets by key: their remaining pods still belong to their Deployments.
-        self.gone: dict[str, ReplicaSet] = {}
 
     def fork(self, cluster: Cluster) -> Owned:
         """An independent copy, for a fork of the cluster."""
         other = copy(self)
         other._cluster, other._keys = cluster, self._keys.fork()
         other._active = self._active.fork()
-        other._unsorted, other.gone = self._unsorted.copy(), self.gone.copy()
+        other._unsorted = self._unsorted.copy()
         return other
 
     def _at(self, place: _Place) -> dict[str, str]:
@@ -53,8 +51,6 @@ class Owned:
 
     def changed(self, before: KubernetesObject | None, after: KubernetesObject | None) -> None:
         """An object was created, changed or deleted."""
-        if isinstance(before, ReplicaSet) and after is None:
-            self.gone[key_of(before)] = before
         old = None if before is None else _place(before)
         new = None if after is None else _place(after)
         self._count_active(before, old, -1)

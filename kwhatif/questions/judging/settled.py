@@ -24,12 +24,12 @@ from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.questions.decisions.caveats import caveats_of
 from kwhatif.questions.decisions.decide import ignored
 from kwhatif.questions.decisions.short import in_short
-from kwhatif.questions.judging.described import Described
 from kwhatif.questions.judging.group_rows import GroupRows
 from kwhatif.questions.judging.groups import is_about_groups
 from kwhatif.questions.judging.manifest_rollout import ManifestRollout
-from kwhatif.questions.judging.planned import Asked, Explain, Planned
+from kwhatif.questions.judging.planned import Asked, Planned
 from kwhatif.questions.manifests.prepared import prepare
+from kwhatif.questions.placing.described import Described, Explain
 from kwhatif.questions.rows import decision_about, with_chosen
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_verdict
