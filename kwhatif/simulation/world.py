@@ -292,7 +292,7 @@ class World(SimulatedView):
         cluster = self.state.cluster
         if isinstance(obj, Pod):
             admitted = self._replicas.admit(obj, cluster, self._usage)
-            known = injection_of(obj, cluster)
+            known = None if self._replicas.is_repeated else injection_of(obj, cluster)
             if known is not None:
                 self.injections[known.workload] = known
             if self.admission_watcher is not None:

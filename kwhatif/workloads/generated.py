@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Container, Iterator
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -41,7 +41,7 @@ def with_made_up_uid(obj: T) -> T:
     """The object with the UID that it gets, whatever its manifest says."""
     meta: Any = obj.metadata
     uid = uid_of(type(obj).__name__, meta.namespace, meta.name)
-    return cast("T", replace(cast("Any", obj), metadata=replace(meta, uid=uid)))
+    return replace(obj, metadata=replace(meta, uid=uid))  # type: ignore[type-var]
 
 
 def has_made_up_uid(obj: KubernetesObject) -> bool:
