@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -30,6 +31,9 @@ os.environ |= {
     # Private to Typer: without it the width and colour of `--help` follow the machine. Recheck when Typer moves on.
     "_TYPER_FORCE_DISABLE_TERMINAL": "1",
 }
+
+# A shell starts what it runs in the background with interrupts ignored, and so would every command started here be.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # `make test` says the same on every machine, however slow, and soon; `make deep` is what looks for new examples.
 settings.register_profile(

@@ -93,3 +93,16 @@ class OutageFlags(TypedDict, total=False):
 
 class OutageArguments(OutageFlags, MaintenanceOptions, total=False):
     """How the nodes fail, how long things take, and who plays the scenarios of `each`."""
+
+
+class AuditArguments(MaintenanceOptions, total=False):
+    """What is asked and what is accepted, how long things take, and who plays the what-ifs."""
+
+    only: Annotated[str, Option("Only these kinds of what-ifs, such as outage,drain; without it, all.", "", "LIST")]
+    explain: Annotated[str, Option("All about one finding: what shows it, the proof, what helps.", "", "ID")]
+    baseline: Annotated[str, Option("Accepted findings: only others fail. -o baseline writes such a file.", "", "FILE")]
+    budget: Annotated[str, Option("Ask nothing more after this time; 0: no limit.", "0", "DURATION")]
+    fixes: Annotated[int, Option("Look for the smallest fix of so many findings, the worst ones.", 10, "N", min=0)]
+    owner_label: Annotated[
+        str, Option("The label of workloads, or of their namespaces, that names an owner.", "team", "KEY")
+    ]

@@ -17,6 +17,7 @@ import typer
 from typer.main import get_command
 
 from kwhatif.cli.advise import advise
+from kwhatif.cli.audit import audit
 from kwhatif.cli.autoscale import autoscale, consolidate
 from kwhatif.cli.capacity import capacity
 from kwhatif.cli.characters import adapt_streams
@@ -61,6 +62,7 @@ for command in (
     schedule,
     preempt,
     gate,
+    audit,
     advise,
     simulate,
     drain,

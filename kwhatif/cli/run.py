@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import typer
@@ -18,13 +17,12 @@ from kwhatif.errors import ExitCode
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from kwhatif.render.blocks import Block
     from kwhatif.render.detail import Detail
     from kwhatif.report import Report
 
 #: Width of tables that go to a file or a pipe: nothing is wrapped there.
 PIPE_WIDTH = 65_536
-#: Digits of a number of seconds, up to the year 2286.
-_LONGEST_EPOCH = 10
 
 
 def print_parts(parts: Iterable[RenderableType], color: Color) -> None:
@@ -41,6 +39,14 @@ def print_parts(parts: Iterable[RenderableType], color: Color) -> None:
             console.print(part, crop=not is_whole, no_wrap=is_whole, overflow="ignore" if is_whole else None)
     # Rich fills every cell with blanks; files and diffs are better off without those at the end of a line.
     sys.stdout.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+
+
+def print_blocks(blocks: Iterable[Block], color: Color) -> None:
+    """What is not a report, on standard output."""
+    from kwhatif.render.detail import Detail
+    from kwhatif.render.terminal import draw
+
+    print_parts(draw(blocks, Detail()), color)
 
 
 def console_of(color: Color) -> Console:
@@ -99,9 +105,9 @@ class Style(NamedTuple):
     @property
     def detail(self) -> Detail:
         """How much of it is printed."""
-        from kwhatif.render.detail import Detail
+        from kwhatif.render.detail import Detail, clock
 
-        return Detail(now=now(), wide=self.output == "wide", explain=self.explain, quiet=self.printing.quiet)
+        return Detail(now=clock(), wide=self.output == "wide", explain=self.explain, quiet=self.printing.quiet)
 
 
 def answer(answers: Answers, style: Style, conditions: tuple[str, ...]) -> None:
@@ -127,9 +133,11 @@ def print_answers(answers: Answers, style: Style) -> None:
 
     comparison = compare(answers.before, answers.report)
     if style.output in ("table", "wide"):
-        from kwhatif.render.tables import comparison_tables
+        from kwhatif.render.answer import difference, suited
+        from kwhatif.render.terminal import draw
 
-        print_parts(comparison_tables(comparison, style.detail), style.printing.color)
+        detail = suited(style.detail, answers.before, answers.report)
+        print_parts(draw(difference(comparison, detail), detail), style.printing.color)
     elif style.output in COMPARISONS:
         print_data(COMPARISONS[style.output](comparison), style.output)
     else:
@@ -143,9 +151,16 @@ def print_report(report: Report, style: Style) -> None:
 
         print_data(FORMATS[style.output](report), style.output)
         return
-    from kwhatif.render.tables import tables
+    print_parts(drawn(report, style), style.printing.color)
 
-    print_parts(tables(report, style.detail), style.printing.color)
+
+def drawn(report: Report, style: Style) -> Iterator[RenderableType]:
+    """The report as a terminal shows it."""
+    from kwhatif.render.answer import answer, suited
+    from kwhatif.render.terminal import draw
+
+    detail = suited(style.detail, report)
+    return draw(answer(report, detail), detail)
 
 
 def print_data(text: str, output: str) -> None:
@@ -155,7 +170,7 @@ def print_data(text: str, output: str) -> None:
 
 
 def now() -> int:
-    """Seconds since the epoch; $SOURCE_DATE_EPOCH stands in for the clock where output must be reproducible."""
-    fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
-    is_known = fixed.isascii() and fixed.isdigit() and len(fixed) <= _LONGEST_EPOCH
-    return int(fixed) if is_known else int(time.time())
+    """Seconds since the epoch, by the clock of reports."""
+    from kwhatif.render.detail import clock
+
+    return clock()

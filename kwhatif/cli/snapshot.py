@@ -12,7 +12,7 @@ import typer
 from kwhatif.cli.cluster import ClusterSource
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import Color, ColorOption, seconds
-from kwhatif.cli.run import now, print_data, print_parts
+from kwhatif.cli.run import now, print_blocks, print_data
 from kwhatif.cli.usage import Command, CommandGroup
 
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True, rich_markup_mode=None)
@@ -58,7 +58,7 @@ def save(
       kwhatif snapshot save bug.yaml --anonymize --report --from cluster.yaml
     """
     from kwhatif.api.snapshots import save_cluster
-    from kwhatif.render.kept import kept_table
+    from kwhatif.render.kept import kept_blocks
     from kwhatif.sources.saving.formats import format_of
 
     if report and not anonymize:
@@ -82,7 +82,7 @@ def save(
             **where.live(),
         )
     if report:
-        print_parts(kept_table(saved.kept), color)
+        print_blocks(kept_blocks(saved.kept), color)
     typer.echo(f"{saved.size} objects saved to {file}", err=True)
 
 
@@ -125,7 +125,7 @@ def info(
     """
     import kwhatif
     from kwhatif.render.data import to_json
-    from kwhatif.render.inventory import inventory_tables
+    from kwhatif.render.inventory import inventory_blocks
 
     with where.progress() as advance:
         dumps = [*(paths or ()), *(where.from_ or ())]
@@ -133,4 +133,4 @@ def info(
     if output is InfoOutput.JSON:
         print_data(to_json(inventory), "json")
         return
-    print_parts(inventory_tables(inventory), color)
+    print_blocks(inventory_blocks(inventory), color)

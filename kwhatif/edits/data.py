@@ -119,6 +119,7 @@ WORDS: Mapping[str, Callable[[Any], list[Word]]] = {
     "add": _add_words,
     "delete": _delete_words,
     "scale": _pairs,
+    "restart": _lists_of("objects"),
     "set": _set_words,
     "patch": _patch_words,
     "priority": _pairs,

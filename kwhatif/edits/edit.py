@@ -99,6 +99,12 @@ class Scale(_Edit, frozen=True):
     targets: tuple[tuple[Reference, int], ...]
 
 
+class Restart(_Edit, frozen=True):
+    """Restart workloads, as `kubectl rollout restart`: their templates change in nothing that a rule reads."""
+
+    workloads: tuple[Reference, ...]
+
+
 class Assignment(msgspec.Struct, frozen=True):
     """A field and its new value; None removes it. Path steps are field names, map keys, or list indexes."""
 
@@ -191,6 +197,7 @@ Plain = (
     | AddNodes
     | DeleteObjects
     | Scale
+    | Restart
     | SetFields
     | Patch
     | Priority

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.admission.default_tolerations import add_default_tolerations
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.left_out import with_pod_images
 from kwhatif.admission.new_pod import stored_pod
@@ -17,21 +16,21 @@ from kwhatif.admission.outcome import Denied
 from kwhatif.admission.resize import is_resize, refuse_resize
 from kwhatif.admission.updated import updated
 from kwhatif.admission.validation.pod import validate_pod
-from kwhatif.admission.validation.pod_update import validate_pod_update
-from kwhatif.edits.edit import Apply, Assignment, Label, Patch, Reference, Resolved, SetFields, Wrong
+from kwhatif.edits.edit import Apply, Assignment, Label, Patch, Reference, Resolved, Restart, SetFields, Wrong
 from kwhatif.edits.policies import counted
 from kwhatif.edits.selection import Lookup
 from kwhatif.kube.matching.names import did_you_mean, nearest
 from kwhatif.kube.model.cluster import Cluster, key_of
-from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod import Pod, PodTemplateSpec
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.kube.model.storage import PersistentVolumeClaim
-from kwhatif.kube.model.workload import SCALABLE, Workload
+from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Deployment, StatefulSet, Workload
 from kwhatif.simulation.resizing import asks_as_before
 from kwhatif.state.change import Upsert
-from kwhatif.workloads.applied_object import applied_object
+from kwhatif.workloads.applied_object import applied_object, updated_pod
 from kwhatif.workloads.applied_template import without_text
 from kwhatif.workloads.expand import named
+from kwhatif.workloads.numbers import natural_number
 from kwhatif.workloads.replicas import free_names
 
 # --- label -------------------------------------------------------------------------------------------------------
@@ -76,6 +75,34 @@ def set_fields(edit: SetFields, lookup: Lookup) -> Resolved:
 def patch(edit: Patch, lookup: Lookup) -> Resolved:
     """Apply a JSON merge patch."""
     return _changed(edit.object, lambda data: _merge(data, edit.merge), lookup)
+
+
+#: Of pod templates, the label that a restart changes: kubectl's annotation is none that rules read.
+_RESTARTED = "kwhatif.dev/restarted"
+
+
+def restart(edit: Restart, lookup: Lookup) -> Resolved:
+    """Change the templates of workloads that roll, so that all their pods are replaced (`kubectl rollout restart`)."""
+    restarted: list[Any] = []
+    for workload in lookup.objects(edit.workloads):
+        name = f"{type(workload).__name__} {key_of(workload)}"
+        if not isinstance(workload, Deployment | StatefulSet | DaemonSet):
+            lookup.mistakes.append(Wrong(f"{name} has no rollout", "restart a Deployment, StatefulSet or DaemonSet"))
+        elif isinstance(workload, Deployment) and workload.spec.paused:
+            lookup.mistakes.append(Wrong(f"{name} is paused", "resume it first"))
+        else:
+            restarted.append(_restarted(workload))
+    notes = ("its pods do not change: a template is for new pods",) if restarted else ()
+    return Resolved(tuple(map(Upsert, restarted)), notes_at_rest=notes)
+
+
+def _restarted(workload: Deployment | StatefulSet | DaemonSet) -> Any:
+    template = workload.spec.template or PodTemplateSpec()
+    labels = template.metadata.labels
+    count = natural_number(labels.get(_RESTARTED, "")) or 0
+    meta = replace(template.metadata, labels={**labels, _RESTARTED: str(count + 1)})
+    new = replace(workload, spec=replace(workload.spec, template=replace(template, metadata=meta)))
+    return without_text(new, workload)
 
 
 def _changed(reference: Reference, change: Callable[[dict[str, Any]], None], lookup: Lookup) -> Resolved:
@@ -208,11 +235,10 @@ def apply(edit: Apply, lookup: Lookup) -> Resolved:
                 made.append(obj)
                 written.append(default_object(obj))
         elif isinstance(obj, Pod) and (known := lookup.cluster.get(Pod, key_of(obj))) is not None:
-            pod = add_default_tolerations(default_object(applied_object(obj, lookup.cluster)))
-            denied = validate_pod_update(pod, known)
-            if denied is not None:
-                refused.append((obj, denied.message))
-            elif pod != known:
+            pod = updated_pod(obj, known)
+            if isinstance(pod, Denied):
+                refused.append((obj, pod.message))
+            elif pod is not known:
                 written.append(pod)
         elif isinstance(obj, Pod | Workload):
             new = applied_object(obj, lookup.cluster)

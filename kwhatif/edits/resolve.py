@@ -50,6 +50,7 @@ _RULES: Mapping[type[Any], Callable[[Any, Lookup], Resolved]] = {
     edits.Label: objects.label,
     edits.Patch: objects.patch,
     edits.Priority: policies.priority,
+    edits.Restart: objects.restart,
     edits.Scale: scaling.scale,
     edits.SetFields: objects.set_fields,
     edits.TaintNodes: nodes.taint,

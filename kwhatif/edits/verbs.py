@@ -122,6 +122,10 @@ def _scale(text: str, words: list[Word], _reader: Reader) -> Edit:
     return edits.Scale(text=text, targets=tuple(targets))
 
 
+def _restart(text: str, words: list[Word], _reader: Reader) -> Edit:
+    return edits.Restart(text=text, workloads=object_references(_some(words, "workload")))
+
+
 def _set(text: str, words: list[Word], reader: Reader) -> Edit:
     if len(words) < 2:
         raise Wrong("cannot be read", "write `set KIND/NAMESPACE/NAME PATH=VALUE`")
@@ -237,6 +241,7 @@ PARSERS: Mapping[str, Callable[[str, list[Word], Reader], Edit]] = {
     "add": _add,
     "delete": _delete,
     "scale": _scale,
+    "restart": _restart,
     "set": _set,
     "patch": _patch,
     "priority": _priority,

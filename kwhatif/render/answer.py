@@ -1,31 +1,105 @@
-"""The answer of a report in blocks, whatever the command."""
+"""A report in blocks, whatever the command: the edits, the answer, the evidence, and the caveats."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from kwhatif.render.qualifiers import descheduling_qualifier, qualifier
+from msgspec.structs import replace
+
+from kwhatif.render.blocks import Item, Listing, Sentence, exact, folded, lines
+from kwhatif.render.caveats import besides_findings
+from kwhatif.render.caveats.manifests import NOTHING_JUDGED
+from kwhatif.render.detail import NodeNames, nodes_in
+from kwhatif.render.edits import edit_lines
+from kwhatif.render.qualifiers import descheduling_qualifier, qualifier, story_qualifier
+from kwhatif.render.release import release_line
+from kwhatif.words.amounts import plural, seconds
 
 if TYPE_CHECKING:
     from kwhatif.render.blocks import Block
     from kwhatif.render.detail import Detail
     from kwhatif.report import Report
+    from kwhatif.report.comparison import Comparison
 
 
-def answer(report: Report, detail: Detail) -> Iterator[Block] | None:
-    """The verdict and what backs it; None for commands that are drawn by themselves.
+def suited(detail: Detail, *reports: Report) -> Detail:
+    """The detail with the names of nodes as a terminal shows them, and the time of the cluster."""
+    taken_at = reports[-1].snapshot.taken_at
+    is_whole = detail.quiet or detail.page
+    names = detail.names if is_whole else NodeNames(name for report in reports for name in nodes_in(report))
+    return replace(detail, now=seconds(taken_at) if taken_at else detail.now, names=names)
 
-    Each command's blocks are imported when they are drawn: most reports have none of them.
-    """
+
+def answer(report: Report, detail: Detail) -> Iterator[Block]:
+    """Everything that is said, top to bottom; the verdict is the first, but for edits that it rests on."""
+    if not detail.quiet:
+        yield from lines(list(edit_lines(report)), "faint")
+    first, *others = _answer(report, detail)
+    yield first
+    if not detail.quiet:
+        yield Sentence(release_line(report.scheduler), "faint")
+        yield from _note(detail)
+    yield from others
+    if not detail.quiet:
+        yield from _growth(report)
+        yield from _caveats(report, detail)
+
+
+def difference(comparison: Comparison, detail: Detail) -> Iterator[Block]:
+    """The edits, one line that says it all, then what is different."""
+    from kwhatif.render.comparison import comparison_blocks  # not for one report
+
+    if not detail.quiet:
+        yield from lines(list(edit_lines(comparison.after)), "faint")
+    first, *others = comparison_blocks(comparison, detail)
+    yield first
+    if others:
+        yield from _note(detail)
+    yield from others
+
+
+def _note(detail: Detail) -> Iterator[Block]:
+    if detail.names.note:
+        yield Sentence((exact(detail.names.note),), "faint")
+
+
+def _caveats(report: Report, detail: Detail) -> Iterator[Block]:
+    others = [caveat for caveat in besides_findings(report) if report.decisions or caveat != NOTHING_JUDGED]
+    title = plural(len(others), "caveat") if detail.page else "Caveats"
+    if others:
+        yield from folded(title, Listing([Item(caveat, tone="warn") for caveat in others]))
+
+
+# --- the answer ------------------------------------------------------------------------------------------------------
+
+
+def _answer(report: Report, detail: Detail) -> Iterator[Block]:
+    """The verdict and what backs it. Each command's blocks are imported when they are drawn: most reports have none."""
+    if report.scenarios:
+        from kwhatif.render.scenarios import scenarios
+
+        return scenarios(report, detail)
+    if report.story is not None and not report.is_judged:
+        from kwhatif.render.story import story_blocks
+
+        return story_blocks(report.story, detail, story_qualifier(report))
+    if report.queue is not None:
+        from kwhatif.render.queue import queue
+
+        return queue(report, report.queue, detail)
+    if report.advise is not None and report.command == "advise":
+        from kwhatif.render.advise import advise
+
+        return advise(report, report.advise, detail)
     if report.deschedule is not None:
         from kwhatif.render.deschedule import deschedule
 
         return deschedule(report.deschedule, detail, descheduling_qualifier(report))
-    if report.autoscaler is not None:
+    if report.autoscaler is not None and report.command == "autoscale":
         from kwhatif.render.autoscale import autoscale
 
-        return autoscale(report.autoscaler, detail, qualifier(report))
+        return autoscale(report, report.autoscaler, detail, qualifier(report))
     if report.consolidate is not None:
         from kwhatif.render.autoscale import consolidate
 
@@ -38,4 +112,42 @@ def answer(report: Report, detail: Detail) -> Iterator[Block] | None:
         from kwhatif.render.capacity import capacity
 
         return capacity(report, report.capacity, detail)
-    return None
+    return _of_many(report, detail)
+
+
+def _of_many(report: Report, detail: Detail) -> Iterator[Block]:
+    """What is asked about a whole cluster, or about manifests."""
+    if report.audit is not None:
+        from kwhatif.render.audit import audit
+
+        return audit(report, report.audit, detail, qualifier(report))
+    return _with_aftermath(report, _judged(report, detail))
+
+
+def _judged(report: Report, detail: Detail) -> Iterator[Block]:
+    if report.command == "gate":
+        from kwhatif.render.gate import gate
+
+        return gate(report, detail)
+    from kwhatif.render.decisions import decisions
+
+    return decisions(report, detail)
+
+
+def _with_aftermath(report: Report, parts: Iterable[Block]) -> Iterator[Block]:
+    """What follows stands below the verdict, and above what it rests on."""
+    first, *others = parts
+    yield first
+    if report.story is not None:
+        from kwhatif.render.story import aftermath
+
+        yield aftermath(report.story)
+    yield from others
+
+
+def _growth(report: Report) -> Iterator[Block]:
+    """The nodes that an autoscaler has added on the way to the answer; nothing where none is asked for."""
+    if report.autoscaler is not None and report.command != "autoscale":
+        from kwhatif.render.autoscale import growth
+
+        yield from growth(report.autoscaler)

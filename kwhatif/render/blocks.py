@@ -1,6 +1,7 @@
-"""What a report says, as blocks: made once for each command, and drawn for a terminal or as Markdown.
+"""What a report says, as blocks: made once for each command, and drawn by `terminal` and `markdown`.
 
-A block says what its content is, not how it looks. Its texts are plain: a drawer escapes them.
+Everything that a drawer needs is here. A block says what its content is, and not how it looks: a text is plain, and a
+drawer escapes it and shortens the names of nodes; signs and tones are names, for which a drawer has glyphs and colours.
 """
 
 from __future__ import annotations
@@ -19,13 +20,33 @@ Sign = Outcome | Quality
 _MOST_ROWS = 20
 
 
+# --- texts -----------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """The answer in one line. `tone`: where it has no sign."""
+class Span:
+    """A part of a sentence. `exact`: a name or a command, to be copied; a page shows it as code."""
 
     text: str
+    tone: Tone = ""
+    exact: bool = False
+
+
+#: A sentence, or its parts. A part without a tone has that of the whole.
+Words = str | Sequence[str | Span]
+
+
+# --- blocks ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer in one line. `tone`: other than the sign's. `minor`: the answer about a part."""
+
+    text: Words
     sign: Sign | None = None
     tone: Tone = ""
+    minor: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,26 +58,30 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A paragraph; a strong one is part of the answer, a faint one can be left unread."""
+    """A paragraph; a strong one is part of the answer, a faint one can be left unread. `depth`: as that of an item."""
 
-    text: str
+    text: Words
     tone: Tone = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """Items of which each is a sentence, with its commands to copy. `ordered`: the first is the best."""
-
-    items: Sequence[Item]
-    ordered: bool = False
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A sentence, and commands to copy."""
+    """A sentence in a list, and commands to copy. `depth`: below how many others it stands."""
 
-    text: str
+    text: Words
     commands: Sequence[str] = ()
+    depth: int = 0
+    tone: Tone = ""
+    sign: Sign | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Items below each other. Numbers: the first is the best; lines: each stands by itself, or below another."""
+
+    items: Sequence[Item]
+    marks: Literal["bullets", "numbers", "lines"] = "bullets"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +92,8 @@ class Change:
     after: float
 
 
-#: None: there is none. Several texts stand below each other, or are one after the other.
-Value = str | int | None | Change | Sequence[str]
+#: None: there is none. Several texts stand below each other, or are separated by semicolons. A span is shown whole.
+Value = str | Span | int | None | Change | Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,41 +109,59 @@ class Cell:
 class Column:
     """What the values of a column are: words, names of objects, names of nodes, or numbers.
 
-    `named`: the title is a name of its own, and stays as it is.
+    `named`: the title is a name of its own, and stays as it is. `droppable`: it is left out where there is no room and
+    its values are all the same.
     """
 
     title: str
     kind: Literal["words", "name", "node", "number"] = "words"
     named: bool = False
+    droppable: bool = False
+
+
+Row = Sequence[Value | Cell]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows with a value for each column. `most`: so many of them say enough, unless all are asked for."""
+    """Rows with a value for each column. `most`: how many of them say enough, unless all are asked for; None: all.
+
+    `rest`: in place of rows that were not made.
+    """
 
     columns: Sequence[Column]
-    rows: Sequence[Sequence[Value | Cell]]
-    most: int = _MOST_ROWS
+    rows: Sequence[Row]
+    most: int | None = _MOST_ROWS
+    rest: Row | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """What stands behind the answer, under a title: a page shows it when it is asked for."""
+    """Evidence for the answer, under a title: a page shows it when it is asked for.
+
+    `bare`: where nothing is folded, there is no title.
+    """
 
     title: str
     blocks: Sequence[Block]
+    bare: bool = False
 
 
 Block = Verdict | Heading | Sentence | Listing | Table | Folded
 
 
-# --- to build them -------------------------------------------------------------------------------------------------
+# --- to build them ---------------------------------------------------------------------------------------------------
 
 
 def verdict(answer: tuple[Quality, str], doubt: str) -> Verdict:
     """The answer, and what it depends on."""
     quality, said = answer
     return Verdict(but(said, doubt), doubted(quality, doubt))
+
+
+def exact(text: str, tone: Tone = "") -> Span:
+    """A name or a command within a sentence."""
+    return Span(text, tone, exact=True)
 
 
 def name(title: str) -> Column:
@@ -141,15 +184,38 @@ def words(title: str, *, named: bool = False) -> Column:
     return Column(title, "words", named)
 
 
+#: A column with signs alone.
+SIGN = Column("")
+
+
+def signed(sign: Sign) -> Cell:
+    """A sign alone."""
+    return Cell("", sign=sign)
+
+
+def lines(texts: Sequence[str], tone: Tone = "") -> Iterator[Listing]:
+    """The texts, each on a line by itself; nothing where there are none."""
+    if texts:
+        yield Listing([Item(each, tone=tone) for each in texts], "lines")
+
+
+def shown(*tables: Table) -> Iterator[Table]:
+    """The tables that have rows."""
+    return (table for table in tables if table.rows)
+
+
 def titled(title: str, table: Table | Listing) -> Iterator[Block]:
     """The table or list under a title; nothing where it is empty."""
-    if table.rows if isinstance(table, Table) else table.items:
+    if not _is_empty(table):
         yield Heading(title)
         yield table
 
 
-def folded(title: str, *blocks: Block) -> Iterator[Folded]:
-    """The blocks under a title, without empty tables; nothing where all are empty."""
-    shown = [block for block in blocks if not (isinstance(block, Table) and not block.rows)]
-    if shown:
-        yield Folded(title, shown)
+def _is_empty(block: Block) -> bool:
+    return (isinstance(block, Table) and not block.rows) or (isinstance(block, Listing) and not block.items)
+
+
+def folded(title: str, *blocks: Block, bare: bool = False) -> Iterator[Folded]:
+    """The blocks under a title, without empty tables and lists; nothing where all are empty."""
+    if kept := [block for block in blocks if not _is_empty(block)]:
+        yield Folded(title, kept, bare)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from kwhatif.render.baseline import to_baseline
 from kwhatif.render.data import to_json, to_yaml
 from kwhatif.render.github import to_github
 from kwhatif.render.gitlab import to_gitlab
@@ -21,6 +22,7 @@ FORMATS: Mapping[str, Callable[[Report], str]] = {
     "github": to_github,
     "gitlab": to_gitlab,
     "markdown": to_markdown,
+    "baseline": to_baseline,
 }
 #: Of two answers side by side.
 COMPARISONS: Mapping[str, Callable[[Comparison], str]] = {

@@ -1,4 +1,4 @@
-"""The gate for people: the verdict, a line per workload, the findings, and with `-o wide` what backs them."""
+"""The gate in blocks: the verdict, a line per workload, the findings, and the evidence for them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,34 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import takewhile
 
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
-
+from kwhatif.render.advise import smallest_fixes
+from kwhatif.render.blocks import (
+    SIGN,
+    Block,
+    Cell,
+    Item,
+    Listing,
+    Row,
+    Sentence,
+    Span,
+    Table,
+    Tone,
+    Verdict,
+    exact,
+    folded,
+    number,
+    shown,
+    signed,
+    titled,
+    words,
+)
+from kwhatif.render.decisions import evidence, queued_before
 from kwhatif.render.detail import MANY, Detail
-from kwhatif.render.issues import MANIFEST, Issue, grouped, issues
-from kwhatif.render.outcomes import SIGNS, sign_of, workload_groups
+from kwhatif.render.issues import MANIFEST, Issue, grouped, issues, place
+from kwhatif.render.outcomes import Quality, sign_of, workload_groups
+from kwhatif.render.pod_groups import group_parts
 from kwhatif.render.qualifiers import qualifier
-from kwhatif.render.text import BAD, FAINT, GOOD, WARN, table, text
+from kwhatif.render.verdict import verdict
 from kwhatif.report import Report
 from kwhatif.report.policy import PolicyVerdict
 from kwhatif.report.workload import WorkloadRow
@@ -22,30 +41,42 @@ from kwhatif.words.amounts import plural, some
 
 #: A path of more characters leaves no room for the result beside it.
 _LONGEST_PATH = 32
-_VERDICTS: dict[PolicyVerdict, tuple[str, str, str]] = {
-    "pass": ("✔", "passes", GOOD),
-    "warn": ("!", "passes with warnings", WARN),
-    "fail": ("✘", "fails", BAD),
+#: How many subjects of equal findings a page names, each with its place.
+_MOST_SUBJECTS = 5
+_VERDICTS: dict[PolicyVerdict, tuple[Quality, str]] = {
+    "pass": ("good", "passes"),
+    "warn": ("doubtful", "passes with warnings"),
+    "fail": ("bad", "fails"),
 }
 
 
-def gate(report: Report, detail: Detail) -> Iterator[RenderableType]:
-    """Verdict, workloads, findings."""
-    # What is wrong with manifests is reported on stderr, as every command does.
-    found = [issue for issue in issues(report) if issue.rule != MANIFEST]
-    yield _verdict(report, found)
+def gate(report: Report, detail: Detail) -> Iterator[Block]:
+    """Verdict, workloads, findings, evidence."""
+    # What is wrong with manifests is reported on standard error, as every command does: a page is read without it.
+    found = [issue for issue in issues(report) if detail.page or issue.rule != MANIFEST]
+    yield from _verdict(report, [issue for issue in found if issue.rule != MANIFEST], detail)
     if detail.quiet:
         return
-    yield _policy(report)
+    yield from group_parts(report.pod_groups, detail)
+    source = report.policy.source if report.policy else ""
+    yield Sentence(f"By the policy in {source}" if source else "By the default policy", "faint")
+    counting = [issue for issue in found if issue.suppressed is None]
+    suppressed = [issue for issue in found if issue.suppressed is not None]
     if report.workloads:
-        yield _workloads(report.workloads, {issue.subject for issue in found if issue.suppressed is None}, detail)
-    if found:
-        yield _findings(found, detail)
+        yield _workloads(report.workloads, {issue.subject for issue in counting}, detail)
+    if detail.page:
+        yield from titled("Findings", _list(counting))
+        yield from folded("Suppressed findings", _list(suppressed))
+    else:
+        yield from shown(_findings([*counting, *suppressed]))
+    yield from queued_before(report)
+    yield from _evidence(counting, report, detail)
+    yield from () if report.advise is None else smallest_fixes(report.advise)
 
 
-def _verdict(report: Report, found: Sequence[Issue]) -> Text:
+def _verdict(report: Report, found: Sequence[Issue], detail: Detail) -> Iterator[Block]:
     verdict = "fail" if report.problems or report.policy is None else report.policy.verdict
-    sign, word, style = _VERDICTS[verdict]
+    quality, word = _VERDICTS[verdict]
     counts = Counter(issue.level for issue in found if issue.suppressed is None)
     said = [f"{plural(len(report.problems), 'problem')} in manifests"] if report.problems else []
     said += [plural(counts["error"], "failure")] if counts["error"] else []
@@ -56,36 +87,40 @@ def _verdict(report: Report, found: Sequence[Issue]) -> Text:
     judged = f"{plural(len(report.workloads), 'workload')}, {plural(pods, 'pod')}"
     doubt = qualifier(report) if verdict == "warn" else ""
     said_so = f"passes, but {doubt}" if doubt else word
-    return Text.assemble((sign, style), " ", (f"The gate {said_so}", style), f": {'; '.join([judged, *said])}")
-
-
-def _policy(report: Report) -> Text:
-    source = report.policy.source if report.policy else ""
-    return text(f"By the policy in {source}" if source else "By the default policy", FAINT)
+    counted = "; ".join([judged, *said])
+    yield Verdict(f"The gate {said_so}{'' if detail.page else f': {counted}'}", quality)
+    if detail.page:
+        yield Sentence(f"{counted}.")
 
 
 def _workloads(rows: Sequence[WorkloadRow], found: Collection[str], detail: Detail) -> Table:
     """The worst first; of many workloads those with equal results are one row, unless wide."""
-    made = table("", "WORKLOAD", "MANIFEST", "PLACED", "RESULT", right=("PLACED",))
-    paths = {row.source.file: row.source.file for row in rows} if detail.wide else short_paths(rows)
-    for alike in workload_groups(rows, len(rows) if detail.wide else MANY):
-        first = alike[0]
-        path = paths[first.source.file]
-        sign, style = sign_of(first)
-        if style == GOOD and any(row.name in found for row in alike):
-            sign, style = SIGNS["Preempts"]
-        more = f" and {len(alike) - 1:,} more" if len(alike) > 1 else ""
-        placed, replicas = sum(row.placed for row in alike), sum(row.replicas for row in alike)
-        fits = more and first.placed == first.replicas and replicas
-        said = "all pods fit" if fits else detail.names.cut(first.message)
-        made.add_row(
-            text(sign, style),
-            text(f"{first.name}{more}"),
-            text(f"{path}:{first.source.line}" if first.source.line else path, FAINT),
-            text(f"{placed:,}/{replicas:,}" if replicas else "-"),
-            text(said, style if style != GOOD else ""),
-        )
-    return made
+    is_whole = detail.wide or detail.page
+    paths = {row.source.file: place(row.source)[0] for row in rows} if is_whole else short_paths(rows)
+    groups = workload_groups(rows, len(rows) if detail.wide else MANY)
+    columns = (SIGN, words("Workload"), words("Manifest"), number("Placed"), words("Result"))
+    return Table(columns, [_workload(group, paths, found) for group in groups], most=None)
+
+
+_TONES: dict[str, Tone] = {"Unschedulable": "bad", "Preempts": "warn"}
+
+
+def _workload(group: Sequence[WorkloadRow], paths: dict[str, str], found: Collection[str]) -> Row:
+    """A workload, or those with equal results."""
+    first, more = group[0], f" and {len(group) - 1:,} more" if len(group) > 1 else ""
+    path = paths[first.source.file]
+    sign = sign_of(first)
+    if sign == "Placed" and any(row.name in found for row in group):
+        sign = "Preempts"
+    placed, replicas = sum(row.placed for row in group), sum(row.replicas for row in group)
+    fits = more and first.placed == first.replicas and replicas
+    return (
+        signed(sign),
+        f"{first.name}{more}" if more else exact(first.name),
+        Cell(exact(_location(path, first.source.line or 0)), "faint"),
+        f"{placed:,}/{replicas:,}" if replicas else "-",
+        Cell("all pods fit" if fits else first.message, _TONES.get(sign, "")),
+    )
 
 
 def short_paths(rows: Sequence[WorkloadRow]) -> dict[str, str]:
@@ -104,26 +139,57 @@ def _shortened(path: str) -> str:
     return path
 
 
-def queued_before(report: Report) -> Iterator[Text]:
-    """That pods which were pending already have taken room first."""
-    count = sum(row.node is not None for row in report.queued_before)
-    if count:
-        were = "pod that was" if count == 1 else "pods that were"
-        yield text(f"{count:,} {were} pending already {'is' if count == 1 else 'are'} placed first", FAINT)
-
-
-def _findings(found: Sequence[Issue], detail: Detail) -> Table:
+def _findings(found: Sequence[Issue]) -> Table:
     """Equal findings about several workloads are one row."""
-    made = table("", "RULE", "WORKLOAD", "FINDING")
-    for alike in sorted(grouped(found), key=lambda alike: alike[0].suppressed is not None):
-        issue = alike[0]
-        message = detail.names.cut(issue.message)
-        subject = issue.subject if len(alike) == 1 else some([each.subject for each in alike], 1)
-        if issue.suppressed is not None:
-            where = "annotation" if issue.in_source else "exception"
-            why = f"{message} (suppressed by {where}: {issue.suppressed})"
-            made.add_row(text("-", FAINT), text(issue.rule, FAINT), text(subject, FAINT), text(why, FAINT))
-            continue
-        sign, style = ("✘", BAD) if issue.level == "error" else ("!", WARN)
-        made.add_row(text(sign, style), text(issue.rule, style), text(subject), text(message))
-    return made
+    columns = (SIGN, words("Rule"), words("Workload"), words("Finding"))
+    return Table(columns, list(map(_finding, grouped(found))), most=None)
+
+
+def _finding(group: Sequence[Issue]) -> Row:
+    issue = group[0]
+    subject = issue.subject if len(group) == 1 else some([each.subject for each in group], 1)
+    if issue.suppressed is not None:
+        where = "annotation" if issue.in_source else "exception"
+        why = f"{issue.message} (suppressed by {where}: {issue.suppressed})"
+        return signed("Ignored"), Cell(issue.rule, "faint"), Cell(subject, "faint"), Cell(why, "faint")
+    sign, tone = _LEVELS[issue.level]
+    return signed(sign), Cell(issue.rule, tone), subject, issue.message
+
+
+_LEVELS: dict[str, tuple[Quality, Tone]] = {"error": ("bad", "bad"), "warning": ("doubtful", "warn")}
+
+
+def _list(found: Sequence[Issue]) -> Listing:
+    """The same as a list, with the place of each finding, for a page."""
+    return Listing([Item(tuple(_with_places(group)), sign=_LEVELS[group[0].level][0]) for group in grouped(found)])
+
+
+def _with_places(group: Sequence[Issue]) -> Iterator[str | Span]:
+    issue = group[0]
+    yield Span(issue.rule, "strong")
+    for rank, each in enumerate(group[:_MOST_SUBJECTS]):
+        yield from (",",) if rank else ()
+        yield from (" ", exact(each.subject)) if each.subject else ()
+        yield from (" (", exact(_location(each.file, each.line)), ")") if each.file else ()
+    more = len(group) - _MOST_SUBJECTS
+    reason = "" if issue.suppressed is None else f" — {issue.suppressed}"
+    yield f"{f' and {more:,} more' if more > 0 else ''}: {issue.message}{reason}"
+
+
+def _location(file: str, line: int) -> str:
+    return f"{file}:{line}" if line else file
+
+
+def _evidence(counting: Sequence[Issue], report: Report, detail: Detail) -> Iterator[Block]:
+    """On a page for each finding, folded; elsewhere for each pod, if all is asked for."""
+    if detail.page:
+        explained = {issue.decision.pod: issue.decision for issue in counting if issue.decision is not None}
+        for decision in explained.values():
+            yield from evidence(decision, report, detail)
+    for decision in report.decisions if detail.wide else ():
+        if decision.rejected:
+            yield verdict(decision, report)
+            yield from evidence(decision, report, detail)
+            hidden = sum(row.alike for row in decision.rejected)
+            if hidden:
+                yield Sentence(f"Not shown: {plural(hidden, 'node')} with the same reasons", "faint")

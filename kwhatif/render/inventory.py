@@ -1,14 +1,24 @@
-"""An inventory for people: what is there, then what is missing."""
+"""An inventory in blocks: what a dump holds, then what is missing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import RenderableType
-from rich.table import Table
-
 from kwhatif.questions.session.inventory import Inventory
-from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, table, text
+from kwhatif.render.blocks import (
+    Block,
+    Cell,
+    Heading,
+    Item,
+    Listing,
+    Sentence,
+    Table,
+    Verdict,
+    name,
+    number,
+    shown,
+    words,
+)
 from kwhatif.words.amounts import amount, plural, some
 
 #: Nodes of a shape of their own, and pending pods, beyond which only the number is shown.
@@ -16,64 +26,66 @@ _MAX_SHAPES = 15
 _MAX_PENDING = 10
 
 
-def inventory_tables(inventory: Inventory) -> Iterator[RenderableType]:
+def inventory_blocks(inventory: Inventory) -> Iterator[Block]:
     """Everything that is printed, top to bottom."""
-    yield text(", ".join(inventory.sources), STRONG)
+    yield Verdict(", ".join(inventory.sources), tone="strong")
     for saved in inventory.saved:
         version = f" of a cluster of version {saved.server_version}" if saved.server_version else ""
         when = f"saved {saved.taken_at}" if saved.taken_at else "saved from a dump that does not show when it was taken"
-        yield text(f"{when}{version}{', anonymized' if saved.anonymized else ''}", FAINT)
+        yield Sentence(f"{when}{version}{', anonymized' if saved.anonymized else ''}", "faint")
     kinds = [f"{count:,} {kind}" for kind, count in sorted(inventory.kinds.items())]
-    yield text(", ".join(kinds) or "holds no object that scheduling depends on", "" if kinds else WARN)
-    if inventory.shapes:
-        yield _shapes(inventory)
-    if inventory.priorities:
-        yield _priorities(inventory)
+    yield Sentence(", ".join(kinds) or "holds no object that scheduling depends on", "" if kinds else "warn")
+    yield from shown(_shapes(inventory), _priorities(inventory))
     yield from _pending(inventory)
     if inventory.exhausted_budgets:
         count = plural(len(inventory.exhausted_budgets), "budget")
-        yield text(f"{count} with no disruption left: {some(inventory.exhausted_budgets, 5)}")
+        yield Sentence(f"{count} with no disruption left: {some(inventory.exhausted_budgets, 5)}")
     yield from _missing(inventory)
 
 
 def _shapes(inventory: Inventory) -> Table:
-    made = table("NODES", "CORDONED", "ALLOCATABLE", right=("NODES", "CORDONED"))
+    rows = []
     for shape in inventory.shapes[:_MAX_SHAPES]:
         offer = ", ".join(f"{name} {amount(name, value)}" for name, value in shape.allocatable.items())
-        made.add_row(text(shape.nodes), text(shape.unschedulable or ""), text(offer or "nothing"))
-    if len(inventory.shapes) > _MAX_SHAPES:
-        rest = sum(shape.nodes for shape in inventory.shapes[_MAX_SHAPES:])
-        made.add_row(text(rest), "", text(f"of {len(inventory.shapes) - _MAX_SHAPES} more shapes", FAINT))
-    return made
+        rows.append((str(shape.nodes), str(shape.unschedulable or ""), offer or "nothing"))
+    others = inventory.shapes[_MAX_SHAPES:]
+    if others:
+        rows.append((str(sum(shape.nodes for shape in others)), "", f"of {len(others)} more shapes"))
+    return Table((number("Nodes"), number("Cordoned"), words("Allocatable")), rows, most=None)
 
 
 def _priorities(inventory: Inventory) -> Table:
-    made = table("PRIORITY CLASS", "PRIORITY", "RUNNING", "PENDING", right=("PRIORITY", "RUNNING", "PENDING"))
-    for row in inventory.priorities:
-        name = text(row.priority_class) if row.priority_class else text("none", FAINT)
-        made.add_row(name, text(row.priority), text(row.running), text(row.pending or ""))
-    return made
+    rows = [
+        (row.priority_class or Cell("none", "faint"), str(row.priority), str(row.running), str(row.pending or ""))
+        for row in inventory.priorities
+    ]
+    columns = (name("Priority class"), number("Priority"), number("Running"), number("Pending"))
+    return Table(columns, rows, most=None)
 
 
-def _pending(inventory: Inventory) -> Iterator[RenderableType]:
+def _pending(inventory: Inventory) -> Iterator[Block]:
     if not inventory.pending:
         return
-    yield text("Pending pods, in queue order", STRONG)
+    items = [Item("Pending pods, in queue order", tone="strong")]
     for row in inventory.pending[:_MAX_PENDING]:
         notes = [f"nominated to {row.nominated_node}"] if row.nominated_node else []
         notes += ["gated"] if row.gated else []
-        yield indented(text(f"{row.pod}, priority {row.priority}" + (f" ({', '.join(notes)})" if notes else "")))
-    if len(inventory.pending) > _MAX_PENDING:
-        yield indented(text(f"… and {len(inventory.pending) - _MAX_PENDING:,} more", FAINT))
+        said = f"{row.pod}, priority {row.priority}" + (f" ({', '.join(notes)})" if notes else "")
+        items.append(Item(said, depth=1))
+    more = len(inventory.pending) - _MAX_PENDING
+    if more > 0:
+        items.append(Item(f"… and {more:,} more", depth=1, tone="faint"))
+    yield Listing(items, "lines")
 
 
-def _missing(inventory: Inventory) -> Iterator[RenderableType]:
-    yield ""
+def _missing(inventory: Inventory) -> Iterator[Block]:
     if not (inventory.missing or inventory.caveats):
-        yield text("Nothing is missing for a trustworthy answer.", GOOD)
+        yield Verdict("Nothing is missing for a trustworthy answer.", tone="good")
         return
-    yield text("Missing for a trustworthy answer" if inventory.missing else "Caveats", STRONG)
-    for sentence in inventory.missing:
-        yield indented(text(f"• {sentence}", BAD))
-    for sentence in inventory.caveats:
-        yield indented(text(f"• {sentence}", WARN))
+    yield Heading("Missing for a trustworthy answer" if inventory.missing else "Caveats")
+    yield Listing(
+        [
+            *(Item(sentence, tone="bad") for sentence in inventory.missing),
+            *(Item(sentence, tone="warn") for sentence in inventory.caveats),
+        ]
+    )

@@ -1,12 +1,10 @@
-"""What stays in an anonymized snapshot, for who hands it to others: every text, where it stands, and why."""
+"""What stays in an anonymized snapshot, to read before it is handed to others: every text, where it stands, and why."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from rich.console import RenderableType
-
-from kwhatif.render.text import FAINT, table, text
+from kwhatif.render.blocks import Block, Sentence, Table, words
 from kwhatif.sources.saving.anonymize import Kept
 from kwhatif.sources.saving.words import AMOUNT, NUMBER, TIME
 from kwhatif.words.amounts import some
@@ -15,13 +13,14 @@ from kwhatif.words.amounts import some
 _MEASURES = (AMOUNT, NUMBER, TIME)
 
 
-def kept_table(kept: Iterable[Kept]) -> Iterator[RenderableType]:
+def kept_blocks(kept: Iterable[Kept]) -> Iterator[Block]:
     """The table, by reason and field."""
-    rows: dict[tuple[str, str], list[str]] = {}
+    found: dict[tuple[str, str], list[str]] = {}
     for each in kept:
-        rows.setdefault((each.why, each.where), []).append(each.text)
-    made = table("KEPT", "FIRST FOUND IN", "WHY")
-    for (why, where), texts in sorted(rows.items()):
-        made.add_row(text(some(texts) if why in _MEASURES else ", ".join(texts)), text(where), text(why))
-    yield made
-    yield text("Everything else that is a text has another name in the snapshot, or is not in it.", FAINT)
+        found.setdefault((each.why, each.where), []).append(each.text)
+    rows = [
+        (some(texts) if why in _MEASURES else ", ".join(texts), where, why)
+        for (why, where), texts in sorted(found.items())
+    ]
+    yield Table((words("Kept"), words("First found in"), words("Why")), rows, most=None)
+    yield Sentence("Everything else that is a text has another name in the snapshot, or is not in it.", "faint")

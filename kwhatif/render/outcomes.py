@@ -1,11 +1,10 @@
-"""How outcomes are shown: signs, colours, words, and which come first."""
+"""Outcomes in words, how good they are, and which come first."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Literal
 
-from kwhatif.render.text import BAD, FAINT, GOOD, WARN
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.workload import WorkloadRow
@@ -14,15 +13,6 @@ from kwhatif.words.workload import decisions_by_workload
 #: A workload with the decisions about its pods; a pod that belongs to none, or was applied itself, has no row.
 Part = tuple[WorkloadRow | None, list[Decision]]
 
-SIGNS: dict[Outcome, tuple[str, str]] = {
-    "Placed": ("✔", GOOD),
-    "Preempts": ("!", WARN),
-    "Unschedulable": ("✘", BAD),
-    "Gated": ("⏸", WARN),
-    "Denied": ("✘", BAD),
-    "Ignored": ("-", FAINT),
-    "Waits": ("-", FAINT),
-}
 _VERBS: dict[Outcome, tuple[str, str]] = {
     "Placed": ("fits", "fit"),
     "Preempts": ("would evict", "would evict"),
@@ -35,7 +25,6 @@ _VERBS: dict[Outcome, tuple[str, str]] = {
 
 #: How good an answer is that is about more than one pod.
 Quality = Literal["good", "doubtful", "bad"]
-QUALITIES: dict[Quality, tuple[str, str]] = {"good": ("✔", GOOD), "doubtful": ("!", WARN), "bad": ("✘", BAD)}
 
 #: The least severity.
 _PLACED = 4
@@ -48,15 +37,15 @@ def verb(outcome: Outcome, count: int) -> str:
 
 
 def doubted(quality: Quality, doubt: str) -> Quality:
-    """What is good is doubtful where it depends on something that nobody knows."""
+    """What is good is doubtful where it depends on something that is not known."""
     return "doubtful" if quality == "good" and doubt else quality
 
 
-def sign_of(row: WorkloadRow) -> tuple[str, str]:
-    """Sign and style of what becomes of the workload."""
+def sign_of(row: WorkloadRow) -> Outcome:
+    """The outcome that stands for what becomes of the workload."""
     if row.unschedulable or row.denied or (row.rollout is not None and not row.rollout.completed):
-        return SIGNS["Unschedulable"]
-    return SIGNS["Preempts"] if row.placed < row.replicas else SIGNS["Placed"]
+        return "Unschedulable"
+    return "Preempts" if row.placed < row.replicas else "Placed"
 
 
 def severity(decision: Decision) -> int:

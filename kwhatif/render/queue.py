@@ -1,27 +1,37 @@
-"""`kwhatif queue` for people: the queue as a table, and what would wake the pods that were asked about."""
+"""`kwhatif queue` in blocks: the queue as a table, and what would wake the pods that were asked about."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import assert_never
 
-from rich.console import RenderableType
-from rich.text import Text
-
+from kwhatif.kube.matching.requests import PODS
+from kwhatif.render.blocks import Block, Cell, Item, Listing, Row, Sentence, Table, Tone, Verdict, name, number, words
 from kwhatif.render.detail import Detail
-from kwhatif.render.outcomes import SIGNS, verb
-from kwhatif.render.text import FAINT, STRONG, hidden, indented, table, text
+from kwhatif.render.outcomes import verb
 from kwhatif.render.verdict import verdict
-from kwhatif.render.wakeups import wake_up_sentence
 from kwhatif.report import Report
-from kwhatif.report.decision import Decision
+from kwhatif.report import queue as rows
+from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.queue import AfterEditsRow, Flush, QueuedPodRow, QueueRow, QueueState, WakeUpRow
-from kwhatif.words.amounts import age, plural, some
+from kwhatif.words.amounts import age, plural, quantity, some
 
-#: So many rows of a queue are shown, unless it is wide.
+#: How many rows of a queue are shown, unless it is wide.
 _MOST_ROWS = 100
+#: The tone of what becomes of a pod.
+_TONES: Mapping[Outcome, Tone] = {
+    "Placed": "good",
+    "Preempts": "warn",
+    "Unschedulable": "bad",
+    "Gated": "warn",
+    "Denied": "bad",
+    "Ignored": "faint",
+    "Waits": "faint",
+}
 
-STATES: dict[QueueState, str] = {
+_STATES: dict[QueueState, str] = {
     "Active": "active",
     "BackingOff": "backing off",
     "Unschedulable": "unschedulable",
@@ -31,26 +41,23 @@ STATES: dict[QueueState, str] = {
 }
 
 
-def queue(report: Report, row: QueueRow, detail: Detail) -> Iterator[RenderableType]:
-    """The line that sums it up, the table, and what would wake whom."""
+def queue(report: Report, row: QueueRow, detail: Detail) -> Iterator[Block]:
+    """The line that sums it up, the table, and what would wake the pods."""
     if not row.pods:
-        yield text("No pod is pending: the queue is empty.", FAINT)
+        yield Verdict("No pod is pending: the queue is empty.", tone="faint")
         return
     edited = any(pod.after is not None for pod in row.pods)
-    yield text(headline_after(row) if edited else headline(row), STRONG)
+    yield Verdict(headline_after(row) if edited else headline(row), tone="strong")
     if detail.quiet:
         return
-    shown = row.pods if detail.wide else row.pods[:_MOST_ROWS]
-    yield (_table_after if edited else _table)(shown, detail)
-    yield from hidden(shown, row.pods)
+    yield _table_after(row.pods) if edited else _table(row.pods, detail)
     decisions = {decision.pod: decision for decision in report.decisions}
-    for pod in shown:
-        if pod.wake_ups is not None and still_waits(pod):
-            yield ""
+    for pod in row.pods[: detail.rows(_MOST_ROWS)]:
+        if pod.wake_ups is not None and _still_waits(pod):
             yield from _explained(pod, decisions[pod.pod], report, detail)
 
 
-def still_waits(pod: QueuedPodRow) -> bool:
+def _still_waits(pod: QueuedPodRow) -> bool:
     """Not for pods that edits delete or help."""
     return pod.after is None or (pod.after.fate != "Gone" and pod.after.node is None)
 
@@ -58,7 +65,7 @@ def still_waits(pod: QueuedPodRow) -> bool:
 def headline(row: QueueRow) -> str:
     """`5 pods are pending: 1 active, 3 unschedulable, 1 gated; tried now, 2 fit`."""
     count = len(row.pods)
-    states = Counter(STATES[pod.state] for pod in row.pods)
+    states = Counter(_STATES[pod.state] for pod in row.pods)
     parts = ", ".join(f"{number:,} {state}" for state, number in states.items())
     of = (
         f"{count:,} of {plural(row.pending, 'pending pod')}"
@@ -69,37 +76,46 @@ def headline(row: QueueRow) -> str:
     return f"{of}: {parts}; tried now, {fit or 'none'} would get a node"
 
 
-def _table(rows: Sequence[QueuedPodRow], detail: Detail) -> RenderableType:
-    events = any(row.attempts for row in rows)
-    heads = ("#", "POD", "PRIORITY", "AGE", *(["TRIED"] if events else []), "STATE", "REJECTED BY", "NOW")
-    made = table(*heads, right=("#", "PRIORITY"))
-    for row in rows:
-        sign, style = SIGNS[row.outcome]
-        made.add_row(
-            text("-" if row.position is None else row.position),
-            text(row.pod),
-            text(row.priority),
-            text(age(row.created, detail.now)),
-            *([text(tried(row, detail.now))] if events else []),
-            text(STATES[row.state]),
-            text(", ".join(row.rejected_by)),
-            text(f"{sign} {detail.names.cut(now(row))}", style),
+def _table(rows: Sequence[QueuedPodRow], detail: Detail) -> Table:
+    has_events = any(row.attempts for row in rows)
+    columns = (
+        number("#"),
+        name("Pod"),
+        number("Priority"),
+        words("Age"),
+        *([words("Tried")] if has_events else []),
+        words("State"),
+        words("Rejected by"),
+        words("Now"),
+    )
+    made = [
+        (
+            row.position,
+            row.pod,
+            str(row.priority),
+            age(row.created, detail.now),
+            *([_tried(row, detail.now)] if has_events else []),
+            _STATES[row.state],
+            ", ".join(row.rejected_by),
+            Cell(_now(row), _TONES.get(row.outcome, ""), row.outcome),
         )
-    return made
+        for row in rows
+    ]
+    return Table(columns, made, _MOST_ROWS)
 
 
-def tried(row: QueuedPodRow, now: int) -> str:
+def _tried(row: QueuedPodRow, now: int) -> str:
     """`40s (x17)`, as kubectl shows Events: the last attempt that is known, and how many there were."""
     return f"{age(row.last_attempt, now)} (x{row.attempts})" if row.attempts else ""
 
 
-def history(row: QueuedPodRow, now: int | None = None) -> str:
-    """What Events say of its attempts, in sentences; with a time instead of an age where there is no clock."""
+def _history(row: QueuedPodRow, now: int) -> str:
+    """What Events say of its attempts, in sentences."""
     evicted = f"It has evicted {some(row.evicted)}." if row.evicted else ""
     if not row.attempts:
         return evicted
     times = "once" if row.attempts == 1 else f"{row.attempts} times"
-    last = f"at {row.last_attempt}" if now is None else f"{age(row.last_attempt, now)} ago"
+    last = f"{age(row.last_attempt, now)} ago"
     backoff = f"; it backs off until {row.backoff_ends}" if row.backoff_ends else ""
     return f"Tried at least {times}, the last known attempt {last}{backoff}. {evicted}".rstrip()
 
@@ -116,25 +132,25 @@ def headline_after(row: QueueRow) -> str:
     return f"{woke}{unaware}; tried then, {served or 'none'} would get a node"
 
 
-def _table_after(rows: Sequence[QueuedPodRow], detail: Detail) -> RenderableType:
-    made = table("TURN", "POD", "PRIORITY", "BEFORE", "WOKEN BY", "THEN", right=("TURN", "PRIORITY"))
-    for row in rows:
-        after = row.after
-        if after is None:
-            continue
-        style = SIGNS["Preempts" if after.fits_but_is_not_requeued else after.outcome][1]
-        made.add_row(
-            text(after.turn or "-"),
-            text(row.pod),
-            text(row.priority),
-            text("new" if row.state == "New" else now(row)),
-            text(detail.names.cut(woken_by(after))),
-            text(detail.names.cut(then(after)), style),
-        )
-    return made
+def _table_after(rows: Sequence[QueuedPodRow]) -> Table:
+    columns = (number("Turn"), name("Pod"), number("Priority"), words("Before"), words("Woken by"), words("Then"))
+    return Table(columns, [_after(row, row.after) for row in rows if row.after is not None], _MOST_ROWS)
 
 
-def woken_by(after: AfterEditsRow) -> str:
+def _after(row: QueuedPodRow, after: AfterEditsRow) -> Row:
+    outcome: Outcome = "Preempts" if after.fits_but_is_not_requeued else after.outcome
+    before = "new" if row.state == "New" else _now(row)
+    return (
+        after.turn,
+        row.pod,
+        str(row.priority),
+        before,
+        _woken_by(after),
+        Cell(_then(after), _TONES.get(outcome, "")),
+    )
+
+
+def _woken_by(after: AfterEditsRow) -> str:
     """`NodeAdd of Node new-1 (NodeResourcesFit)`; without a hint, why it is tried or not."""
     match after.fate:
         case "Active":
@@ -149,7 +165,7 @@ def woken_by(after: AfterEditsRow) -> str:
     return some([f"{event} ({', '.join(names)})" for event, names in plugins.items()], 2)
 
 
-def then(after: AfterEditsRow) -> str:
+def _then(after: AfterEditsRow) -> str:
     """What becomes of it, in a few words."""
     if after.fate == "Gone":
         return "is deleted"
@@ -168,7 +184,7 @@ def then(after: AfterEditsRow) -> str:
     return f"{'sleeps on' if after.fate == 'Asleep' else 'stays pending'}{behind}"
 
 
-def now(row: QueuedPodRow) -> str:
+def _now(row: QueuedPodRow) -> str:
     """What becomes of it if it is tried now, in a few words."""
     match row.outcome:
         case "Placed":
@@ -179,17 +195,149 @@ def now(row: QueuedPodRow) -> str:
             return verb(outcome, 1)
 
 
-def worth_saying(wake_ups: Sequence[WakeUpRow]) -> list[WakeUpRow]:
+def _worth_saying(wake_ups: Sequence[WakeUpRow]) -> list[WakeUpRow]:
     """Without those after which the pod does not fit all the same, where there are others."""
     enough = any(row.enough for row in wake_ups)
     return [row for row in wake_ups if row.enough or not enough or isinstance(row.cause, Flush)]
 
 
-def _explained(row: QueuedPodRow, decision: Decision, report: Report, detail: Detail) -> Iterator[RenderableType]:
-    yield verdict(decision, report, detail.names)
-    if said := history(row, detail.now):
-        yield indented(text(said, FAINT))
+def _explained(row: QueuedPodRow, decision: Decision, report: Report, detail: Detail) -> Iterator[Block]:
+    yield replace(verdict(decision, report), minor=True)
+    if said := _history(row, detail.now):
+        yield Sentence(said, "faint", depth=1)
     if row.wake_ups:
-        yield indented(text("What would wake it, the most likely first:"))
-        for wake_up in worth_saying(row.wake_ups):
-            yield indented(Text.assemble("• ", text(detail.names.cut(wake_up_sentence(wake_up)))), 4)
+        yield Sentence("What would wake it, the most likely first:", depth=1)
+        yield Listing([Item(wake_up_sentence(each), depth=1) for each in _worth_saying(row.wake_ups)])
+
+
+# --- what wakes a pod ------------------------------------------------------------------------------------------------
+
+
+def wake_up_sentence(row: WakeUpRow) -> str:
+    """What happens, and what is to be said about it."""
+    said = clause(row.cause)
+    if not row.wakes:
+        return f"{said} (it would help, but no event of it wakes the pod: the scheduler notices by the flush only)"
+    if not row.enough and not isinstance(row.cause, rows.Flush | rows.BackoffEnds | rows.AnyEvent):
+        return f"{said} (wakes it; something else keeps it out as well)"
+    return said
+
+
+def clause(cause: rows.Cause) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind of cause, nothing else
+    """What happens."""
+    match cause:
+        case rows.VictimsEnd(node=node, pods=pods):
+            return f"{some(pods)} on {node} {'is' if len(pods) == 1 else 'are'} gone, which makes room for it"
+        case rows.RoomFreed():
+            return _room(cause)
+        case rows.NodeGrows(wants=wants, nodes=nodes, more=more):
+            return f"the allocatable {_names(wants)} of {_either(nodes, more)} grows to {_amounts(wants)}"
+        case rows.NodeAdded():
+            return _node(cause)
+        case rows.NodeLabelled(nodes=nodes, terms=terms, keys=keys, more=more):
+            return f"{_wanted((*terms, *keys))} is set on {_either(nodes, more)}"
+        case rows.TaintRemoved(taint=taint, nodes=nodes, more=more):
+            return f"taint {taint} is removed from {_either(nodes, more)}"
+        case rows.Uncordoned(nodes=nodes, more=more):
+            return f"{_either(nodes, more)} is uncordoned"
+        case rows.FeaturesDeclared(features=features, nodes=nodes, more=more):
+            return f"{_either(nodes, more)} declares {' and '.join(features)}"
+        case rows.PodDeleted(pod=pod, holds=holds, node=node):
+            return f"pod {pod} on {node}, which has {holds}, is deleted"
+        case rows.MatchingPodsDeleted():
+            return _matching_deleted(cause)
+        case rows.MatchingPodComes(topology_key=key, selector=selector, least=least):
+            where = f"to a {key} that has the fewest of them" if least else f"to a node with label {key}"
+            return f"a pod{_matching(selector)} is assigned {where}"
+        case rows.ObjectAdded(kind=kind, name=name):
+            return f"{kind} {name} is created"
+        case rows.ClaimBound(claim=claim):
+            return f"PersistentVolumeClaim {claim} is bound"
+        case rows.VolumeUsable(claim=claim, detail=detail):
+            what = f"volume for PersistentVolumeClaim {claim}" if claim else "volume"
+            return f"a {what} comes within reach ({detail})" if detail else f"a {what} comes within reach"
+        case rows.VolumeDetached(driver=driver, count=count, nodes=nodes, more=more):
+            volumes = f"{plural(count, 'volume')} of {driver} {'is' if count == 1 else 'are'}"
+            return f"{volumes} detached from {_either(nodes, more)}"
+        case rows.DevicesFreed():
+            return _devices(cause)
+        case rows.GateRemoved(gate=gate):
+            return f"gate {gate} is removed"
+        case rows.AnyEvent(plugin=plugin, events=events):
+            return f"any of {', '.join(events)}, for {plugin}" if events else f"no event: {plugin} waits for none"
+        case rows.BackoffEnds():
+            return "its backoff ends, 1 s to 10 s after its last attempt"
+        case rows.Flush(fits=fits):
+            if fits:
+                return "any event that wakes it, or five minutes after its last attempt: it fits now"
+            return "nothing of that happens for five minutes after its last attempt: the scheduler then tries it anyway"
+    assert_never(cause)
+
+
+def _room(cause: rows.RoomFreed) -> str:
+    one = bool(cause.pods)
+    pods = "an assigned pod that frees" if one else "assigned pods that together free"
+    alone = f" (such as {' or '.join(cause.pods)})" if one else ""
+    freed = f"{pods} {_amounts(cause.frees)} on {_either(cause.nodes, cause.more)}"
+    return f"{freed} {'is' if one else 'are'} deleted{alone}"
+
+
+def _amounts(amounts: Mapping[str, int]) -> str:
+    return " and ".join(
+        f"the place of {plural(amount, 'pod')}" if name == PODS else f"{quantity(name, amount)} {name}"
+        for name, amount in amounts.items()
+    )
+
+
+def _names(amounts: Mapping[str, int]) -> str:
+    return " and ".join(amounts)
+
+
+def _either(nodes: Sequence[str], more: int) -> str:
+    """`a, b or c`: one of them is enough."""
+    if more or len(nodes) > 4:
+        return f"{', '.join(nodes[:3])} or one of {len(nodes) - 3 + more:,} more"
+    *others, last = nodes
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _wanted(terms: Sequence[str]) -> str:
+    """`label disk=ssd`; other requirements as they are."""
+    return " and ".join(f"label {term}" for term in terms)
+
+
+def _node(cause: rows.NodeAdded) -> str:
+    room = f"room for {_amounts(cause.requests)}" if cause.requests else ""
+    wants = " and ".join(filter(None, (_wanted(cause.terms), room)))
+    if cause.name:
+        return f"node {cause.name}{f' with {wants}' * bool(wants)} is added"
+    return f"node(s){f' with {wants}' * bool(wants)} are added"
+
+
+def _matching(selector: str) -> str:
+    return f" matching {selector}" if selector else " like it"
+
+
+def _matching_deleted(cause: rows.MatchingPodsDeleted) -> str:
+    where = f"in {cause.topology_key}={cause.domain}"
+    pods = plural(cause.count, "pod")
+    verb = "is" if cause.count == 1 else "are"
+    if not cause.own:
+        refuse = "refuses" if cause.count == 1 else "refuse"
+        return f"{pods} {where} that {refuse} it by anti-affinity {verb} deleted"
+    return f"{pods}{_matching(cause.selector)} {where} {verb} deleted"
+
+
+def _devices(cause: rows.DevicesFreed) -> str:
+    if not cause.claim:
+        return "the pools of devices are complete again"
+    what = (
+        f"request {cause.request} of ResourceClaim {cause.claim}" if cause.request else f"ResourceClaim {cause.claim}"
+    )
+    untainted = ", or are not tainted any more" if cause.tainted else ""
+    if cause.missing is None:
+        return f"devices for {what} come or are given back{untainted}"
+    count = plural(cause.missing, "more device")
+    if cause.missing == 1:
+        return f"{count} for {what} comes or is given back{untainted.replace('are', 'is')}"
+    return f"{count} for {what} come or are given back{untainted}"

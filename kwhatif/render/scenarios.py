@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import RenderableType
-
-from kwhatif.render.anyway import of_question
+from kwhatif.render.blocks import Block, Heading, Item, Listing, Row, Table, Verdict, node, number, shown, words
 from kwhatif.render.detail import Detail
-from kwhatif.render.drain import waves_and_blocked
-from kwhatif.render.outcomes import QUALITIES, Quality, doubted
+from kwhatif.render.outcomes import Quality, doubted
 from kwhatif.render.qualifiers import story_qualifier
-from kwhatif.render.story import counted, story_budgets, verdict_line
-from kwhatif.render.story_rows import gone_rows, pending_rows
-from kwhatif.render.text import FAINT, STRONG, signed, table, text
+from kwhatif.render.story import assumed, blocked, first_line, waves, what_becomes
+from kwhatif.render.story_rows import of_question
 from kwhatif.report import Report
+from kwhatif.report.story import ScenarioRow, Story
 from kwhatif.words.amounts import but, some, took
-
-#: What a table says of each scenario, besides its name and why it may not go.
-NUMBERS = ("PODS", "PENDING", "IN TURN", "AFTER")
 
 
 def headline(report: Report) -> tuple[Quality, str]:
@@ -45,35 +39,35 @@ def _summary(report: Report) -> str:
     return f"{count - len(bad):,} of the {count:,} {may}, all but {some(bad)}: {worst}"
 
 
-def scenario_cells(report: Report) -> Iterator[tuple[str, ...]]:
-    """A row for each: its name, whether it may go, the numbers, and why not."""
-    for row in report.scenarios:
-        verdict = row.verdict
-        numbers = (verdict.moved, len(verdict.pending), verdict.preempted, took(verdict.seconds))
-        yield row.scenario, "yes" if verdict.ok else "no", *map(str, numbers), verdict.why or "-"
-
-
-def scenarios_table(report: Report, detail: Detail) -> Iterator[RenderableType]:
+def scenarios(report: Report, detail: Detail) -> Iterator[Block]:
     """The summary, all scenarios, and the stories of the worst."""
     quality, said = headline(report)
-    yield signed(QUALITIES[quality], said)
+    yield Verdict(said, quality)
     if detail.quiet:
         return
-    made = table("WHICH", "MAY GO", *NUMBERS, "WHY NOT", right=NUMBERS)
-    for cells in scenario_cells(report):
-        made.add_row(*map(text, cells))
-    yield made
+    numbers = (number("Pods"), number("Pending"), number("In turn"), number("After"))
+    columns = (node("Which"), words("May go"), *numbers, words("Why not"))
+    yield Table(columns, [_scenario(row) for row in report.scenarios], most=None)
     for row in report.scenarios:
-        story = row.story
-        if story is None or story.verdict is None:
-            continue
-        yield text(f"{row.scenario}:", STRONG)
-        yield verdict_line(story)
-        story = of_question(story)
-        yield from waves_and_blocked(story)
-        yield from counted("GONE", gone_rows(story))
-        yield from counted("PENDING", pending_rows(story))
-        yield from story_budgets(story)
+        if row.story is not None and row.story.verdict is not None:
+            yield Heading(f"{row.scenario}:")
+            yield from _worst(row.story)
     explained = next((row.story for row in report.scenarios if row.story is not None), None)
     if explained is not None:
-        yield text(f"Assumed: {'; '.join(explained.assumptions)}.", FAINT)
+        yield assumed(explained)
+
+
+def _scenario(row: ScenarioRow) -> Row:
+    """Its name, whether it may go, the numbers, and why not."""
+    verdict = row.verdict
+    numbers = (verdict.moved, len(verdict.pending), verdict.preempted)
+    may = "yes" if verdict.ok else "no"
+    return row.scenario, may, *map(str, numbers), took(verdict.seconds), verdict.why or "-"
+
+
+def _worst(story: Story) -> Iterator[Block]:
+    quality, said = first_line(story)
+    yield Listing([Item(said, sign=quality)], "lines")
+    asked = of_question(story)
+    yield from shown(waves(asked), blocked(asked))
+    yield from what_becomes(asked)

@@ -1,50 +1,69 @@
-"""The story of a simulation for people: how it ends, what is different then, and what happened because of what."""
+"""The story of a simulation in blocks: how it ends, what is different then, and what happened because of what."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from rich.console import RenderableType
-from rich.text import Text
+from msgspec.structs import replace
 
-from kwhatif.render import drain
-from kwhatif.render.anyway import anyway_rows, of_question
+from kwhatif.render.blocks import (
+    Block,
+    Cell,
+    Item,
+    Listing,
+    Row,
+    Sentence,
+    Span,
+    Table,
+    Verdict,
+    exact,
+    folded,
+    name,
+    number,
+    shown,
+    words,
+)
 from kwhatif.render.detail import Detail
-from kwhatif.render.drain import waves_and_blocked
-from kwhatif.render.outcomes import QUALITIES, Quality, doubted
-from kwhatif.render.runs import runs_of
+from kwhatif.render.outcomes import Quality, doubted
+from kwhatif.render.pod_groups import group_parts
 from kwhatif.render.story_rows import (
     FEW,
+    anyway_rows,
     course_of,
     different_workloads,
     failed_rows,
     gone_rows,
     is_different,
     kinds_of,
+    of_question,
     pending_rows,
     places,
     refused_rows,
 )
-from kwhatif.render.text import FAINT, STRONG, WARN, hidden, indented, signed, table, text
 from kwhatif.render.timeline import seconds, timeline, tree
-from kwhatif.report.story import PendingRow, Story, StoryBudgetRow, StoryNodeRow
+from kwhatif.report.maintenance import VerdictRow
+from kwhatif.report.pod_groups import GroupRow
+from kwhatif.report.story import (
+    FactRow,
+    RunsRow,
+    Story,
+    StoryBudgetRow,
+    StoryNodeRow,
+    StoryWorkloadRow,
+    What,
+)
 from kwhatif.words.amounts import but, plural, some, took
+from kwhatif.words.pod_groups import group_line
 
-#: So many rows of what happens anyway are shown.
+#: How many rows of what happens anyway are shown.
 _MOST_ANYWAY = 12
-
-
-def verdict_line(story: Story, doubt: str = "") -> Text:
-    """The first line for people."""
-    quality, said = first_line(story, doubt)
-    return signed(QUALITIES[quality], said)
 
 
 def first_line(story: Story, doubt: str = "") -> tuple[Quality, str]:
     """How what was asked ends, with what that depends on; of a drain or an outage its verdict."""
     story = of_question(story)
     if story.verdict is not None:
-        quality, said = drain.first_line(story, story.verdict)
+        quality, said = _of_verdict(story, story.verdict)
     else:
         quality, said = _quality(story), _headline(story)
     return doubted(quality, doubt), but(said, doubt)
@@ -69,7 +88,13 @@ def _headline(story: Story) -> str:
         for command in story.commands
         if command.ok is False
     )
-    return "; ".join((*failed, _end(story)))
+    return "; ".join((*failed, *map(group_line, _not_placed(story)[:1]), _end(story)))
+
+
+def _not_placed(story: Story) -> list[GroupRow]:
+    """The groups of pods that have no place in the end."""
+    groups = () if story.pod_groups is None else story.pod_groups.groups
+    return [group for group in groups if group.outcome != "scheduled"]
 
 
 def _end(story: Story) -> str:
@@ -79,7 +104,7 @@ def _end(story: Story) -> str:
         case "settled":
             return f"settled after {after}: {_summary(story)}"
         case "pending":
-            return f"settled after {after}, {pods} pending: {_owners(story.pending)}"
+            return f"settled after {after}, {pods} pending: {_owners(story)}"
         case "terminating":
             return f"settled after {after}, but pods stay terminating for good: {_summary(story)}"
         case "stalled":
@@ -104,10 +129,12 @@ def _endless(story: Story) -> str:
     return f"it never settles: {who} replace each other {again}"
 
 
-def _owners(pending: Sequence[PendingRow]) -> str:
+def _owners(story: Story) -> str:
     counts: dict[str, int] = {}
-    for row in pending:
-        name = row.owner or f"Pod {row.pod}"
+    members = {} if story.pod_groups is None else {row.pod: row.group for row in story.pod_groups.pods}
+    for row in story.pending:
+        group = members.get(row.pod)
+        name = f"PodGroup {group}" if group else row.owner or f"Pod {row.pod}"
         counts[name] = counts.get(name, 0) + row.count
     return some([f"{name} ({count})" if count > 1 else name for name, count in counts.items()])
 
@@ -135,95 +162,84 @@ def _summary(story: Story) -> str:
     return ", ".join(parts)
 
 
-def story_tables(story: Story, detail: Detail, doubt: str = "") -> Iterator[RenderableType]:
+def story_blocks(story: Story, detail: Detail, doubt: str = "") -> Iterator[Block]:
     """The verdict; what is different; who is gone; who waits; what happens anyway; what happened; on what it rests."""
-    yield verdict_line(story, doubt)
+    quality, said = first_line(story, doubt)
+    yield Verdict(said, quality)
     if detail.quiet:
         return
     asked = of_question(story)
-    yield from waves_and_blocked(asked)
-    yield from _workloads(asked, detail)
-    yield from counted("GONE", gone_rows(asked))
-    yield from counted("PENDING", pending_rows(asked))
-    yield from _reasons("REFUSED", refused_rows(asked))
-    yield from _reasons("FAILED", failed_rows(asked))
-    yield from story_budgets(asked)
-    yield from (_nodes(asked) if story.verdict is None else ())
     is_whole = story.verdict is None or detail.wide
-    yield from (_commands(asked) if is_whole or detail.explain else ())
+    yield from shown(waves(asked), blocked(asked))
+    yield from group_parts(story.pod_groups, replace(detail, quiet=not is_whole))
+    yield from _workloads(asked, detail)
+    yield from what_becomes(asked)
+    yield from shown(_nodes(asked)) if story.verdict is None else ()
+    yield from _commands(asked) if is_whole or detail.explain else ()
     yield from _cycle(asked)
-    yield from runs_of(asked)
-    yield from happens_anyway(story, detail)
-    yield from (tree(story) if detail.explain else timeline(story, detail) if is_whole else ())
-    yield text(f"Assumed: {'; '.join(story.assumptions)}.", FAINT)
+    yield from runs(asked.runs)
+    yield from shown(happens_anyway(story))
+    if detail.explain:
+        yield tree(story)
+    elif is_whole:
+        yield from folded("Timeline", *timeline(story, detail), bare=True)
+    yield assumed(story)
 
 
-def happens_anyway(story: Story, detail: Detail) -> Iterator[RenderableType]:
+def what_becomes(story: Story) -> Iterator[Table]:
+    """Who is gone, who waits, whose pods are refused, what has failed, and how budgets fare."""
+    for title, counted in (("Gone", gone_rows(story)), ("Pending", pending_rows(story))):
+        yield from shown(Table((name(title), number("Pods"), words("Why")), counted, most=None))
+    for title, reasons in (("Refused", refused_rows(story)), ("Failed", failed_rows(story))):
+        rows = [(Cell(workload, "warn"), why) for workload, why in reasons]
+        yield from shown(Table((name(title), words("Why")), rows, most=None))
+    yield from shown(_budgets(story))
+
+
+def assumed(story: Story) -> Sentence:
+    """What a simulation takes for granted."""
+    return Sentence(f"Assumed: {'; '.join(story.assumptions)}.", "faint")
+
+
+def happens_anyway(story: Story) -> Table:
     """What is no harm of what was asked."""
-    rows = anyway_rows(story)
-    if rows:
-        made = table("HAPPENS ANYWAY", "PODS", "WHAT", right=("PODS",))
-        shown = rows if detail.wide else rows[:_MOST_ANYWAY]
-        for row in shown:
-            made.add_row(*(text(each, FAINT) for each in row))
-        yield made
-        yield from hidden(shown, rows)
+    columns = (words("Happens anyway"), number("Pods"), words("What"))
+    return Table(columns, [[Cell(each, "faint") for each in row] for row in anyway_rows(story)], _MOST_ANYWAY)
 
 
-def _workloads(story: Story, detail: Detail) -> Iterator[RenderableType]:
+def _workloads(story: Story, detail: Detail) -> Iterator[Block]:
     rows, as_before = different_workloads(story)
-    if rows or (as_before and detail.wide):
-        made = table("WORKLOAD", "BEFORE", "AFTER", "PENDING", "READY", "LOWEST", right=("PENDING", "READY", "LOWEST"))
-        for row in (*rows, *(as_before if detail.wide else ())):
-            style = WARN if row.pending or row.ready_after < row.ready_before else ""
-            cells = (row.workload, *places(row), row.pending or "-", row.ready_after, row.ready_lowest)
-            made.add_row(*(text(cell, style) for cell in cells))
-        yield made
+    numbers = (number("Pending"), number("Ready"), number("Lowest"))
+    made = [_workload(row) for row in (*rows, *(as_before if detail.wide else ()))]
+    yield from shown(Table((name("Workload"), words("Before"), words("After"), *numbers), made, most=None))
     if as_before and not detail.wide:
-        yield text(f"{kinds_of(as_before)} as before (-o wide)", FAINT)
+        yield Sentence(f"{kinds_of(as_before)} as before{'' if detail.page else ' (-o wide)'}", "faint")
 
 
-def counted(title: str, rows: Sequence[tuple[str, int, str]]) -> Iterator[RenderableType]:
-    """Rows such as those of `gone_rows`, if there are any."""
-    if rows:
-        made = table(title, "PODS", "WHY", right=("PODS",))
-        for row in rows:
-            made.add_row(*map(text, row))
-        yield made
+def _workload(row: StoryWorkloadRow) -> Row:
+    cells = (row.workload, *places(row), str(row.pending or "-"), str(row.ready_after), str(row.ready_lowest))
+    return [Cell(each, "warn" if row.pending or row.ready_after < row.ready_before else "") for each in cells]
 
 
-def _reasons(title: str, rows: Sequence[tuple[str, str]]) -> Iterator[RenderableType]:
-    if rows:
-        made = table(title, "WHY")
-        for workload, why in rows:
-            made.add_row(text(workload, WARN), text(why))
-        yield made
-
-
-def story_budgets(story: Story) -> Iterator[RenderableType]:
+def _budgets(story: Story) -> Table:
     """Budgets that allowed less in between, or allow something else in the end."""
+    numbers = (number("Allowed before"), number("Lowest"), number("After"))
     rows = [row for row in story.budgets if row.before != row.after or row.lowest < row.before or _overrun(row)]
-    if not rows:
-        return
-    made = table(
-        "BUDGET", "ALLOWED BEFORE", "LOWEST", "AFTER", "BROKEN BY", right=("ALLOWED BEFORE", "LOWEST", "AFTER")
-    )
-    for row in rows:
-        broken = plural(_overrun(row), "pod") if _overrun(row) else "-"
-        cells = (row.budget, row.before, row.lowest, row.after, broken)
-        made.add_row(*(text(cell, WARN if _overrun(row) else "") for cell in cells))
-    yield made
+    return Table((name("Budget"), *numbers, words("Broken by")), [_budget(row) for row in rows], most=None)
 
 
-def _nodes(story: Story) -> Iterator[RenderableType]:
-    if story.nodes:
-        made = table("NODE", "BEFORE", "AFTER")
-        groups: dict[tuple[str, str], list[str]] = {}
-        for row in story.nodes:
-            groups.setdefault(_states(row), []).append(row.node)
-        for (before, after), names in groups.items():
-            made.add_row(text(some(names, FEW)), text(before), text(after))
-        yield made
+def _budget(row: StoryBudgetRow) -> Row:
+    broken = plural(_overrun(row), "pod") if _overrun(row) else "-"
+    cells = (row.budget, str(row.before), str(row.lowest), str(row.after), broken)
+    return [Cell(each, "warn" if _overrun(row) else "") for each in cells]
+
+
+def _nodes(story: Story) -> Table:
+    groups: dict[tuple[str, str], list[str]] = {}
+    for row in story.nodes:
+        groups.setdefault(_states(row), []).append(row.node)
+    rows = [(some(names, FEW), *states) for states, names in groups.items()]
+    return Table((words("Node"), words("Before"), words("After")), rows, most=None)
 
 
 def _states(row: StoryNodeRow) -> tuple[str, str]:
@@ -231,17 +247,137 @@ def _states(row: StoryNodeRow) -> tuple[str, str]:
     return before, f"{after}, other fields changed" if before == after else after
 
 
-def _commands(story: Story) -> Iterator[RenderableType]:
+def _commands(story: Story) -> Iterator[Block]:
     for command in story.commands:
         end = "did not end" if command.ok is None else "done" if command.ok else "failed"
-        yield text(f"{command.command}: {end} after {seconds(command.seconds)}", STRONG)
-        for line in command.output:
-            yield indented(text(line, FAINT))
+        first = Item((exact(command.command), f": {end} after {seconds(command.seconds)}"), tone="strong")
+        yield Listing([first, *(Item((exact(line),), depth=1, tone="faint") for line in command.output)], "lines")
 
 
-def _cycle(story: Story) -> Iterator[RenderableType]:
-    if story.cycle is None:
-        return
-    yield text("What would end it:", STRONG)
-    for remedy in story.cycle.remedies:
-        yield indented(text(f"- {remedy}"))
+def _cycle(story: Story) -> Iterator[Block]:
+    if story.cycle is not None:
+        yield Sentence("What would end it:", "strong")
+        yield Listing([Item(remedy) for remedy in story.cycle.remedies])
+
+
+# --- many runs -------------------------------------------------------------------------------------------------------
+
+
+_WORDS: dict[What, str] = {
+    "settled": "it ends {}",
+    "failed": "{} fails",
+    "placed": "{} has a node for each pod",
+    "pending": "{} stays pending",
+    "preempted": "{} is preempted",
+    "evicted": "{} is evicted",
+    "overrun": "budget {} is broken",
+}
+
+
+def runs(row: RunsRow | None) -> Iterator[Block]:
+    """How often each outcome occurs, the surest first."""
+    if row is not None:
+        yield Sentence(
+            f"{plural(row.runs, 'run')} with other choices and times (seed {row.seed}): {_length(row)}", "strong"
+        )
+        facts = [(_count(fact, row), _WORDS[fact.what].format(fact.subject)) for fact in row.facts]
+        yield Table((number("In runs"), words("What")), facts, most=None)
+
+
+def _count(fact: FactRow, row: RunsRow) -> str:
+    return "all" if fact.runs == row.runs else f"{fact.runs} of {row.runs}"
+
+
+def _length(runs: RunsRow) -> str:
+    least, most = took(runs.seconds_least), took(runs.seconds_most)
+    return f"{least} long" if least == most else f"{least} to {most} long"
+
+
+# --- drains and outages ----------------------------------------------------------------------------------------------
+
+
+#: More pods of a wave are counted, not named.
+_MOST_NAMED = 4
+
+
+def _of_verdict(story: Story, verdict: VerdictRow) -> tuple[Quality, str]:
+    """It all in one line."""
+    said = _of_drain(story, verdict) if verdict.of == "drain" else _of_outage(verdict)
+    return "good" if verdict.ok else "bad", said
+
+
+def _of_drain(story: Story, verdict: VerdictRow) -> str:
+    nodes = some(verdict.nodes)
+    if verdict.ok:
+        return f"{nodes} can be drained: {_course(verdict)}"
+    if story.commands and story.commands[0].ok is True:
+        return f"{nodes} can be drained, but {verdict.why}: {_course(verdict)}"
+    return f"{nodes} cannot be drained: {verdict.why}"
+
+
+def _of_outage(verdict: VerdictRow) -> str:
+    nodes = some(verdict.nodes)
+    lost = f"{plural(verdict.moved, 'pod')} lost" if verdict.moved else "no pod is lost"
+    turn = f", {plural(verdict.preempted, 'pod')} elsewhere evicted in turn" if verdict.preempted else ""
+    if verdict.ok:
+        back = f", all back after {took(verdict.seconds)}" if verdict.moved else ""
+        return f"{nodes} may fail: {lost}{back}{turn}"
+    return f"{nodes} may not fail: {verdict.why}; {lost}{turn}"
+
+
+def _course(verdict: VerdictRow) -> str:
+    if not verdict.moved:
+        return "no pod has to go"
+    gone = len(verdict.gone)
+    counts = {("moves", "move"): verdict.moved - gone, ("goes for good", "go for good"): gone}
+    said = [f"{plural(count, 'pod')} {one if count == 1 else many}" for (one, many), count in counts.items() if count]
+    parts = [f"{' and '.join(said)} in {plural(verdict.waves, 'wave')}"]
+    if verdict.preempted:
+        parts.append(f"{plural(verdict.preempted, 'pod')} elsewhere evicted in turn")
+    parts.append(f"settled after {took(verdict.seconds)}")
+    return ", ".join(parts)
+
+
+def waves(story: Story) -> Table:
+    """Who goes when; nothing where all go at once."""
+    found = story.waves if len(story.waves) > 1 else ()
+    rows = [(at, f"{wave.at:g} s", some(wave.pods, _MOST_NAMED)) for at, wave in enumerate(found, 1)]
+    return Table((number("Wave"), number("After"), words("Pods")), rows)
+
+
+def blocked(story: Story) -> Table:
+    """The pods that do not go."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for row in story.blocked:
+        groups.setdefault((row.why, row.remedy), []).append(row.pod)
+    rows = [(Cell(some(pods), "warn"), Span(why), Span(remedy or "-")) for (why, remedy), pods in groups.items()]
+    return Table((words("Blocked"), words("Why"), words("What helps")), rows, most=None)
+
+
+# --- what follows another answer -------------------------------------------------------------------------------------
+
+
+def aftermath(story: Story) -> Listing:
+    """How it ends; who goes and who waits in the end; how budgets fare."""
+    quality, said = first_line(story)
+    story = of_question(story)
+    budgets = "; ".join(_low_budgets(story)) or "no budget allows less than before"
+    items = (Item(f"What follows: {said}", sign=quality), Item(_people(story)), Item(f"Budgets: {budgets}"))
+    return Listing(items, "lines")
+
+
+def _people(story: Story) -> str:
+    gone = [f"{who} ({count}, {why})" if count > 1 else f"{who} ({why})" for who, count, why in gone_rows(story)]
+    waiting = [f"{who} ({count})" if count > 1 else who for who, count, _ in pending_rows(story)]
+    refused = f"; refused: {some([row.workload for row in story.refused])}" if story.refused else ""
+    return f"Gone: {some(gone) or 'none'}; pending in the end: {some(waiting) or 'none'}{refused}"
+
+
+def _low_budgets(story: Story) -> Iterator[str]:
+    overruns = {row.budget: row.overrun - row.overrun_anyway for row in story.budgets}
+    broken = [f"{budget} by {plural(overrun, 'pod')}" for budget, overrun in overruns.items() if overrun]
+    low = [f"{row.budget} {row.before} to {row.lowest}" for row in story.budgets if row.lowest < row.before]
+    if broken:
+        yield f"broken {some(broken)}"
+    if low:
+        yield f"lowest {some(low)}"

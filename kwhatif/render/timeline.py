@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
-from rich.console import RenderableType
 
+from kwhatif.render.blocks import Block, Item, Listing, Sentence, Table, number, shown, words
 from kwhatif.render.detail import Detail
-from kwhatif.render.text import FAINT, hidden, indented, table, text
 from kwhatif.report.story import Story
 from kwhatif.simulation.history import EventRow
 from kwhatif.words.amounts import plural, some
@@ -38,20 +37,15 @@ def seconds(value: float) -> str:
     return f"{value:g} s"
 
 
-def timeline(story: Story, detail: Detail) -> Iterator[RenderableType]:
-    """When who did what, since it was asked; with `-o wide` also what happened before, and what is no news."""
-    lines = list(_grouped(_since_asked(story), detail))
-    shown = lines if detail.wide else lines[:_MOST_LINES]
-    if lines:
-        made = table("TIME", "WHO", "WHAT", whole=("TIME",))
-        width = max(len("TIME"), *(len(seconds(at)) for at, _, _ in shown))
-        for at, who, what in shown:
-            made.add_row(text(seconds(at).rjust(width)), text(who), text(what))
-        yield made
-    yield from hidden(shown, lines)
+def timeline(story: Story, detail: Detail) -> Iterator[Block]:
+    """When each event happened, since it was asked; with `-o wide` also what happened before, and what is no news."""
+    rows = [(seconds(at), who, what) for at, who, what in _grouped(_since_asked(story), detail)]
+    yield from shown(Table((number("Time"), words("Who"), words("What")), rows, _MOST_LINES))
     if story.first_event and not detail.wide:
         count = plural(story.first_event, "event")
-        yield text(f"Before, the cluster settles by itself: {count} in {seconds(story.asked or 0.0)} (-o wide)", FAINT)
+        hint = "" if detail.page else " (-o wide)"
+        before = f"Before, the cluster settles by itself: {count} in {seconds(story.asked or 0.0)}{hint}"
+        yield Sentence(before, "faint")
 
 
 def _grouped(story: Story, detail: Detail) -> Iterator[tuple[float, str, str]]:
@@ -147,9 +141,12 @@ def _why(alike: Sequence[EventRow], said: dict[str, str]) -> str:
     return f": {first}{more}"
 
 
-def tree(story: Story) -> Iterator[RenderableType]:
+def tree(story: Story) -> Listing:
     """Every event below the one because of which it happened."""
-    story = _since_asked(story)
+    return Listing(list(_below(_since_asked(story))), "lines")
+
+
+def _below(story: Story) -> Iterator[Item]:
     children: dict[int | None, list[EventRow]] = {}
     for event in story.events:
         children.setdefault(event.because, []).append(event)
@@ -159,7 +156,7 @@ def tree(story: Story) -> Iterator[RenderableType]:
         alike, depth = stack.pop()
         first = alike[0]
         actor = first.actor if first.actor.startswith("kubelet ") else _actor(first)
-        yield indented(text(f"{seconds(first.at):>8}  {actor} {_line(alike, said)}"), 2 * min(depth, 20))
+        yield Item(f"{seconds(first.at):>8}  {actor} {_line(alike, said)}", depth=depth)
         for event in reversed(alike):
             stack.extend((group, depth + 1) for group in reversed(_siblings(children, event.id)))
 

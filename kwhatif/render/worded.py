@@ -8,8 +8,10 @@ from kwhatif.render.caveats import sentence, sentences
 from kwhatif.render.deschedule import worded_cycle
 from kwhatif.render.story_words import worded_story, worded_verdict
 from kwhatif.report import Report
+from kwhatif.report.audit import AuditRow
 from kwhatif.report.policy import FindingRow
 from kwhatif.report.story import ScenarioRow
+from kwhatif.words.audit import finding_message
 from kwhatif.words.workload import decisions_by_workload, workload_message
 
 
@@ -29,6 +31,7 @@ def worded(report: Report) -> Report:
         deschedule=None if report.deschedule is None else worded_cycle(report.deschedule),
         story=None if report.story is None else worded_story(report.story),
         scenarios=tuple(map(_scenario, report.scenarios)),
+        audit=None if report.audit is None else _audit(report.audit),
     )
 
 
@@ -38,6 +41,10 @@ def _finding(finding: FindingRow) -> FindingRow:
         return finding
     text = sentence(caveat)
     return replace(finding, message=text, caveat=replace(caveat, message=text))
+
+
+def _audit(row: AuditRow) -> AuditRow:
+    return replace(row, findings=tuple(replace(each, message=finding_message(each)) for each in row.findings))
 
 
 def _scenario(row: ScenarioRow) -> ScenarioRow:

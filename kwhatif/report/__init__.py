@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.report.advise import AdviseRow
+from kwhatif.report.audit import AuditRow
 from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
 from kwhatif.report.capacity import CapacityRow
 from kwhatif.report.decision import Decision
@@ -57,6 +58,8 @@ class Report(Document, kw_only=True, tag_field="kind", tag="Report"):
     capacity: CapacityRow | None = None
     #: What becomes of groups of pods; null where the cluster has none, or its scheduler does not know them.
     pod_groups: PodGroupsRow | None = None
+    #: Of the command `audit`.
+    audit: AuditRow | None = None
     problems: tuple[ProblemRow, ...] = ()
     #: What follows, of commands that play it forward.
     story: Story | None = None

@@ -12,16 +12,18 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Any, Generic, Protocol, Self, TypeVar
 
 import msgspec
 
 from kwhatif._version import __version__
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.questions.session.session import Session
+from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.text.files import read_bytes
 from kwhatif.sources.text.inflate import Unreadable
-from kwhatif.sweep.scenario import Player, ScenarioOutcome, SweepQuestion
+from kwhatif.sweep.scenario import Named
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
@@ -30,23 +32,43 @@ class _Head(msgspec.Struct, frozen=True):
     """What the outcomes are about."""
 
     kwhatif: str
-    question: SweepQuestion
+    question: Any
     #: Of the cluster, how long things take, and the scheduler's configuration.
     digest: str
 
 
-class SweepFile:
+class Asking(Protocol):
+    """Who is asked: what of it makes a difference to outcomes."""
+
+    @property
+    def session(self) -> Session:
+        """The cluster."""
+
+    @property
+    def parameters(self) -> Parameters:
+        """How long things take."""
+
+    @property
+    def question(self) -> object:
+        """What is asked about each scenario."""
+
+
+Outcome = TypeVar("Outcome", bound=Named)
+
+
+class SweepFile(Generic[Outcome]):
     """Outcomes by the names of their scenarios; new ones are written at once."""
 
-    def __init__(self, path: str, player: Player) -> None:
-        """Read what there is.
+    def __init__(self, path: str, player: Asking, kind: type[Outcome]) -> None:
+        """Read what there is: outcomes of that kind.
 
         Raises:
             InputError: the file is of something else, or cannot be read or written.
         """
         self._path = Path(path)
-        self.outcomes: dict[str, ScenarioOutcome] = {}
-        head = _Head(__version__, player.question, _digest(player))
+        self._kind = kind
+        self.outcomes: dict[str, Outcome] = {}
+        head = _Head(__version__, msgspec.to_builtins(player.question), _digest(player))
         try:
             # A directory is refused when it is opened to be written to.
             lines = [] if not self._path.exists() or self._path.is_dir() else read_bytes(path).splitlines(keepends=True)
@@ -62,7 +84,7 @@ class SweepFile:
         whole = [line for line in lines[1:] if line.endswith(b"\n")]
         for number, line in enumerate(whole, 2):
             outcome = self._outcome(number, line)
-            self.outcomes[outcome.row.scenario] = outcome
+            self.outcomes[outcome.name] = outcome
         if len(whole) < len(lines) - 1:  # it was cut in the middle of a line
             self._file.truncate(sum(map(len, (lines[0], *whole))))
 
@@ -76,9 +98,9 @@ class SweepFile:
             what = "of another release" if is_old else "about another cluster, or another question"
             raise self._refused(f"is {what}", "name another file, or remove this one")
 
-    def _outcome(self, number: int, line: bytes) -> ScenarioOutcome:
+    def _outcome(self, number: int, line: bytes) -> Outcome:
         try:
-            return msgspec.json.decode(line, type=ScenarioOutcome)
+            return msgspec.json.decode(line, type=self._kind)
         except msgspec.MsgspecError as wrong:
             raise self._refused(f"line {number}: {wrong}", "name another file, or remove this one") from wrong
 
@@ -86,9 +108,9 @@ class SweepFile:
         self._file.close()
         return InputError([Problem("--resume", f"{self._path}: {message}", hint=hint)])
 
-    def add(self, outcome: ScenarioOutcome) -> None:
+    def add(self, outcome: Outcome) -> None:
         """One more is done."""
-        self.outcomes[outcome.row.scenario] = outcome
+        self.outcomes[outcome.name] = outcome
         self._write(outcome)
 
     def _write(self, line: object) -> None:
@@ -112,7 +134,7 @@ class SweepFile:
         self._file.close()
 
 
-def _digest(player: Player) -> str:
+def _digest(player: Asking) -> str:
     """Another one for every other cluster, configuration of the scheduler, or set of times."""
     session, digest = player.session, sha256()
     encoder = msgspec.json.Encoder(enc_hook=repr, order="deterministic")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from kwhatif.errors import InputError, Problem, WorkersLost
-from kwhatif.sweep.scenario import Player, ScenarioOutcome, SweepScenario, blocks
+from kwhatif.sweep.scenario import PlaysScenarios, S, blocks
 
+Outcome = TypeVar("Outcome")
 #: The timeout for a scheduler that does not answer.
 _PATIENCE = "10s"
 #: After this many lost workers a block is not handed out again.
@@ -17,7 +18,7 @@ _TRIES = 3
 _FEWEST = 4
 
 
-def play_on_dask(player: Player, scenarios: Sequence[SweepScenario], address: str) -> Iterator[ScenarioOutcome]:
+def play_on_dask(player: PlaysScenarios[S, Outcome], scenarios: Sequence[S], address: str) -> Iterator[Outcome]:
     """Play the scenarios on the workers of that scheduler; yields outcomes as they arrive.
 
     The blocks of a lost worker are given to others. A caller that stops early leaves nothing running.
@@ -43,16 +44,16 @@ def play_on_dask(player: Player, scenarios: Sequence[SweepScenario], address: st
         yield from _Work(client, player).outcomes([list(block) for block in blocks(scenarios, max(workers, _FEWEST))])
 
 
-class _Work:
+class _Work(Generic[S, Outcome]):
     """The blocks that were handed out, and those to hand out again."""
 
-    def __init__(self, client: Any, player: Player) -> None:
+    def __init__(self, client: Any, player: PlaysScenarios[S, Outcome]) -> None:
         self._client = client
         self._player = player
         self._there: Any = None
         self._lost: dict[str, int] = {}
 
-    def outcomes(self, left: list[list[SweepScenario]]) -> Iterator[ScenarioOutcome]:
+    def outcomes(self, left: list[list[S]]) -> Iterator[Outcome]:
         """The outcomes, until all blocks are done."""
         from distributed import KilledWorker, as_completed
 
@@ -62,7 +63,7 @@ class _Work:
             left = []
             for task in as_completed(list(tasks)):
                 try:
-                    found: list[ScenarioOutcome] = task.result()
+                    found: list[Outcome] = task.result()
                 except (CancelledError, KilledWorker):  # lost with a worker, though it may have been done
                     left.append(self._again(tasks[task]))
                     continue
@@ -70,7 +71,7 @@ class _Work:
                 task.release()
             self._there.release()
 
-    def _again(self, block: list[SweepScenario]) -> list[SweepScenario]:
+    def _again(self, block: list[S]) -> list[S]:
         first = block[0].name
         self._lost[first] = self._lost.get(first, 0) + 1
         if self._lost[first] >= _TRIES:
@@ -78,6 +79,6 @@ class _Work:
         return block
 
 
-def _play(player: Player, block: list[SweepScenario]) -> list[ScenarioOutcome]:
+def _play(player: PlaysScenarios[S, Outcome], block: list[S]) -> list[Outcome]:
     """What a worker does with a block."""
     return [player.play(scenario) for scenario in block]

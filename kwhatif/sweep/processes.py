@@ -16,10 +16,12 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
+from typing import Any, Generic, TypeVar
 
 from kwhatif.errors import WorkersLost
-from kwhatif.sweep.scenario import Player, ScenarioOutcome, SweepScenario, blocks
+from kwhatif.sweep.scenario import Named, PlaysScenarios, S, blocks
 
+Outcome = TypeVar("Outcome")
 #: With this many pods times scenarios it takes a second or two: longer than starting processes.
 _WORTHWHILE = 100_000
 #: How often, in seconds, a worker checks whether its parent still runs.
@@ -37,27 +39,27 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def default_jobs(player: Player, scenarios: int) -> int:
+def default_jobs(player: PlaysScenarios[Any, Any], scenarios: int) -> int:
     """How many processes are worthwhile."""
     if scenarios * len(player.session.state.pods) < _WORTHWHILE:
         return 1
     return max(1, min(available_cores(), scenarios))
 
 
-def play_here(player: Player, scenarios: Sequence[SweepScenario]) -> Iterator[ScenarioOutcome]:
+def play_here(player: PlaysScenarios[S, Outcome], scenarios: Sequence[S]) -> Iterator[Outcome]:
     """Play them in this process."""
     return map(player.play, scenarios)
 
 
-def play(player: Player, scenarios: Sequence[SweepScenario], jobs: int = 0) -> Iterator[ScenarioOutcome]:
+def play(player: PlaysScenarios[S, Outcome], scenarios: Sequence[S], jobs: int = 0) -> Iterator[Outcome]:
     """Play the scenarios in `jobs` processes; 0: as many as are worthwhile."""
     jobs = jobs or default_jobs(player, len(scenarios))
     return play_here(player, scenarios) if jobs == 1 else play_in_processes(player, scenarios, jobs)
 
 
 def play_in_processes(
-    player: Player, scenarios: Sequence[SweepScenario], jobs: int, method: str = ""
-) -> Iterator[ScenarioOutcome]:
+    player: PlaysScenarios[S, Outcome], scenarios: Sequence[S], jobs: int, method: str = ""
+) -> Iterator[Outcome]:
     """Play the scenarios in `jobs` processes, including this one; yields outcomes as they arrive.
 
     A caller that stops early, or is interrupted, leaves no process running.
@@ -90,7 +92,7 @@ def play_in_processes(
             gc.unfreeze()
 
 
-def _some_first(scenarios: Sequence[SweepScenario], jobs: int) -> tuple[list[SweepScenario], list[SweepScenario]]:
+def _some_first(scenarios: Sequence[S], jobs: int) -> tuple[list[S], list[S]]:
     """A few from all parts of the sequence, none if they would be a large part of it; and the others."""
     count = min(_FIRST, len(scenarios) // (8 * jobs))
     places = {number * len(scenarios) // count for number in range(count)}
@@ -98,15 +100,15 @@ def _some_first(scenarios: Sequence[SweepScenario], jobs: int) -> tuple[list[Swe
     return [scenarios[place] for place in sorted(places)], others
 
 
-class _Team:
+class _Team(Generic[S, Outcome]):
     """The workers, and the blocks of each."""
 
-    def __init__(self, context: BaseContext, player: Player, left: list[list[SweepScenario]]) -> None:
+    def __init__(self, context: BaseContext, player: PlaysScenarios[S, Outcome], left: list[list[S]]) -> None:
         self._context = context
         self._player = player
         #: Blocks without a worker, the next one last.
         self.left = left[::-1]
-        self._working: dict[Connection, tuple[BaseProcess, list[SweepScenario]]] = {}
+        self._working: dict[Connection, tuple[BaseProcess, list[S]]] = {}
         self._lost: dict[str, int] = {}
 
     def hire(self) -> None:
@@ -117,24 +119,24 @@ class _Team:
         theirs.close()
         self._give(ours, process, [])
 
-    def _give(self, worker: Connection, process: BaseProcess, block: list[SweepScenario]) -> None:
+    def _give(self, worker: Connection, process: BaseProcess, block: list[S]) -> None:
         """Give the worker one scenario in reserve; if none are left, an idle worker may end."""
-        more: list[SweepScenario] = []
+        more: list[S] = []
         while self.left and len(block) + len(more) <= 1:
             more += self.left.pop()
         block += more
         self._working[worker] = process, block
         if more or not block:
             with suppress(OSError):  # it has ended: `outcomes` will see that
-                worker.send([(scenario.name, scenario.nodes) for scenario in more])
+                worker.send(more)
         if not block:
             del self._working[worker]
             process.join()
             worker.close()
 
-    def outcomes(self) -> Iterator[ScenarioOutcome]:
+    def outcomes(self) -> Iterator[Outcome]:
         """The outcomes, until all blocks are done; another worker takes over the blocks of one that has ended."""
-        own: list[SweepScenario] = []
+        own: list[S] = []
         while self._working or own or self.left:
             if not own:
                 own = self.left.pop() if self.left else []
@@ -142,7 +144,7 @@ class _Team:
             if own:
                 yield self._player.play(own.pop(0))
 
-    def _received(self, timeout: float | None) -> Iterator[ScenarioOutcome]:
+    def _received(self, timeout: float | None) -> Iterator[Outcome]:
         """The outcomes from workers; `timeout`: seconds to wait if there are none yet."""
         while self._working and (ready := wait(list(self._working), timeout)):
             timeout = 0.0
@@ -161,7 +163,7 @@ class _Team:
                 if len(block) <= 1:  # so that it does not wait while this process plays
                     self._give(worker, process, block)
 
-    def _replace(self, worker: Connection, process: BaseProcess, block: list[SweepScenario]) -> None:
+    def _replace(self, worker: Connection, process: BaseProcess, block: list[S]) -> None:
         del self._working[worker]
         worker.close()
         process.join()
@@ -182,25 +184,25 @@ class _Team:
         self._working.clear()
 
 
-def _work(orders: Connection, player: Player, parent: int) -> None:
+def _work(orders: Connection, player: PlaysScenarios[Any, Any], parent: int) -> None:
     """The worker: plays block after block, until there is none left, or the parent has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # when the parent is interrupted it ends its workers
     try:
         while block := _next_block(orders, parent):
-            for name, nodes in block:
-                orders.send(player.play(SweepScenario(name, nodes)))
+            for scenario in block:
+                orders.send(player.play(scenario))
     except OSError:
         return
     except Exception as failure:  # noqa: BLE001 - it is raised where it is waited for
         orders.send(failure)
 
 
-def _next_block(orders: Connection, parent: int) -> list[tuple[str, tuple[str, ...]]]:
+def _next_block(orders: Connection, parent: int) -> list[Named]:
     while not orders.poll(_LOOK):
         if os.getppid() != parent:
             return []
     try:
-        found: list[tuple[str, tuple[str, ...]]] = orders.recv()
+        found: list[Named] = orders.recv()
     except EOFError:
         return []
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -14,6 +14,7 @@ from kwhatif.kube.model.caveat.workloads import OwnersSilent
 from kwhatif.kube.model.node import Node
 from kwhatif.questions.maintenance.drain import Drained, with_remedies
 from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.caveats import in_one
 from kwhatif.report import Report
 from kwhatif.report.story import ScenarioRow
 from kwhatif.simulation.parameters import Parameters
@@ -67,7 +68,8 @@ def _sweep(
     command = "drain" if isinstance(question, DrainOptions) else "outage"
     found = (*player.base.caveats(player.base.engine), *left_out)
     ends = (caveat for outcome in outcomes for caveat in outcome.caveats)
-    report = session.report(command, (), _in_one([*found, *ends]))
+    grown = () if session.scaling is None else (*session.scaling.caveats, *session.scaling.of_new_nodes)
+    report = session.report(command, (), in_one([*found, *ends, *grown]))
     return replace(report, scenarios=(*explained, *rows[len(explained) :]))
 
 
@@ -91,17 +93,3 @@ def _explained(player: Player, rows: Sequence[ScenarioRow]) -> tuple[list[Scenar
         found.append(replace(row, story=story))
         caveats += [caveat for caveat in played.caveats() if not isinstance(caveat, OwnersSilent)]
     return found, caveats
-
-
-def _in_one(caveats: Iterable[Caveat]) -> Iterator[Caveat]:
-    """The caveats, with those about silent owners merged into one."""
-    owners: dict[str, None] = {}
-    count = 0
-    for caveat in caveats:
-        if isinstance(caveat, OwnersSilent):
-            owners.update(dict.fromkeys(caveat.owners))
-            count += caveat.count
-        else:
-            yield caveat
-    if owners:
-        yield OwnersSilent(owners=tuple(sorted(owners)), count=count)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -52,6 +52,48 @@ class ScenarioOutcome(msgspec.Struct, frozen=True):
 
     row: ScenarioRow
     caveats: tuple[Caveat, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """That of the scenario."""
+        return self.row.scenario
+
+
+class Named(Protocol):
+    """Anything that can be asked about by itself."""
+
+    @property
+    def name(self) -> str:
+        """No other one has it."""
+
+
+class AboutNodes(Named, Protocol):
+    """Asks about nodes."""
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Their names."""
+
+
+S = TypeVar("S", bound=Named)
+OfNodes = TypeVar("OfNodes", bound=AboutNodes)
+S_contra = TypeVar("S_contra", contravariant=True)
+O_co = TypeVar("O_co", covariant=True)
+
+
+class PlaysScenarios(Protocol[S_contra, O_co]):
+    """What processes and Dask need of a player. It is pickled to get to other processes."""
+
+    @property
+    def session(self) -> Session:
+        """The cluster."""
+
+    @property
+    def base(self) -> object:
+        """The start of all scenarios: it settles when it is first asked for."""
+
+    def play(self, scenario: S_contra) -> O_co:
+        """The outcome of the scenario."""
 
 
 class Player:
@@ -104,13 +146,13 @@ class Player:
         return type(self), (self.session, self.parameters, self.question, self.applied)
 
 
-def together(session: Session, scenarios: Iterable[SweepScenario]) -> list[SweepScenario]:
+def together(session: Session, scenarios: Iterable[OfNodes]) -> list[OfNodes]:
     """The scenarios ordered so that those of the same workloads follow each other.
 
     Results for a workload's pods serve the next scenario, and are dropped later.
     """
 
-    def workloads(scenario: SweepScenario) -> list[tuple[str, str]]:
+    def workloads(scenario: OfNodes) -> list[tuple[str, str]]:
         state = session.state
         found: dict[tuple[str, str], None] = {}
         for name in scenario.nodes:
@@ -124,7 +166,7 @@ def together(session: Session, scenarios: Iterable[SweepScenario]) -> list[Sweep
     return sorted(scenarios, key=lambda scenario: (workloads(scenario), scenario.name))
 
 
-def blocks(scenarios: Sequence[SweepScenario], workers: int) -> Iterator[Sequence[SweepScenario]]:
+def blocks(scenarios: Sequence[S], workers: int) -> Iterator[Sequence[S]]:
     """The scenarios in blocks, small enough for all workers to finish at about the same time."""
     size = max(1, min(32, len(scenarios) // (8 * workers)))
     for start in range(0, len(scenarios), size):

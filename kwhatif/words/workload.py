@@ -43,6 +43,8 @@ def decisions_by_workload(report: Report) -> tuple[list[tuple[WorkloadRow, list[
 
 def workload_message(row: WorkloadRow, decisions: Sequence[Decision]) -> str:
     """The sentence about a workload, from its counts and the decisions about its judged pods."""
+    if row.update == "changed" and row.name.startswith("Pod ") and not (decisions or row.removed):
+        return "changed in place"
     is_pod = row.update == "unchanged" and len(decisions) == 1 and row.name == f"Pod {decisions[0].pod}"
     judged = Counter(decision.outcome for decision in decisions)
     beyond = {outcome: more for outcome, count in _counts(row).items() if (more := count - judged[outcome]) > 0}

@@ -8,13 +8,18 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.admission.default_tolerations import add_default_tolerations
 from kwhatif.admission.defaults import default_object
+from kwhatif.admission.outcome import Denied
+from kwhatif.admission.validation.pod_update import validate_pod_update
+from kwhatif.kube.matching.contents import plain
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import LastApplied
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import SCALABLE, WORKLOADS
 from kwhatif.workloads.applied_template import TemplateDifference, merge_template, template_of, with_template
 from kwhatif.workloads.merge import UNKNOWN, Json, Owned, three_way
+from kwhatif.workloads.template import has_images, without_images
 from kwhatif.workloads.template_fields import managed_paths, places_of
 
 T = TypeVar("T")
@@ -44,6 +49,21 @@ def applied_object(new: T, cluster: Cluster) -> T:
         return noted(new)
     made: T = merged(new, known).object
     return made
+
+
+def updated_pod(new: Pod, known: Pod) -> Pod | Denied:
+    """The pod once a manifest of its name is applied; the known one itself where nothing changes.
+
+    The plugins that complete a new pod do not run again, but for the tolerations that every pod gets.
+    """
+    pod = add_default_tolerations(default_object(merged(new, known).object))
+    if not has_images(known.spec):  # a snapshot may have left them out
+        pod = replace(pod, spec=without_images(pod.spec))
+    denied = validate_pod_update(pod, known)
+    if denied is not None:
+        return denied
+    noted_before = replace(pod.metadata, applied=known.metadata.applied)
+    return known if noted_before == known.metadata and plain(pod.spec) == plain(known.spec) else pod
 
 
 def merged(new: Any, known: Any) -> Merged:
@@ -92,14 +112,11 @@ def _merged_rest(new: Any, known: Any) -> Any:
 def _given(new: Any) -> Json | None:
     """What the manifest says; None where that cannot be told from what it leaves out.
 
-    Of a pod only what the model has: what it gives as the default is not known to be given. What was applied of pods
-    before is not kept, either, so what the manifest no longer has stays.
+    Of a pod that was read from elsewhere, what the model has: what it gives as the default is not known to be given.
     """
-    if isinstance(new, Pod):
-        return _data_of(new)
     applied = new.metadata.applied
     given: Json | None = None if applied is None or not applied.given else msgspec.json.decode(applied.given)
-    return given
+    return _data_of(new) if given is None and isinstance(new, Pod) else given
 
 
 def _with_number(new: Any, known: Any, owned: Owned) -> Any:

@@ -12,9 +12,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.admission.new_pod import complete_pod
 from kwhatif.admission.outcome import Denied
-from kwhatif.admission.pod_defaults import default_pod
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.workloads import (
     FieldsNotCompared,
@@ -24,9 +22,8 @@ from kwhatif.kube.model.caveat.workloads import (
     WorkloadNotInDump,
 )
 from kwhatif.kube.model.cluster import Cluster, key_of
-from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.job import CronJob, Job
-from kwhatif.kube.model.pod import Pod, PodSpec, is_terminal
+from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.pod_status import PodStatus
 from kwhatif.kube.model.workload import (
     DaemonSet,
@@ -36,68 +33,17 @@ from kwhatif.kube.model.workload import (
     ReplicationController,
     StatefulSet,
 )
-from kwhatif.workloads.applied_object import Merged, merged
+from kwhatif.workloads.applied_object import Merged, merged, updated_pod
 from kwhatif.workloads.applied_template import TemplateDifference, template_of
 from kwhatif.workloads.daemon_set import eligible_nodes, node_of
-from kwhatif.workloads.expand import expand, expand_pod, replicas_of
+from kwhatif.workloads.expand import expand, replicas_of
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
-from kwhatif.workloads.injected import TOKEN_VOLUME
 from kwhatif.workloads.job import is_finished, wanted_pods
 from kwhatif.workloads.numbers import ordinal_of
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.stateful_set import first_to_roll, is_ordered, ordinals_of
-from kwhatif.workloads.template import has_images, same_template, spec_content, without_images
-
-# Pods that are applied as they are: a pod cannot be changed, only be replaced by another one of its name.
-
-
-def is_as_made(pod: Pod, known: Pod, cluster: Cluster) -> bool:
-    """Whether admission would make the pod that is there of the one that is applied."""
-    made = complete_pod(pod, cluster)
-    if isinstance(made, Denied):
-        return False
-    own = default_pod(pod).spec
-    # A snapshot may have left the images out: see `same_template`.
-    wanted = made.spec if has_images(known.spec) else without_images(made.spec)
-    wanted, there = _as_asked(wanted, own), _as_asked(_as_created(known.spec, made.spec), own)
-    return made.metadata.labels == known.metadata.labels and spec_content(wanted) == spec_content(there)
-
-
-def _as_asked(spec: PodSpec, own: PodSpec) -> PodSpec:
-    """Without what a LimitRange added to the requests and limits of `own`: there may be another one today."""
-    return replace(
-        spec,
-        containers=_resources_of(own.containers, spec.containers),
-        init_containers=_resources_of(own.init_containers, spec.init_containers),
-    )
-
-
-def _resources_of(own: Sequence[Container], containers: Sequence[Container]) -> tuple[Container, ...]:
-    asked = {container.name: container.resources for container in own}
-    return tuple(
-        replace(container, resources=_common(container.resources, asked.get(container.name, container.resources)))
-        for container in containers
-    )
-
-
-def _common(resources: ResourceRequirements, asked: ResourceRequirements) -> ResourceRequirements:
-    requests = {name: amount for name, amount in resources.requests.items() if name in asked.requests}
-    limits = {name: amount for name, amount in resources.limits.items() if name in asked.limits}
-    return replace(resources, requests=requests, limits=limits)
-
-
-def _as_created(stored: PodSpec, made: PodSpec) -> PodSpec:
-    """Without what came to the pod later (node, token, readiness gates); with the scheduling gates that were lifted."""
-    volumes = tuple(volume for volume in stored.volumes if not volume.name.startswith(TOKEN_VOLUME))
-    return replace(
-        stored,
-        node_name=made.node_name or "",
-        volumes=stored.volumes if len(made.volumes) == len(stored.volumes) else volumes,
-        scheduling_gates=made.scheduling_gates,
-        readiness_gates=made.readiness_gates,
-    )
-
+from kwhatif.workloads.template import has_images, same_template
 
 #: `end`: step by step until it is done, or hangs. `final`: the end state. `surge`: the moment with the most pods,
 #: while old ones are still there.
@@ -109,7 +55,7 @@ class WorkloadUpdate(msgspec.Struct, frozen=True):
     """The difference that applying a workload makes."""
 
     kind: Kind
-    #: The pods that make way in any case: a bare pod for the one of its name, old ones for those of the end state.
+    #: The pods that make way in any case: old ones for those of the end state.
     removed: tuple[Pod, ...] = ()
     #: Of what is new, or starts again: its pods.
     added: Expansion = Expansion()
@@ -117,6 +63,8 @@ class WorkloadUpdate(msgspec.Struct, frozen=True):
     more: int = 0
     #: How many more pods there are to be, beyond those that are made one by one.
     left_out: int = 0
+    #: A bare pod of the cluster, as it is from now on.
+    pod: Pod | None = None
     #: The API server would not take the change.
     denied: Denied | None = None
     #: What had to be assumed.
@@ -139,7 +87,7 @@ def plan_update(workload: PodSource, cluster: Cluster, rollout: Rollout = "final
     if isinstance(workload, Pod):
         if not isinstance(known, Pod):
             return WorkloadUpdate("new", added=expand(workload, cluster))
-        return _without_images(_update_pod(workload, known, cluster), known)
+        return _without_images(_update_pod(workload, known), known)
     pods = pods_of(workload, cluster)
     if not pods:
         return WorkloadUpdate("new", added=expand(workload, cluster))
@@ -229,11 +177,12 @@ def _update(new: PodSource, known: Any, pods: list[Pod], cluster: Cluster, rollo
     raise TypeError(type(new).__name__)
 
 
-def _update_pod(pod: Pod, known: Pod, cluster: Cluster) -> WorkloadUpdate:
-    """Nothing, where admission would make the pod that is there; else that one goes."""
-    if is_as_made(pod, known, cluster):
-        return UNCHANGED
-    return WorkloadUpdate("changed", () if is_terminal(known) else (known,), expand_pod(pod, cluster))
+def _update_pod(pod: Pod, known: Pod) -> WorkloadUpdate:
+    """A pod is changed where it is, or not at all: it keeps its node."""
+    found = updated_pod(pod, known)
+    if isinstance(found, Denied):
+        return WorkloadUpdate("changed", denied=found)
+    return UNCHANGED if found is known else WorkloadUpdate("changed", pod=found)
 
 
 def _numbers(new: Any, known: Any, pods: Sequence[Pod]) -> tuple[int, int]:

@@ -9,33 +9,13 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.pod_defaults import default_pod
+from kwhatif.kube.matching.contents import plain
 from kwhatif.kube.matching.label_syntax import dns_subdomain_errors
-from kwhatif.kube.matching.requests import resource_nanos
-from kwhatif.kube.model.container import Container, Probe
-from kwhatif.kube.model.meta import Model, OwnerReference
+from kwhatif.kube.model.container import Container
+from kwhatif.kube.model.meta import OwnerReference
 from kwhatif.kube.model.pod import NO_ANNOTATIONS, Pod, PodMeta, PodSpec, PodTemplateSpec
-from kwhatif.kube.model.security import HostAction, PodSecurityContext, SecurityContext
 from kwhatif.workloads.template_digest import equal_digests
 from kwhatif.workloads.template_fields import ADDED_LABELS, filled_fields_of
-
-#: Fields that hold quantities: `500m` and `0.5` are the same there.
-_QUANTITIES = frozenset({"limits", "overhead", "requests"})
-#: Left out where they are the default: the hash of a template that does not give them is what it was without them.
-_LATER = {
-    "readiness_probe": None,
-    "scheduling_group": None,
-    "startup_probe": None,
-    "termination_grace_period_seconds": 30,
-    "workload_ref": None,
-}
-#: Left out where they say nothing: absent, or an object without a single field.
-_SECURITY = frozenset(
-    {
-        *("host_pid", "host_ipc", "os", "security_context", "lifecycle", "liveness_probe", "http_get", "tcp_socket"),
-        *("git_repo", "nfs", "glusterfs", "flex_volume", "cephfs", "flocker", "fc", "quobyte"),
-        *("photon_persistent_disk", "scale_io", "storageos", "profiles"),
-    }
-)
 
 
 def pod_of(
@@ -71,9 +51,9 @@ def content_of(template: PodTemplateSpec | None) -> object:
         return None
     labels = sorted((key, value) for key, value in template.metadata.labels.items() if key not in ADDED_LABELS)
     annotations = template.metadata.annotations
-    noted = () if annotations == NO_ANNOTATIONS else (_plain(annotations),)
+    noted = () if annotations == NO_ANNOTATIONS else (plain(annotations),)
     marked = (template.mark,) if template.mark else ()
-    return tuple(labels), spec_content(default_pod(Pod(spec=template.spec)).spec), *noted, *marked
+    return tuple(labels), plain(default_pod(Pod(spec=template.spec)).spec), *noted, *marked
 
 
 def same_template(known: PodTemplateSpec | None, new: PodTemplateSpec | None) -> bool:
@@ -170,33 +150,3 @@ def with_images(spec: PodSpec, source: PodSpec) -> PodSpec:
 
 def _each_without_image(containers: tuple[Container, ...]) -> tuple[Container, ...]:
     return tuple(replace(container, image="") if container.image else container for container in containers)
-
-
-def spec_content(spec: PodSpec) -> object:
-    """What a spec that has its defaults says, in the form of `content_of`."""
-    return _plain(spec)
-
-
-def _plain(value: Any) -> object:
-    if isinstance(value, Model):
-        fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
-        return tuple(
-            (name, _quantities(field) if name in _QUANTITIES else _plain(field))
-            for name, field in fields
-            if (name not in _LATER or field != _LATER[name]) and not (name in _SECURITY and _says_nothing(name, field))
-        )
-    if isinstance(value, tuple):
-        return tuple(map(_plain, value)) or None
-    if isinstance(value, dict):
-        return tuple(sorted(value.items())) or None
-    return value
-
-
-def _says_nothing(name: str, value: Any) -> bool:
-    if isinstance(value, PodSecurityContext | SecurityContext | HostAction):
-        return value == type(value)()
-    return not value or (name == "liveness_probe" and value == Probe())
-
-
-def _quantities(resources: Any) -> object:
-    return tuple(sorted(resource_nanos(resources).items())) or None

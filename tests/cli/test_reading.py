@@ -97,7 +97,7 @@ def test_quiet_says_once_what_all_verdicts_depend_on(monkeypatch: pytest.MonkeyP
     *lines, last = run(f"kwhatif preempt --from {dump} -q").stdout.splitlines()
     assert [line[:1] for line in lines] == ["!", "!", "✘"]
     assert not any("the cluster is as of" in line for line in lines)
-    assert last == "3 pods, one after another: 1 stays pending, 2 fit; but the cluster is as of 1y ago"
+    assert last == "3 pods, in sequence: 1 stays pending, 2 fit; but the cluster is as of 1y ago"
     one = " ".join(run(f"kwhatif schedule pod/ml/first --from {dump} -q").stdout.splitlines())
     assert one.endswith("; but the cluster is as of 1y ago")
 

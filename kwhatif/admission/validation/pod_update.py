@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied
 from kwhatif.admission.validation.errors import FieldErrors
+from kwhatif.kube.matching.contents import plain
 from kwhatif.kube.model.affinity import Affinity, NodeAffinity, NodeSelectorTerm
 from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.pod import Pod, PodSpec
@@ -50,7 +51,7 @@ def _may_become(new: PodSpec, old: PodSpec, errors: FieldErrors) -> bool:
     left = _without_what_may_change(new, old)
     if old.scheduling_gates:
         left = _of_gated(left, old, errors)
-    return left == old
+    return plain(left) == plain(old)
 
 
 def _check_deadline(new: int | None, old: int | None, errors: FieldErrors) -> bool:

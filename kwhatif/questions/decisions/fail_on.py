@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from kwhatif.kube.model.caveat import CODES
 from kwhatif.policy.names import CAVEATS, did_you_mean
 from kwhatif.report import Report
+from kwhatif.report.audit import AuditLevel
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.deschedule import Landing
 from kwhatif.report.queue import QueuedPodRow
@@ -90,6 +91,10 @@ def _misses_target(report: Report) -> bool:
     return not (row.target.met if row.target is not None else row.best.sets)
 
 
+def _finds(*levels: AuditLevel) -> Callable[[Report], bool]:
+    return lambda report: report.audit is not None and any(each.level in levels for each in report.audit.counting)
+
+
 CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "unschedulable": _is_unschedulable,
     "rollout": lambda report: any(map(_hangs, report.workloads)),
@@ -114,6 +119,10 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "changed": lambda report: report.upgrade is not None and bool(report.upgrade.pending or report.upgrade.workloads),
     "worse": lambda report: report.upgrade is not None and bool(report.upgrade.worse),
     "target": _misses_target,
+    "high": _finds("high"),
+    "medium": _finds("high", "medium"),
+    "low": _finds("high", "medium", "low"),
+    "unjudged": lambda report: report.audit is not None and bool(report.audit.unjudged),
     "missing": lambda report: any(caveat.missing for caveat in report.caveat_details),
 }
 #: Other spellings: a policy's, and the name that budgets have in kubectl.

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.contract import DeletePod
+from kwhatif.controllers.contract import DeletePod, Update
 from kwhatif.controllers.daemon_set import nodes_of
 from kwhatif.controllers.progress import progress_of
 from kwhatif.controllers.stateful_set import moves_of
@@ -66,7 +66,9 @@ class ManifestRollout:
             return
         for pod in planned.removed if isinstance(obj, CustomResource) else ():
             world.write(DeletePod(key_of(pod), "Deleted"), USER, None)
-        if isinstance(obj, Pod | CustomResource):
+        if planned.plan.pod is not None:
+            world.write(Update(planned.plan.pod), USER, None)
+        elif isinstance(obj, Pod | CustomResource):
             for pod in self.expected:
                 replace_pod(unbound(pod), world, stored=planned.applied.stored)
         else:

@@ -125,7 +125,7 @@ class PendingPods:
         by_owner: dict[str, list[Outcome]] = {}
         for info in self.in_order:
             workload = self.workloads.get(info.key)
-            if workload is not None and (full or workload.applied.restarted):
+            if workload is not None and (full or workload.applied.restarted or workload.plan.pod is not None):
                 yield info.key, Asked(workload.explained, workload)
             elif info.key in wanted:
                 yield info.key, Asked(by_owner.setdefault(owner_of(info.pod) or info.key, []))

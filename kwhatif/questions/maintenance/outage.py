@@ -37,7 +37,8 @@ def outage(session: Session, nodes: tuple[str, ...], parameters: Parameters, *, 
         deleted: whether the Node objects go; else their kubelets fall silent.
     """
     played = Lost(SettledCluster(session, parameters), nodes, deleted=deleted)
-    return replace(session.report("outage", (), played.caveats()), story=played.story())
+    report = replace(session.report("outage", (), played.caveats()), story=played.story())
+    return session.with_growth(report, played.engine.world)
 
 
 class Lost(Played):
@@ -63,7 +64,7 @@ class Lost(Played):
 
     def story(self) -> Story:
         """The story, with what only an outage has."""
-        blocked = tuple(self._left_behind())
+        blocked = tuple(self.left_behind())
         return replace(
             story_of(self.ending, asked=self.base.asked),
             blocked=self._with_remedies(blocked),
@@ -72,7 +73,7 @@ class Lost(Played):
 
     def verdict(self) -> VerdictRow:
         """The verdict."""
-        return self._verdict(tuple(self._left_behind()))
+        return self._verdict(tuple(self.left_behind()))
 
     def _verdict(self, blocked: tuple[BlockedRow, ...]) -> VerdictRow:
         return self.verdict_row("outage", self.nodes, self._worst(blocked), moved=len(self.pods))
@@ -102,7 +103,7 @@ class Lost(Played):
         pod = self.base.session.cluster.get(Pod, key) if kind == "Pod" else None
         return kind in ("DaemonSet", "Node") or (pod is not None and is_static(pod))
 
-    def _left_behind(self) -> Iterator[BlockedRow]:
+    def left_behind(self) -> Iterator[BlockedRow]:
         """Lost pods without replacement, and why."""
         world, pods = self.engine.world, self.engine.world.state.cluster.all(Pod)
         for lost in self.pods:

@@ -72,6 +72,9 @@ def apply_at_once(
         return ()
     if update.kind == "restarted" and not isinstance(obj, CustomResource):
         return _start_again(obj, update, world)
+    if update.pod is not None:
+        world.write(Update(update.pod), USER, None)
+        return ()
     if isinstance(obj, Pod | CustomResource):
         _remove(update.removed, world)
         for pod in update.added.pods:

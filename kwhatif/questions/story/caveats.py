@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kwhatif.admission.disruption import SyncFailed, counted_status
@@ -39,6 +39,7 @@ from kwhatif.questions.manifests.resized import caveats_of_resizes
 from kwhatif.questions.session.asked import admission_not_asked, new_pods
 from kwhatif.questions.session.completeness import lacking_for_story
 from kwhatif.questions.session.node_autoscalers import nodes_not_added
+from kwhatif.questions.story.end import makes_pods
 from kwhatif.simulation.deadlines import NEAR
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.world import World
@@ -306,7 +307,9 @@ def caveats_of_story(engine: Engine, before: Cluster) -> Iterator[Caveat]:
     made = (pod for key, pod in now.all(Pod).items() if key not in was or was[key].metadata.uid != pod.metadata.uid)
     yield from admission_not_asked(new_pods(made), now)
     evicts = any(gone.how in ("Preempted", "Evicted") for gone in engine.world.history.gone.values())
-    yield from lacking_for_story(before, evicts=evicts, uses_volumes=_uses_volumes(engine))
+    yield from lacking_for_story(
+        before, evicts=evicts, makes_pods=makes_pods(engine, before), uses_volumes=_uses_volumes(engine)
+    )
 
 
 def _uses_volumes(engine: Engine) -> bool:
@@ -352,6 +355,20 @@ def caveats_of_end(engine: Engine, before: Cluster | None = None) -> Iterator[Ca
     left = tuple(_left(engine, before))
     if left:
         yield TolerationUnknown(pods=left)
+
+
+def in_one(caveats: Iterable[Caveat]) -> Iterator[Caveat]:
+    """The caveats, with those about silent owners merged into one."""
+    owners: dict[str, None] = {}
+    count = 0
+    for caveat in caveats:
+        if isinstance(caveat, OwnersSilent):
+            owners.update(dict.fromkeys(caveat.owners))
+            count += caveat.count
+        else:
+            yield caveat
+    if owners:
+        yield OwnersSilent(owners=tuple(sorted(owners)), count=count)
 
 
 def _is_there(owner: str, engine: Engine) -> bool:

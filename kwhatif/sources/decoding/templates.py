@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -69,14 +69,14 @@ _ALL_NOTED = msgspec.json.Decoder(tuple[_Noted, ...])
 _LEVEL = msgspec.json.Decoder(dict[str, msgspec.Raw])
 #: Where the template stands in a workload; in a CronJob; and in their `managedFields`.
 _TEMPLATE, _NESTED = ("spec", "template"), ("spec", "jobTemplate", "spec", "template")
-#: Kinds with many objects that are rarely applied.
-NOT_APPLIED = (Node, Pod)
+#: What a list of pods holds if any of them was applied: few were, and there are many.
+_SIGNS = (_LAST_APPLIED.encode(), b'"Apply"')
 
 
 def keep_templates(objects: Sequence[Any], json: Buffer) -> None:
     """Keep what was applied of the objects of a JSON list, and the text of the templates of workloads among them."""
     kinds = set(map(type, objects))
-    if kinds.issubset(NOT_APPLIED):
+    if not may_be_applied(kinds, json):
         return
     decoder = _ALL_NOTED if kinds.isdisjoint(WORKLOADS) else _WORKLOADS
     try:
@@ -89,14 +89,23 @@ def keep_templates(objects: Sequence[Any], json: Buffer) -> None:
 
 def keep_template(obj: Any, json: Buffer) -> None:
     """Keep what was applied of an object, and the text of its template, where it is a workload."""
-    if not isinstance(obj, NOT_APPLIED):
+    if may_be_applied({type(obj)}, json):
         with suppress(*FAILURES):
             _keep(obj, (_WORKLOAD if isinstance(obj, WORKLOADS) else _NOTED).decode(json))
 
 
+def may_be_applied(kinds: Collection[type], json: Buffer) -> bool:
+    """Whether any of the objects in this JSON may have been applied; of nodes that is not asked."""
+    others = {*kinds} - {Node}
+    if others != {Pod}:
+        return bool(others)
+    text = bytes(json)
+    return any(sign in text for sign in _SIGNS)
+
+
 def _keep(obj: Any, read: _Workload | _Noted) -> None:
-    """Keep them, except for Jobs of a CronJob, which are not applied."""
-    if isinstance(obj, NOT_APPLIED) or (isinstance(obj, Job) and controller_of(obj.metadata)):
+    """Keep them, except for what controllers make, which is not applied."""
+    if isinstance(obj, Node) or (isinstance(obj, Job | Pod) and controller_of(obj.metadata)):
         return
     steps = _NESTED if isinstance(obj, CronJob) else _TEMPLATE
     applied, template_applied = _without_template((read.metadata.annotations or {}).get(_LAST_APPLIED, ""), steps)

@@ -243,6 +243,7 @@ def _whole(original: dict[str, Any] | None, obj: Model) -> dict[str, Any]:
 
 def _plain(obj: Model) -> dict[str, Any]:
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(obj))
+    plain.get("metadata", {}).pop("kwhatif.dev/applied", None)
     return plain
 
 

@@ -347,7 +347,7 @@ class _Reader:
 
 def _as_given(obj: Any, outline: Outline | None) -> Any:
     """The object with what `kubectl apply` will record of it, instead of a copied record."""
-    applied = None if outline is None or isinstance(obj, Pod) else as_given(outline.data, type(obj))
+    applied = None if outline is None else as_given(outline.data, type(obj))
     return replace(obj, metadata=replace(obj.metadata, applied=applied))
 
 

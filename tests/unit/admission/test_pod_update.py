@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 import kwhatif
@@ -168,3 +169,50 @@ def test_what_changes_nothing_is_not_written() -> None:
     report = kwhatif.simulate(kwhatif.load([node(), RUNNING]), RUNNING)
     assert report.story is not None
     assert report.story.events == ()
+
+
+# --- judged at one moment, and in the gate: the same rule ---
+
+
+def judged(given: dict[str, Any], *, known: dict[str, Any] | None = None) -> Any:
+    report = kwhatif.schedule(kwhatif.load([node(), RUNNING if known is None else known]), given)
+    (row,) = report.workloads
+    return row, report.decisions
+
+
+def test_a_running_pod_keeps_its_node() -> None:
+    row, decisions = judged(manifest())
+    assert (row.update, row.removed, row.replicas, row.message) == ("changed", 0, 0, "changed in place")
+    assert decisions == ()
+    assert judged(RUNNING)[0].update == "unchanged"
+
+
+def test_what_cannot_change_is_the_answer_no() -> None:
+    row, (decision,) = judged(manifest(cpu="2"))
+    assert (row.denied, row.removed, decision.outcome) == (1, 0, "Denied")
+    assert f"is invalid: {OTHERS}" in decision.message
+    report = kwhatif.gate(kwhatif.load([node(), RUNNING]), manifest(cpu="2"))
+    assert report.policy is not None
+    assert [(each.rule, each.level) for each in report.policy.findings if each.rule == "denied"] == [("denied", "fail")]
+
+
+def noted_as(given: dict[str, Any], **live: Any) -> dict[str, Any]:
+    """A pod as it is once this manifest was applied."""
+    notes = {"kubectl.kubernetes.io/last-applied-configuration": msgspec.json.encode(given).decode()}
+    spec = {**RUNNING["spec"], "nodeName": "", **given["spec"]}
+    return {**given, "metadata": {**given["metadata"], "annotations": notes}, "spec": spec, **live}
+
+
+def test_what_was_applied_and_is_left_out_goes() -> None:
+    known = noted_as(manifest(nodeSelector={"disk": "ssd"}), status={"phase": "Running"})
+    known["spec"]["nodeName"] = "n1"
+    assert judged(manifest(nodeSelector={"disk": "ssd"}), known=known)[0].update == "unchanged"
+    assert f"is invalid: {OTHERS}" in judged(manifest(), known=known)[1][0].message
+
+
+def test_a_gate_that_the_manifest_leaves_out_is_lifted() -> None:
+    known = noted_as(manifest(schedulingGates=[{"name": "a/b"}]), status={"phase": "Pending"})
+    row, (decision,) = judged(manifest(), known=known)
+    assert (row.update, row.placed, decision.outcome, decision.node) == ("changed", 1, "Placed", "n1")
+    del known["metadata"]["annotations"]  # nothing says that it was applied: it stays
+    assert judged(manifest(), known=known)[0].placed == 0

@@ -25,9 +25,8 @@ from kwhatif.render.blocks import (
     verdict,
     words,
 )
-from kwhatif.render.detail import Detail
-from kwhatif.render.markdown_text import draw as to_markdown
-from kwhatif.render.node_names import NodeNames
+from kwhatif.render.detail import Detail, NodeNames
+from kwhatif.render.markdown import draw as to_markdown
 from kwhatif.render.terminal import draw as to_terminal
 from tests.unit.render.test_markdown import tokens
 from tests.unit.render.test_tools import HOSTILE
@@ -72,7 +71,7 @@ def test_the_order_of_all_blocks() -> None:
     blocks = [
         verdict(("good", "it fits"), "no pod is known"),
         Sentence("Mind that", "strong"),
-        *titled("Rules", Listing([Item("first", ["kubectl cordon a"]), Item("second")], ordered=True)),
+        *titled("Rules", Listing([Item("first", ["kubectl cordon a"]), Item("second")], "numbers")),
         *folded("Nodes", Table((node(), words("cpu %")), [("a", Change(25.0, 100.0))])),
         Heading("End"),
     ]

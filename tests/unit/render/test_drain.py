@@ -9,7 +9,8 @@ import pytest
 from rich.console import Console
 
 from kwhatif.render.detail import Detail
-from kwhatif.render.scenarios import scenarios_table
+from kwhatif.render.scenarios import scenarios
+from kwhatif.render.terminal import draw
 from kwhatif.report import Report
 from kwhatif.report.maintenance import VerdictRow
 from kwhatif.report.story import ScenarioRow
@@ -40,6 +41,7 @@ def test_the_first_line_says_which_may_go(
 ) -> None:
     rows = (*(scenario(name, command, ok=False) for name in bad), *(scenario(name, command, ok=True) for name in good))
     console = Console(file=io.StringIO(), width=100)
-    for part in scenarios_table(Report(command=command, scenarios=rows), Detail(quiet=True)):
+    detail = Detail(quiet=True)
+    for part in draw(scenarios(Report(command=command, scenarios=rows), detail), detail):
         console.print(part)
     assert console.file.getvalue() == f"{expected}\n"  # type: ignore[attr-defined]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+from io import StringIO
 
-from kwhatif.render.node_names import NodeNames, nodes_in
-from kwhatif.render.story_rows import gone_rows
+import pytest
+from msgspec.structs import replace
+from rich.console import Console
+
+from kwhatif.render.answer import answer, suited
+from kwhatif.render.detail import Detail, NodeNames
+from kwhatif.render.terminal import draw
 from kwhatif.report import Report
-from kwhatif.report.inputs import SchedulerInfo, SnapshotInfo
 from kwhatif.report.maintenance import BlockedRow, VerdictRow
 from kwhatif.report.story import CommandRow, GoneRow, ScenarioRow, Story, StoryWorkloadRow
 
@@ -69,7 +73,24 @@ def story_of(*nodes: str) -> Story:
     )
 
 
+def shown(report: Report) -> str:
+    """What a wide terminal shows, in one line."""
+    detail = suited(Detail(), report)
+    console = Console(file=StringIO(), width=200)
+    for part in draw(answer(report, detail), detail):
+        console.print(part)
+    assert isinstance(console.file, StringIO)
+    return " ".join(console.file.getvalue().split())
+
+
 def test_stories_have_short_names_but_what_is_there_to_be_copied_has_whole_ones() -> None:
+    said = shown(Report(command="simulate", story=story_of(f"a{CLOUD}", f"b{CLOUD}")))
+    assert f"nodes: *{CLOUD}" in said
+    for expected in ("Deployment a/web a, b - ", "evicted on a, b ", f"node/a{CLOUD} drained", f"taint a{CLOUD} a=b:"):
+        assert expected in said
+
+
+def test_scenarios_have_short_names() -> None:
     long = f"a{CLOUD}", f"b{CLOUD}"
     verdict = VerdictRow(
         of="outage",
@@ -82,22 +103,8 @@ def test_stories_have_short_names_but_what_is_there_to_be_copied_has_whole_ones(
         pending=(),
         seconds=0,
     )
-    report = Report(
-        command="outage",
-        scheduler=SchedulerInfo(),
-        snapshot=SnapshotInfo(sources=(), nodes=2, pods=0),
-        decisions=(),
-        story=story_of(*long),
-        scenarios=(ScenarioRow(scenario=long[0], verdict=verdict, story=story_of(*long)),),
-    )
-    names = NodeNames(nodes_in(report))
-    cut = names.cut_stories(report)
-    (row,) = cut.scenarios
-    assert (row.scenario, row.verdict.nodes, row.verdict.why) == ("a", ("a", "b"), "no room on b")
-    for story in (cut.story, row.story):
-        assert story is not None
-        assert story.workloads[0].before == {"a": 1, "b": 1}
-        assert gone_rows(story) == [("Deployment a/web", 2, "evicted on a, b")]
-        assert story.commands[0].output == (f"node/a{CLOUD} drained",)
-        assert story.blocked[0].remedy == f"taint a{CLOUD} a=b:NoExecute"
-    assert NodeNames(["a", "b"]).cut_stories(report) is report
+    story = replace(story_of(*long), verdict=verdict)
+    said = shown(Report(command="outage", scenarios=(ScenarioRow(scenario=long[0], verdict=verdict, story=story),)))
+    for expected in ("a may not fail: no room on b kube-scheduler", " a no 0 0 0 0 s no room on b", "evicted on a, b "):
+        assert expected in said
+    assert f" taint a{CLOUD} a=b:NoExecute" in said

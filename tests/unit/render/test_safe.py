@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.render.markdown_text import code
+from kwhatif.render.markdown import code
 from kwhatif.render.safe import shortened
-from kwhatif.render.text import lines, text
+from kwhatif.render.terminal import lines, text
 
 LONG = f"Deploy{'x' * 800_000}ment"
 

@@ -10,8 +10,9 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
+from kwhatif.render.answer import answer, suited
 from kwhatif.render.detail import Detail
-from kwhatif.render.tables import tables
+from kwhatif.render.terminal import draw
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import SnapshotInfo, SourceRow
@@ -34,9 +35,10 @@ LADDER: dict[str, int | str | None] = {
 }
 
 
-def shown(report: Report, width: int = 100, **detail: Any) -> str:
+def shown(report: Report, width: int = 100, **options: Any) -> str:
     console = Console(file=io.StringIO(), width=width)
-    for part in tables(report, Detail(now=1795245600, **detail)):
+    detail = suited(Detail(now=1795245600, **options), report)
+    for part in draw(answer(report, detail), detail):
         console.print(part)
     return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())  # type: ignore[attr-defined]
 

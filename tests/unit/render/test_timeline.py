@@ -10,6 +10,7 @@ from rich.console import Console
 
 from kwhatif.render.detail import Detail
 from kwhatif.render.story import first_line
+from kwhatif.render.terminal import draw
 from kwhatif.render.timeline import timeline, tree
 from kwhatif.report.story import (
     CommandRow,
@@ -37,7 +38,7 @@ def story(*events: EventRow, **more: Any) -> Story:
 
 def shown(said: Story, *, explain: bool = False) -> list[str]:
     console = Console(file=StringIO(), width=300)
-    for part in tree(said) if explain else timeline(said, Detail()):
+    for part in draw([tree(said)] if explain else timeline(said, Detail()), Detail()):
         console.print(part)
     assert isinstance(console.file, StringIO)
     return [" ".join(line.split()) for line in console.file.getvalue().splitlines() if " s " in line]
@@ -146,7 +147,7 @@ def test_times_count_from_the_question_and_what_was_before_is_one_line() -> None
     before = event(0, "scheduler", "bound", "Pod shop/old", node="n1")
     since = event(1, "user", "created", "Pod shop/new", at=130.0)
     console = Console(file=StringIO(), width=300)
-    for part in timeline(story(before, since, asked=130.0, first_event=1), Detail()):
+    for part in draw(timeline(story(before, since, asked=130.0, first_event=1), Detail()), Detail()):
         console.print(part)
     assert isinstance(console.file, StringIO)
     said = [" ".join(line.split()) for line in console.file.getvalue().splitlines()]

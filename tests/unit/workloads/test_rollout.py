@@ -35,6 +35,7 @@ from kwhatif.kube.model.workload import (
 from kwhatif.sources.saving.redact import redact
 from kwhatif.workloads.numbers import resolved
 from kwhatif.workloads.removal import removed_first
+from kwhatif.workloads.template import without_images
 from tests.builders import PodBuilder, node, pod
 from tests.unit.workloads.applying import Update, plan_update
 
@@ -544,6 +545,10 @@ def stored(cpu: str = "1") -> Pod:
     )
 
 
+def stored_without_image() -> Pod:
+    return replace(stored(), spec=without_images(stored().spec))
+
+
 #: What else a container gets by default.
 MEMORY: dict[str, str | int | float] = {"memory": "1Gi"}
 LIMITS = LimitRange(
@@ -562,12 +567,12 @@ def limited(found: Pod) -> Pod:
 PODS = {
     "is the same": (applied(), [stored()], ("unchanged", 0, 0)),
     "is the same in other words": (applied("1000m"), [stored()], ("unchanged", 0, 0)),
-    "changes": (applied("2"), [stored()], ("changed", 1, 1)),
-    "has another label": (applied().labels(a="b"), [stored()], ("changed", 1, 1)),
-    "waits for a gate that was lifted": (applied().gates("example.com/x"), [stored()], ("unchanged", 0, 0)),
+    "is the same from a snapshot without images": (applied(), [stored_without_image()], ("unchanged", 0, 0)),
+    "has another label": (applied().labels(a="b"), [stored()], ("changed", 0, 0)),
+    "has another image": (applied().image("x:2"), [stored()], ("changed", 0, 0)),
+    "has another toleration": (applied().toleration("a", "Exists"), [stored()], ("changed", 0, 0)),
     "had more from a LimitRange that is gone": (applied(), [limited(stored())], ("unchanged", 0, 0)),
     "would have more from a LimitRange that is new": (applied(), [stored(), LIMITS], ("unchanged", 0, 0)),
-    "changes beside a LimitRange": (applied("2"), [limited(stored()), LIMITS], ("changed", 1, 1)),
     "is not there": (applied(), [], ("new", 0, 1)),
     "gets its name later": (applied().meta(name="", generate_name="p-"), [stored()], ("new", 0, 1)),
 }
@@ -578,9 +583,35 @@ def test_pod(new: PodBuilder, objects: list[Any], expected: tuple[str, int, int]
     assert counts(plan_update(new.build(), around(*objects))) == expected
 
 
-def test_a_pod_that_has_finished_takes_no_place() -> None:
+MAY_NOT = "spec: Forbidden: pod updates may not change fields other than "
+REFUSED_PODS = {
+    "asks for more": (applied("2"), stored(), MAY_NOT),
+    "asks for more beside a LimitRange": (applied("2"), limited(stored()), MAY_NOT),
+    "asks for another node": (applied().node_selector(disk="ssd"), stored(), MAY_NOT),
+    "waits for a gate that was lifted": (
+        applied().gates("example.com/x"),
+        stored(),
+        "spec.schedulingGates[0].name: Forbidden: only deletion is allowed",
+    ),
+}
+
+
+@pytest.mark.parametrize(("new", "known", "message"), REFUSED_PODS.values(), ids=REFUSED_PODS.keys())
+def test_a_pod_that_cannot_become_another(new: PodBuilder, known: Pod, message: str) -> None:
+    update = plan_update(new.build(), around(known))
+    assert update.denied is not None
+    assert update.denied.message.startswith(f'Pod "p" is invalid: {message}')
+    assert not update.removed
+    assert not update.added
+
+
+def test_a_pod_that_has_finished_does_not_run_again() -> None:
     done = replace(stored(), status=replace(stored().status, phase="Succeeded"))
-    assert counts(plan_update(applied("2").build(), around(done))) == ("changed", 0, 1)
+    assert counts(plan_update(applied().build(), around(done))) == ("unchanged", 0, 0)
+    update = plan_update(applied().labels(a="b").build(), around(done))
+    assert counts(update) == ("changed", 0, 0)
+    assert update.cluster.all(Pod)["default/p"].metadata.labels == {"a": "b"}
+    assert update.cluster.all(Pod)["default/p"].status.phase == "Succeeded"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,160 @@
+"""`kwhatif.audit`: what in this cluster will hurt, as a library."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Unpack
+
+from msgspec.structs import replace
+
+from kwhatif.api.arguments import require_known, require_session
+from kwhatif.api.options import AuditArguments, MaintenanceOptions
+from kwhatif.api.simulate import parameters_of
+from kwhatif.errors import InputError, Problem
+from kwhatif.garbage import rare_garbage_collection
+from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.questions.session.session import Session
+from kwhatif.render.worded import worded
+from kwhatif.report import Report
+from kwhatif.sources.manifests.given import named_input
+from kwhatif.sources.manifests.named import require_namespace
+from kwhatif.sources.text.files import standard_input
+from kwhatif.sources.timeout import parse_timeout
+
+if TYPE_CHECKING:
+    from kwhatif.questions.audit.audit import AuditPlayer, GoesOn, Runner, Scope
+    from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario
+    from kwhatif.report.audit import AuditFindingRow, ProbeName
+
+
+def audit(
+    session: Session,
+    *,
+    namespace: str | None = None,
+    today: date | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    **options: Unpack[AuditArguments],
+) -> Report:
+    """What in this cluster will hurt, the worst first, each proven by playing it?
+
+    Args:
+        session: the cluster; it stays as it is.
+        namespace: only findings about workloads there.
+        today: decides which accepted findings have expired.
+        progress: hears how many what-ifs are done, of how many.
+        options: what is asked, what is accepted, and who plays the what-ifs, see `AuditArguments`.
+
+    Raises:
+        InputError: there is no such kind of what-if, namespace or finding; the baseline is wrong.
+        ValueError: a duration is none.
+    """
+    require_session(session, "audit")
+    require_known(options, AuditArguments, "audit")
+    from kwhatif.questions.audit.audit import AuditQuestion, ask_audit
+    from kwhatif.sources.baseline import accepted_in, read_baseline
+
+    probes = _probes(options.get("only", ""))
+    require_namespace(namespace or "", session.cluster)
+    baseline, explain = options.get("baseline", ""), options.get("explain", "")
+    accepted = read_baseline(named_input(baseline, "baseline"), stdin=standard_input()) if baseline else None
+    question = AuditQuestion(
+        probes=probes,
+        namespace=namespace or "",
+        fixes=options.get("fixes", 10),
+        explain=explain,
+        owner_label=options.get("owner_label", "team"),
+    )
+    limit = parse_timeout(options.get("budget", "0"))
+    end = time.monotonic() + limit if limit else float("inf")
+
+    def goes_on() -> bool:
+        return time.monotonic() < end
+
+    with rare_garbage_collection():
+        report = ask_audit(session, question, parameters_of(options), _runner(options, goes_on, progress), goes_on)
+    row = report.audit
+    assert row is not None, "it was asked"
+    if explain and explain not in (each.id for each in row.findings):
+        raise InputError([_no_finding(explain, row.findings)])
+    if accepted is not None:
+        row = accepted_in(row, accepted, today or datetime.now(UTC).date())
+    return worded(replace(report, audit=row))
+
+
+def _probes(only: str) -> tuple[ProbeName, ...]:
+    """The probes of these names, in the order in which they are asked; "": all."""
+    from kwhatif.questions.audit.probes import PROBES
+
+    names = [name.strip() for name in only.split(",") if name.strip()]
+    unknown = [
+        Problem("--only", f"there is no {name!r}", hint=_hint(name, PROBES)) for name in names if name not in PROBES
+    ]
+    if unknown:
+        raise InputError(unknown)
+    return tuple(name for name in PROBES if name in names or not names)
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    return did_you_mean(nearest(name, names)) or f"there are {', '.join(names)}"
+
+
+def _no_finding(identifier: str, findings: Sequence[AuditFindingRow]) -> Problem:
+    near = nearest(identifier, [each.id for each in findings])
+    return Problem("--explain", f"there is no finding {identifier}", hint=did_you_mean(near))
+
+
+# --- who plays the what-ifs ----------------------------------------------------------------------------------------
+
+
+def _runner(options: MaintenanceOptions, goes_on: GoesOn, progress: Callable[[int, int], None] | None) -> Runner:
+    """Play them as the options say, but those that are in the file of `resume`; until all are done, or time is over."""
+    jobs, dask, resume = options.get("jobs", 0), options.get("dask", ""), options.get("resume", "")
+    if jobs and dask:
+        raise InputError([Problem("--jobs", "the workers of --dask play the what-ifs: give one of the two")])
+    if jobs < 0:
+        raise InputError([Problem("--jobs", "is less than 1")])
+    advance = progress or (lambda done, total: None)  # noqa: ARG005
+
+    def run(player: AuditPlayer, scope: Scope) -> None:
+        from kwhatif.questions.audit.scenario import AuditOutcome
+        from kwhatif.sources.sweeps import SweepFile
+
+        with SweepFile(resume, player, AuditOutcome) if resume else nullcontext() as file:
+            known = {} if file is None else file.outcomes
+            scope.outcomes |= {each.name: known[each.name] for each in scope.scenarios if each.name in known}
+            left = [each for each in scope.scenarios if each.name not in known]
+            try:
+                for outcome in _played(player, left, jobs, dask):
+                    scope.outcomes[outcome.name] = outcome
+                    if file is not None:
+                        file.add(outcome)
+                    advance(len(scope.outcomes), len(scope.scenarios))
+                    if not goes_on() and len(scope.outcomes) < len(scope.scenarios):
+                        scope.stopped = "budget"
+                        break
+            except KeyboardInterrupt:
+                scope.stopped = "interrupted"
+
+    return run
+
+
+def _played(player: AuditPlayer, scenarios: Sequence[AuditScenario], jobs: int, dask: str) -> Iterator[AuditOutcome]:
+    """Neighbours that are about the same workloads share verdicts."""
+    from kwhatif.sweep.scenario import together
+
+    ordered: list[AuditScenario] = []
+    for probe in dict.fromkeys(each.probe for each in scenarios):
+        of_probe = [each for each in scenarios if each.probe == probe]
+        ordered += together(player.session, of_probe) if of_probe[0].nodes else of_probe
+    if dask:
+        from kwhatif.sweep.on_dask import play_on_dask
+
+        yield from play_on_dask(player, ordered, dask)
+        return
+    from kwhatif.sweep.processes import play
+
+    yield from play(player, ordered, jobs)

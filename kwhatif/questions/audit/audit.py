@@ -1,0 +1,173 @@
+"""`audit`: asks everything, and makes findings of what is wrong."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.kinds import BY_WORD
+from kwhatif.kube.model.workload import Namespace
+from kwhatif.questions.audit.findings import findings_of, namespace_of
+from kwhatif.questions.audit.fixes import Fixes
+from kwhatif.questions.audit.probes import PROBES, command_of, play
+from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario, Stage
+from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.caveats import in_one
+from kwhatif.questions.story.played import SettledCluster
+from kwhatif.report import Report
+from kwhatif.report.audit import AuditFindingRow, AuditRow, HarmRow, ProbeName, ProbeRow
+from kwhatif.simulation.parameters import Parameters
+
+Stopped = Literal["", "budget", "interrupted"]
+
+
+class AuditQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked."""
+
+    probes: tuple[ProbeName, ...] = tuple(PROBES)
+    #: Only what concerns workloads there; "": all.
+    namespace: str = ""
+    #: For how many findings to look for a fix, the worst first.
+    fixes: int = 10
+    #: The identifier of the only finding to look for a fix for; "": none in particular.
+    explain: str = ""
+    #: The label of a workload, or of its namespace, that names its owner.
+    owner_label: str = "team"
+
+
+class AuditPlayer:
+    """Plays scenarios of one cluster, one at a time. In another process it lets the cluster settle again."""
+
+    def __init__(self, session: Session, parameters: Parameters) -> None:
+        self.session = session.with_owners()
+        self.parameters = parameters
+        self.stage = Stage(self.session, parameters)
+        self._lock = threading.Lock()
+
+    @property
+    def base(self) -> SettledCluster:
+        """The start of all scenarios."""
+        return self.stage.base
+
+    @property
+    def question(self) -> str:
+        """Which what-ifs are asked changes no outcome."""
+        return "audit"
+
+    def play(self, scenario: AuditScenario) -> AuditOutcome:
+        """The outcome of the scenario."""
+        with self._lock:
+            return play(scenario, self.stage)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle only the arguments: the rest is computed again in the other process."""
+        return type(self), (self.session, self.parameters)
+
+
+class Scope(msgspec.Struct):
+    """What is to be asked, and how far it has come."""
+
+    scenarios: list[AuditScenario]
+    skipped: dict[ProbeName, str]
+    outcomes: dict[str, AuditOutcome] = {}
+    stopped: Stopped = ""
+
+    def command(self, row: HarmRow) -> str:
+        """The command that shows it."""
+        known = {(each.probe, each.about): each for each in self.scenarios}
+        return command_of(known.get((row.probe, row.scenario)) or AuditScenario(row.probe, row.scenario))
+
+
+#: Plays scenarios, and keeps the outcomes in the scope, until all are done or it has to stop.
+Runner = Callable[[AuditPlayer, Scope], None]
+#: Whether there is still time.
+GoesOn = Callable[[], bool]
+
+
+def ask_audit(
+    session: Session,
+    question: AuditQuestion,
+    parameters: Parameters,
+    run: Runner,
+    goes_on: GoesOn = lambda: True,
+) -> Report:
+    """Ask everything, and look for fixes of the worst.
+
+    Args:
+        session: the cluster; it is not changed.
+        question: what is asked.
+        parameters: how long things take.
+        run: plays the scenarios.
+        goes_on: whether there is still time, for fixes.
+    """
+    player = AuditPlayer(session, parameters)
+    scope = _scope(player.session, question)
+    run(player, scope)
+    rows = [row for outcome in scope.outcomes.values() for row in outcome.harms]
+    found = findings_of(rows, scope.command)
+    if question.namespace:
+        found = [each for each in found if question.namespace in each.namespaces]
+    owners = _Owners(player.session.cluster, question.owner_label)
+    found = [replace(each, owner=owners.of(each)) for each in found]
+    fixes = Fixes(player.stage, scope.scenarios, goes_on if not scope.stopped else lambda: False)
+    found = [
+        fixes.fixed(each) if (each.id == question.explain if question.explain else place < question.fixes) else each
+        for place, each in enumerate(found)
+    ]
+    row = AuditRow(
+        findings=tuple(found),
+        probes=tuple(_probes(question, scope)),
+        stopped=scope.stopped,
+        namespace=question.namespace,
+        explained=question.explain,
+    )
+    return replace(player.session.report("audit", (), _caveats(player, scope)), audit=row)
+
+
+def _scope(session: Session, question: AuditQuestion) -> Scope:
+    scenarios: list[AuditScenario] = []
+    skipped: dict[ProbeName, str] = {}
+    for name in question.probes:
+        asked = PROBES[name].scenarios(session, question.namespace)
+        scenarios += asked.scenarios
+        if asked.skipped:
+            skipped[name] = asked.skipped
+    return Scope(scenarios, skipped)
+
+
+def _probes(question: AuditQuestion, scope: Scope) -> Iterable[ProbeRow]:
+    for name in question.probes:
+        asked = [each for each in scope.scenarios if each.probe == name]
+        judged = sum(each.name in scope.outcomes for each in asked)
+        yield ProbeRow(probe=name, scenarios=len(asked), judged=judged, skipped=scope.skipped.get(name, ""))
+
+
+def _caveats(player: AuditPlayer, scope: Scope) -> Iterator[Caveat]:
+    of_end = (caveat for outcome in scope.outcomes.values() for caveat in outcome.caveats)
+    return in_one((*player.base.caveats(player.base.engine), *of_end))
+
+
+class _Owners:
+    """Whose a finding is: by a label of the workload, or else of its namespace."""
+
+    def __init__(self, cluster: Cluster, label: str) -> None:
+        self._cluster = cluster
+        self._label = label
+
+    def of(self, finding: AuditFindingRow) -> str:
+        """All owners, in the order of the subjects."""
+        return ", ".join(dict.fromkeys(filter(None, map(self._owner, finding.subjects))))
+
+    def _owner(self, subject: str) -> str:
+        kind, _, key = subject.partition(" ")
+        resource = BY_WORD.get(kind.lower())
+        found = None if resource is None else self._cluster.get(resource.type, key)
+        named: str = "" if found is None else found.metadata.labels.get(self._label, "")
+        space = self._cluster.get(Namespace, namespace_of(subject))
+        return named or ("" if space is None else space.metadata.labels.get(self._label, ""))

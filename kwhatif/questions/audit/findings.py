@@ -1,0 +1,94 @@
+"""Harms of one cause are one finding, with an identifier that stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
+
+from kwhatif.questions.audit.ranking import SOON, level_of, rank, ranked
+from kwhatif.report.audit import AuditFindingRow, HarmRow, ProbeName, ShownByRow
+
+#: Of the what-ifs that show a finding, and of its harms, so many are named.
+_MOST_NAMES, _MOST_HARMS = 12, 20
+#: What the next pods do, not those that are there.
+_GROWTH = ("peak", "replica", "arrival")
+
+Key = tuple[str, ...]
+
+
+def key_of_cause(row: HarmRow) -> Key:
+    """What harms of one cause have in common; the identifier of the finding is made of it.
+
+    Full nodes, quotas, rules of a namespace and taints concern many workloads: each is one cause. All else is a
+    workload's or a budget's own matter.
+    """
+    namespace = namespace_of(row.subject)
+    match row.cause:
+        case "room":
+            family = "now" if row.probe == "pending" else "growth" if row.probe in _GROWTH else "loss"
+            return row.cause, family, *row.about, row.pool
+        case "quota":
+            return row.cause, namespace, *row.about
+        case "limits" | "pod-security" | "admission" | "bare" | "node-silent":
+            return row.cause, namespace
+        case "asks-too-much" | "asks-too-little":
+            return row.cause, namespace, *row.about
+        case "release":
+            return row.cause, *row.about
+        case "taint" | "labels" if row.about:
+            return row.cause, *row.about
+    return row.cause, row.subject
+
+
+def identifier(key: Key) -> str:
+    """`demands-all-1f2e3d4c`: the cause, and a digest of all that tells it from others of that kind."""
+    return f"{key[0]}-{sha256(chr(0).join(key).encode()).hexdigest()[:8]}"
+
+
+def namespace_of(subject: str) -> str:
+    """The namespace of `Kind namespace/name`; "" of what has none."""
+    key = subject.partition(" ")[2]
+    return key.partition("/")[0] if "/" in key else ""
+
+
+def findings_of(harms: Iterable[HarmRow], command: Callable[[HarmRow], str]) -> list[AuditFindingRow]:
+    """One finding for each cause, the worst first.
+
+    Args:
+        harms: in any order.
+        command: the one that shows a harm.
+    """
+    groups: dict[Key, list[HarmRow]] = {}
+    for row in harms:
+        groups.setdefault(key_of_cause(row), []).append(row)
+    return ranked([_finding(key, rows, command) for key, rows in groups.items()])
+
+
+def _finding(key: Key, rows: list[HarmRow], command: Callable[[HarmRow], str]) -> AuditFindingRow:
+    rows.sort(key=lambda row: (rank(row), row.scenario, row.subject))
+    worst = rows[0]
+    of_each = {(row.probe, row.subject): row for row in reversed(rows)}
+    harms = sorted(of_each.values(), key=lambda row: (rank(row), row.scenario, row.subject))
+    subjects = tuple(dict.fromkeys(row.subject for row in rows))
+    return AuditFindingRow(
+        id=identifier(key),
+        level=level_of(worst),
+        harm=worst.harm,
+        cause=worst.cause,
+        about=worst.about,
+        subjects=subjects,
+        namespaces=tuple(sorted({namespace_of(subject) for subject in subjects})),
+        worst=worst,
+        harms=tuple(harms[:_MOST_HARMS]),
+        shown_by=tuple(_shown_by(rows)),
+        command=command(worst),
+    )
+
+
+def _shown_by(rows: Sequence[HarmRow]) -> Iterable[ShownByRow]:
+    names: dict[ProbeName, dict[str, None]] = {}
+    for row in rows:
+        names.setdefault(row.probe, {})[row.scenario] = None
+    for probe in sorted(names, key=SOON.index):
+        found = list(names[probe])
+        yield ShownByRow(probe=probe, names=tuple(found[:_MOST_NAMES]), count=len(found))

@@ -1,0 +1,324 @@
+"""The smallest change with which a finding is gone: each candidate is made, settles, and the what-ifs are played again.
+
+Candidates come from `drain` (its remedies) and from `advise`, asked at the end of the what-if about the pod that
+stays pending; and from a few rules about what neither of them looks at: strategies, budgets, priorities.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.controllers.budget_pods import pods_selected_by
+from kwhatif.edits.edit import Assignment, Edit, SetFields
+from kwhatif.edits.words import reference
+from kwhatif.errors import InputError
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.kinds import BY_WORD
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import PriorityClass
+from kwhatif.kube.model.workload import Deployment
+from kwhatif.questions.advise.question import Limits, ask_advice
+from kwhatif.questions.audit.findings import key_of_cause
+from kwhatif.questions.audit.probes import play
+from kwhatif.questions.audit.scenario import AuditScenario, Stage, edit_of
+from kwhatif.questions.judging.question import Question
+from kwhatif.questions.maintenance.drain import Drained, with_remedies
+from kwhatif.questions.manifests.applied import Applied
+from kwhatif.report.advise import AdviceKind, AdvisedChangeRow
+from kwhatif.report.audit import AuditFindingRow, AuditFixRow, HarmRow
+from kwhatif.report.inputs import SourceRow
+
+#: So many candidates are tried for a finding, and so many of its what-ifs are played again with each.
+_MOST_TRIED, _MOST_AGAIN = 8, 12
+#: Advice that is no lasting change of the cluster, or takes from others.
+_PASSING: frozenset[AdviceKind] = frozenset(
+    {"delete-pod", "move-pod", "wait", "job-done", "node-ready", "claim-bound", "drop-gates", "scale-down", "untaint"}
+)
+#: Harm by growth: more nodes are needed, whatever the pods.
+_ROOM = ("room", "ports", "anti-affinity", "spread", "devices")
+
+
+class Candidate(NamedTuple):
+    """Something to try: edits, or a flag of the command."""
+
+    edits: tuple[Edit, ...]
+    flag: str = ""
+
+
+class Fixes:
+    """Finds a fix for one finding after another."""
+
+    def __init__(self, stage: Stage, scenarios: Sequence[AuditScenario], goes_on: Callable[[], bool]) -> None:
+        self._stage = stage
+        self._scenarios = {(each.probe, each.about): each for each in scenarios}
+        self._goes_on = goes_on
+
+    def fixed(self, finding: AuditFindingRow) -> AuditFindingRow:
+        """The finding with the first candidate that helps."""
+        tried = 0
+        for candidate in self._candidates(finding):
+            if tried >= _MOST_TRIED or not self._goes_on():
+                break
+            if candidate.flag:
+                return replace(finding, fix=AuditFixRow(edits=(candidate.flag,), kind="flag"), tried=tried + 1)
+            tried += 1
+            if self._helps(candidate, finding):
+                texts = tuple(edit.text for edit in candidate.edits)
+                return replace(finding, fix=AuditFixRow(edits=texts), tried=tried)
+        return replace(finding, tried=tried)
+
+    # --- proof ---------------------------------------------------------------------------------------
+
+    def _helps(self, candidate: Candidate, finding: AuditFindingRow) -> bool:
+        """Whether the finding is gone once the edits are made, and nothing as bad is there instead."""
+        stage = Stage(self._stage.session, self._stage.parameters, candidate.edits)
+        try:
+            before = {key_of_cause(row) for row in play(AuditScenario("pending", "now"), self._stage).harms}
+            now = play(AuditScenario("pending", "now"), stage).harms
+        except InputError:
+            return False
+        key = key_of_cause(finding.worst)
+        if any(key_of_cause(row) not in before or key_of_cause(row) == key for row in now):
+            return False
+        for scenario in self._again(finding):
+            try:
+                harms = play(scenario, stage).harms
+            except InputError:
+                return False
+            if any(key_of_cause(row) == key for row in harms) or _is_as_bad(harms, finding):
+                return False
+        return True
+
+    def _again(self, finding: AuditFindingRow) -> Iterator[AuditScenario]:
+        """The what-ifs that show it, the worst first."""
+        worst = self._scenarios.get((finding.worst.probe, finding.worst.scenario))
+        if worst is not None:
+            yield worst
+        for shown in finding.shown_by:
+            for name in shown.names[:_MOST_AGAIN]:
+                found = self._scenarios.get((shown.probe, name))
+                if found is not None and found != worst and found.about != "now":
+                    yield found
+
+    # --- candidates ----------------------------------------------------------------------------------
+
+    def _candidates(self, finding: AuditFindingRow) -> Iterator[Candidate]:
+        worst = finding.worst
+        scenario = self._scenarios.get((worst.probe, worst.scenario))
+        if worst.harm == "restart-hangs":
+            yield from self._slower_rollout(worst)
+        if worst.harm == "drain-blocked" and scenario is not None:
+            yield from self._remedies(scenario, worst)
+        yield from self._by_rule(worst)
+        if worst.harm != "drain-blocked" and scenario is not None and worst.example:
+            yield from self._advised(scenario, worst)
+        if worst.cause in _ROOM:
+            yield from self._more_nodes(scenario, worst)
+
+    def _remedies(self, scenario: AuditScenario, worst: HarmRow) -> Iterator[Candidate]:
+        played = self._stage.played(scenario)
+        if isinstance(played, Drained):
+            for row in with_remedies(played):
+                if row.pod == worst.example and row.remedy:
+                    is_flag = row.remedy.startswith("--")
+                    yield Candidate((), row.remedy) if is_flag else Candidate((edit_of(row.remedy),))
+
+    def _slower_rollout(self, worst: HarmRow) -> Iterator[Candidate]:
+        """One pod goes before the next one comes."""
+        kind, _, key = worst.subject.partition(" ")
+        workload = self._cluster.get(Deployment, key) if kind == "Deployment" else None
+        if workload is None:
+            return
+        rolling = "spec.strategy.rollingUpdate"
+        yield Candidate((_set(f"deployment/{key}", {f"{rolling}.maxSurge": 0, f"{rolling}.maxUnavailable": 1}),))
+        if workload.spec.strategy.type != "Recreate":
+            yield Candidate((_set(f"deployment/{key}", {"spec.strategy": {"type": "Recreate"}}),))
+
+    def _by_rule(self, worst: HarmRow) -> Iterator[Candidate]:
+        kind, _, key = worst.subject.partition(" ")
+        match worst.cause:
+            case "allows-all" | "many-budgets" if kind == "PodDisruptionBudget":
+                yield Candidate((edit_of(f"budget {key} maxUnavailable=1"),))
+            case "selects-nothing":
+                yield from self._selecting(key, worst)
+            case "one-node" if kind in ("Deployment", "StatefulSet"):
+                yield Candidate((edit_of(f"restart {kind.lower()}/{key}"),))
+                yield from self._spread(kind, key, "kubernetes.io/hostname")
+            case "one-zone" if kind in ("Deployment", "StatefulSet"):
+                yield from self._spread(kind, key, "topology.kubernetes.io/zone")
+            case "one-node" if kind == "PodDisruptionBudget":
+                for pod in pods_selected_by(key, self._cluster)[:1]:
+                    owner = self._stage.base.engine.tally.root(pod)
+                    yield from self._spread(*_split(owner), "kubernetes.io/hostname")
+            case "node-silent" if kind == "StatefulSet":
+                return
+            case "priority":
+                yield from self._higher_class(kind, key)
+            case "taint":
+                yield from self._tolerating(worst)
+
+    def _selecting(self, key: str, worst: HarmRow) -> Iterator[Candidate]:
+        for owner in worst.about:
+            kind, name = _split(owner)
+            resource = BY_WORD.get(kind.lower())
+            workload: Any = None if resource is None else self._cluster.get(resource.type, name)
+            selector = getattr(workload.spec, "selector", None) if workload is not None else None
+            labels = getattr(selector, "match_labels", None)
+            if labels:
+                yield Candidate((_set(f"poddisruptionbudget/{key}", {"spec.selector": {"matchLabels": dict(labels)}}),))
+
+    def _spread(self, kind: str, key: str, topology: str) -> Iterator[Candidate]:
+        resource = BY_WORD.get(kind.lower())
+        workload: Any = None if resource is None else self._cluster.get(resource.type, key)
+        if workload is None or workload.spec.selector is None or workload.spec.template is None:
+            return
+        constraint = {
+            "maxSkew": 1,
+            "topologyKey": topology,
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": msgspec.to_builtins(workload.spec.selector),
+        }
+        there = [
+            msgspec.to_builtins(each)
+            for each in workload.spec.template.spec.topology_spread_constraints
+            if each.topology_key != topology
+        ]
+        path = "spec.template.spec.topologySpreadConstraints"
+        yield Candidate((_set(f"{kind.lower()}/{key}", {path: [*there, constraint]}),))
+
+    def _higher_class(self, kind: str, key: str) -> Iterator[Candidate]:
+        classes = sorted(
+            (each.value, each.metadata.name)
+            for each in self._cluster.all(PriorityClass).values()
+            if not each.metadata.name.startswith("system-")
+        )
+        for _, name in classes:
+            yield Candidate((_set(f"{kind.lower()}/{key}", {"spec.template.spec.priorityClassName": name}),))
+
+    def _tolerating(self, worst: HarmRow) -> Iterator[Candidate]:
+        pod = self._cluster.get(Pod, worst.example)
+        if pod is not None and worst.about:
+            taint = worst.about[0]
+            key, _, rest = taint.rpartition(":")[0].partition("=")
+            del rest
+            effect = taint.rpartition(":")[2]
+            yield Candidate((edit_of(f"taint {pod.spec.node_name} {key}:{effect}-"),))
+
+    def _more_nodes(self, scenario: AuditScenario | None, worst: HarmRow) -> Iterator[Candidate]:
+        """Nodes like the one that is lost, or like the one of another pod of the workload."""
+        like = scenario.nodes[0] if scenario is not None and scenario.nodes else self._node_of(worst.subject)
+        if like:
+            for count in (1, 2, 3):
+                yield Candidate((edit_of(f"add {count} node{'s' * (count > 1)} like {like}"),))
+
+    def _node_of(self, workload: str) -> str:
+        standing = self._stage.base.engine.tally.workloads.get(workload)
+        return min(standing.nodes, default="") if standing is not None else ""
+
+    # --- advice --------------------------------------------------------------------------------------
+
+    def _advised(self, scenario: AuditScenario, worst: HarmRow) -> Iterator[Candidate]:
+        """What `advise` says about the pod that stays pending, at the end of the what-if."""
+        played = self._stage.played(scenario)
+        pod = played.engine.world.state.cluster.get(Pod, worst.example)
+        if pod is None or pod.spec.node_name:
+            return
+        session = self._stage.session.at(played.engine.world.state.fork())
+        source = SourceRow(file=f"pod/{worst.example}", object=f"Pod {worst.example}")
+        applied = Applied(pod, source, restarted=True)
+        advice = ask_advice(session, Question(applied=(applied,), full=True), Limits(6, 1, evicting=False)).advise
+        for row in advice.workloads if advice is not None else ():
+            for each in row.advice:
+                edits = self._edits(each.changes, worst, scenario)
+                if edits:
+                    yield Candidate(edits)
+
+    def _edits(self, changes: Sequence[AdvisedChangeRow], worst: HarmRow, scenario: AuditScenario) -> tuple[Edit, ...]:
+        """The changes as edits; none where one of them is not a lasting change."""
+        found: list[Edit] = []
+        for change in changes:
+            if change.kind in _PASSING:
+                return ()
+            if change.patch and change.object is not None:
+                found.append(self._patched(change, worst))
+            elif change.edits and all(isinstance(each, str) for each in change.edits):
+                if (
+                    any(set(str(each).split()) & set(scenario.nodes) for each in change.edits)
+                    and change.kind != "add-nodes"
+                ):
+                    return ()
+                found += [edit_of(str(each)) for each in change.edits]
+            else:
+                return ()
+        return tuple(found)
+
+    def _patched(self, change: AdvisedChangeRow, worst: HarmRow) -> Edit:
+        kind, key = _split(change.object or "")
+        under = ""
+        if kind == "ReplicaSet" and worst.subject.startswith("Deployment "):
+            kind, key = _split(worst.subject)
+        values = {under + _path(row.path): None if row.op == "remove" else row.value for row in change.patch}
+        return _set(f"{kind.lower()}/{key}", values)
+
+    @property
+    def _cluster(self) -> Cluster:
+        return self._stage.session.cluster
+
+
+def _is_as_bad(harms: Sequence[HarmRow], finding: AuditFindingRow) -> bool:
+    """Whether another cause does the same to the same workload now."""
+    return any(row.harm == finding.worst.harm and row.subject == finding.worst.subject for row in harms)
+
+
+def _split(name: str) -> tuple[str, str]:
+    kind, _, key = name.partition(" ")
+    return kind, key
+
+
+def _path(pointer: str) -> str:
+    """A JSON pointer as edits write paths."""
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.removeprefix("/").split("/")]
+    made = ""
+    for step in steps:
+        if step.isdigit():
+            made += f"[{step}]"
+        elif "." in step or "/" in step:
+            made += f'["{step}"]'
+        else:
+            made += f".{step}" if made else step
+    return made
+
+
+def _set(target: str, values: dict[str, Any]) -> SetFields:
+    """`set`, with values of the fields' own types."""
+    words = " ".join(f"{path}={_shown(value)}" for path, value in values.items())
+    assignments = tuple(Assignment(_steps(path), value) for path, value in values.items())
+    return SetFields(text=f"set {target} {words}", object=reference(target), values=assignments)
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+
+
+def _steps(path: str) -> tuple[str | int, ...]:
+    steps: list[str | int] = []
+    rest = path
+    while rest:
+        if rest.startswith('["'):
+            step, _, rest = rest[2:].partition('"]')
+            steps.append(step)
+        elif rest.startswith("["):
+            number, _, rest = rest[1:].partition("]")
+            steps.append(int(number))
+        else:
+            rest = rest.removeprefix(".")
+            ends = [place for place in (rest.find("."), rest.find("[")) if place >= 0]
+            end = min(ends, default=len(rest))
+            steps.append(rest[:end])
+            rest = rest[end:]
+    return tuple(steps)

@@ -1,0 +1,280 @@
+"""What is worse at the end of a played what-if than without it, as rows: of each workload and cause one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.pod import Pod, is_static
+from kwhatif.questions.audit.causes import PendingCause, cause_of
+from kwhatif.questions.audit.scenario import AuditScenario, Performed, Stage
+from kwhatif.questions.maintenance.drain import Drained
+from kwhatif.questions.maintenance.outage import Lost
+from kwhatif.questions.session.node_autoscalers import nodes_not_added
+from kwhatif.questions.story.ending import who
+from kwhatif.questions.story.played import Played
+from kwhatif.report.audit import AuditCause, AuditHarm, HarmRow
+from kwhatif.report.maintenance import BlockedRow
+from kwhatif.report.story import PendingRow
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+
+#: What the API server's refusals begin with, and what they are about.
+_QUOTA = re.compile(r"exceeded quota: ([^,]+)")
+#: Parts of a message that are not the same for every pod.
+_NAMES = re.compile(r'"[^"]*"')
+_BLOCKED: Mapping[str, AuditCause] = {
+    "demands-all": "demands-all",
+    "many-budgets": "many-budgets",
+    "sync-failed": "sync-failed",
+    "unready-itself": "unready",
+    "unready-member": "unready",
+    "bare-members": "no-successor",
+    "no-maker": "no-successor",
+    "finalizer": "never-ends",
+    "slow": "never-ends",
+    "kubelet-silent": "never-ends",
+}
+
+
+def harms_of(played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
+    """Everything that is worse, whatever happened."""
+    found = _Found(played, scenario, stage)
+    yield from found.pending()
+    yield from found.refused()
+    yield from found.failed()
+    yield from found.endless()
+    if isinstance(played, Performed):
+        return
+    lost = list(found.lost())
+    yield from lost
+    yield from found.left_behind({row.subject for row in lost})
+    if scenario.probe != "zone":
+        yield from found.broken()
+
+
+class _Found:
+    """One played what-if."""
+
+    def __init__(self, played: Played, scenario: AuditScenario, stage: Stage) -> None:
+        self._played = played
+        self._engine = played.engine
+        self._ending = played.ending
+        self._scenario = scenario
+        self._stage = stage
+        self._state = played.engine.world.state
+
+    def _row(self, harm: AuditHarm, cause: AuditCause, subject: str, **fields: Any) -> HarmRow:
+        scenario = self._scenario
+        return HarmRow(probe=scenario.probe, scenario=scenario.about, harm=harm, cause=cause, subject=subject, **fields)
+
+    # --- pods that find no node ----------------------------------------------------------------------
+
+    def pending(self) -> Iterator[HarmRow]:
+        """Pods that stay pending, by workload and cause."""
+        groups: dict[tuple[str, PendingCause], list[PendingRow]] = {}
+        for row in self._ending.pending:
+            if not row.anyway:
+                groups.setdefault((who(row), self._cause(row)), []).append(row)
+        for (subject, cause), rows in groups.items():
+            first = rows[0]
+            pod = self._state.cluster.get(Pod, first.pod)
+            yield self._row(
+                "pods-pending",
+                cause.kind,
+                subject,
+                about=cause.about,
+                pool=cause.pool,
+                pods=sum(row.count for row in rows),
+                of=self._ending.standing(subject).pods,
+                priority=max(row.priority for row in rows),
+                example=first.pod,
+                said=first.message,
+                autoscaled=pod is not None and self._may_get_a_node(pod, cause),
+            )
+
+    def _cause(self, row: PendingRow) -> PendingCause:
+        info = self._state.pending.get(row.pod)
+        if info is None:  # not made: all nodes together have no room
+            return PendingCause("room")
+        known, place = self._stage.causes, (who(row), row.message, self._scenario.nodes)
+        if place not in known:
+            profile = self._engine.scheduler.profiles.get(info.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+            known[place] = cause_of(profile, info, self._state, self._scenario.nodes)
+        return known[place]
+
+    def _may_get_a_node(self, pod: Pod, cause: PendingCause) -> bool:
+        """Whether an autoscaler runs that may add a node for it: what keeps it must be such that a node helps."""
+        if cause.kind not in ("room", "anti-affinity", "ports"):
+            return False
+        return any(not caveat.objections for caveat in nodes_not_added(self._state.cluster, [pod]))
+
+    # --- pods that are not made ----------------------------------------------------------------------
+
+    def refused(self) -> Iterator[HarmRow]:
+        """Workloads whose new pods the API server refuses."""
+        for row in self._ending.refused:
+            count = self._ending.lacks(row.workload)
+            if row.anyway or not (count or isinstance(self._played, Performed)):
+                continue
+            kind, about = refusal_cause(row.message)
+            of = self._ending.standing(row.workload).pods
+            yield self._row(
+                "pods-refused",
+                kind,
+                row.workload,
+                about=about,
+                pods=max(count, 1),
+                of=of,
+                priority=self._priority(row.workload),
+                said=_NAMES.sub("…", row.message),
+            )
+
+    def failed(self) -> Iterator[HarmRow]:
+        """Jobs that fail."""
+        for row in self._ending.failed:
+            if not row.anyway:
+                yield self._row(
+                    "pods-refused",
+                    "job",
+                    row.workload,
+                    pods=1,
+                    of=1,
+                    priority=self._priority(row.workload),
+                    said=row.message,
+                )
+
+    def endless(self) -> Iterator[HarmRow]:
+        """Workloads that replace each other without end."""
+        worst = self._played.worst_unsettled()
+        if worst is not None:
+            names = worst.messages or (self._scenario.about,)
+            yield self._row(
+                "pods-pending", "loop", names[0], about=names, pods=len(names), priority=self._priority(names[0])
+            )
+
+    # --- workloads that are lost ---------------------------------------------------------------------
+
+    def lost(self) -> Iterator[HarmRow]:
+        """Workloads of several pods of which no pod is ready, for a while or for good."""
+        tally = self._engine.tally.workloads
+        for name, after in tally.items():
+            before = self._ending.standing(name)
+            is_for_good = not after.ready and bool(before.ready)
+            if not before.ready or after is before or self._belongs_to_node(name):
+                continue
+            if is_for_good:
+                cause = self._why_not_back(name)
+                if cause is not None:
+                    yield self._lost(name, cause, before.pods, None)
+            elif not after.ready_lowest and before.ready > 1 and before.ready_lowest:
+                cause = "one-zone" if self._scenario.probe == "zone" else "one-node"
+                yield self._lost(name, cause, before.pods, self._played.seconds)
+
+    def _lost(self, name: str, cause: AuditCause, of: int, seconds: float | None) -> HarmRow:
+        return self._row("service-lost", cause, name, pods=of, of=of, priority=self._priority(name), seconds=seconds)
+
+    def _why_not_back(self, workload: str) -> AuditCause | None:
+        """Of a workload without a ready pod at the end; None where other rows say it, or it is a bare pod."""
+        if workload.startswith("Pod "):
+            return None
+        if any(who(row) == workload and not row.anyway for row in self._ending.pending):
+            return None if self._ending.standing(workload).pods == 1 else "one-node"
+        causes = {row.cause for row in self._left_behind() if self._root(row.pod) == workload}
+        if "node-silent" in causes or "node-deleted" in causes:
+            return "node-silent"
+        if "tolerates" in causes:
+            return "tolerates"
+        return "zone-lost" if "zone-lost" in causes else None
+
+    def _belongs_to_node(self, workload: str) -> bool:
+        kind, _, key = workload.partition(" ")
+        pod = self._stage.session.cluster.get(Pod, key) if kind == "Pod" else None
+        return kind in ("DaemonSet", "Node", "Job") or (pod is not None and is_static(pod))
+
+    def _left_behind(self) -> Collection[BlockedRow]:
+        return self._played.blocked if isinstance(self._played, Drained) else tuple(self._played.left_behind())  # type: ignore[attr-defined]
+
+    def left_behind(self, lost: Collection[str]) -> Iterator[HarmRow]:
+        """Pods that are not evicted, or not replaced; not those of workloads that are `lost` anyhow."""
+        rows: dict[tuple[str, AuditHarm, AuditCause], list[BlockedRow]] = {}
+        for row in self._left_behind():
+            found = self._kind_of(row)
+            if found is not None and (found[0] not in lost or found[1] == "drain-blocked"):
+                rows.setdefault(found, []).append(row)
+        for (subject, harm, cause), same in rows.items():
+            first = same[0]
+            owners = tuple(dict.fromkeys(self._root(row.pod) for row in same))
+            yield self._row(
+                harm,
+                cause,
+                subject,
+                about=first.budgets if cause == "many-budgets" else owners if subject not in owners else (),
+                pods=len(same),
+                priority=max(map(self._priority, owners), default=0),
+                example=first.pod,
+                said=first.about,
+            )
+        if isinstance(self._played, Drained):
+            for key in self._played.gone:
+                if controller_of(self._pod(key).metadata) is None:
+                    yield self._bare(key)
+
+    def _kind_of(self, row: BlockedRow) -> tuple[str, AuditHarm, AuditCause] | None:
+        """Whom a blocked pod harms, how and why; None where another row says it."""
+        if isinstance(self._played, Lost):
+            if row.cause == "bare":
+                return f"Pod {row.pod}", "no-way-back", "bare"
+            if row.cause == "tolerates":
+                return self._root(row.pod), "pods-pending", "tolerates"
+            return None
+        cause = _BLOCKED.get(row.cause or "")
+        if cause is None:
+            return None
+        subject = f"PodDisruptionBudget {row.budgets[0]}" if row.budgets else self._root(row.pod)
+        return subject, "drain-blocked", cause
+
+    def _bare(self, key: str) -> HarmRow:
+        subject = f"Pod {key}"
+        return self._row("no-way-back", "bare", subject, pods=1, of=1, priority=self._priority(subject), example=key)
+
+    def broken(self) -> Iterator[HarmRow]:
+        """Budgets that fall short of more pods than one eviction would take, though they allowed some."""
+        before = self._engine.tally.budgets_before
+        for key, count in self._ending.overruns.items():
+            if before.get(key, 0) > 0:
+                yield self._row(
+                    "budget-broken",
+                    "one-node" if isinstance(self._played, Lost) else "priority",
+                    f"PodDisruptionBudget {key}",
+                    pods=count,
+                    priority=0,
+                    seconds=self._played.seconds,
+                )
+
+    # --- what is known of pods -----------------------------------------------------------------------
+
+    def _pod(self, key: str) -> Pod:
+        pods = self._stage.base.engine.world.state.cluster.all(Pod)
+        return pods[key] if key in pods else self._state.cluster.all(Pod)[key]
+
+    def _root(self, key: str) -> str:
+        pods = self._stage.base.engine.world.state.cluster.all(Pod)
+        pod = pods.get(key) or self._state.cluster.get(Pod, key)
+        return f"Pod {key}" if pod is None else self._engine.tally.root(pod)
+
+    def _priority(self, workload: str) -> int:
+        return self._stage.priorities.get(workload, 0)
+
+
+def refusal_cause(message: str) -> tuple[AuditCause, tuple[str, ...]]:
+    """Which part of the API server refuses a pod, and about what."""
+    quota = _QUOTA.search(message)
+    if quota is not None:
+        return "quota", (quota[1],)
+    if "PodSecurity" in message:
+        return "pod-security", ()
+    if "limit" in message and ("usage per" in message or "ratio" in message):
+        return "limits", ()
+    return "admission", ()

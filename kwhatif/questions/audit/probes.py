@@ -1,0 +1,249 @@
+"""The what-ifs of an audit: each probe is one of the other questions, asked about everything in the cluster."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from msgspec.structs import replace
+
+from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Deployment, StatefulSet
+from kwhatif.questions.audit.budgets import Budgets
+from kwhatif.questions.audit.harms import harms_of
+from kwhatif.questions.audit.scenario import Asked, AuditOutcome, AuditScenario, Stage
+from kwhatif.questions.audit.standing import Pending, Returns, Upgrade, Usage
+from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.caveats import caveats_of_end
+from kwhatif.report.audit import AuditHarm, HarmRow, ProbeName
+from kwhatif.workloads.autoscaling import scalers_of, target_of
+from kwhatif.workloads.expand import replicas_of
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+class Probe(Protocol):
+    """One kind of what-if."""
+
+    @property
+    def name(self) -> ProbeName:
+        """Its name, as `--only` takes it."""
+
+    def scenarios(self, session: Session, namespace: str) -> Asked:
+        """What is asked; `namespace`: only about workloads there, "" for all."""
+
+    def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
+        """What is wrong, and what is to be said about the answer."""
+
+    def command(self, scenario: AuditScenario) -> str:
+        """The command that shows it."""
+
+
+class _Played:
+    """A probe whose what-ifs are played."""
+
+    name: ProbeName
+
+    def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
+        """What is worse at the end."""
+        played = stage.played(scenario)
+        yield from map(self._seen, harms_of(played, scenario, stage))
+        yield from caveats_of_end(played.engine)
+        played.engine.end()
+
+    def _seen(self, row: HarmRow) -> HarmRow:
+        return row
+
+
+class _Nodes(_Played):
+    def scenarios(self, session: Session, namespace: str) -> Asked:
+        """Each node alone."""
+        del namespace
+        names = [node.name for node in session.state.nodes]
+        return Asked([AuditScenario(self.name, name, (name,)) for name in names], "" if names else "there are no nodes")
+
+
+class Outage(_Nodes):
+    """Each node is lost."""
+
+    name: ProbeName = "outage"
+
+    def command(self, scenario: AuditScenario) -> str:
+        """`outage NODE`."""
+        return f"kwhatif outage {shlex.quote(scenario.about)}"
+
+
+class Drain(_Nodes):
+    """Each node is drained."""
+
+    name: ProbeName = "drain"
+
+    def command(self, scenario: AuditScenario) -> str:
+        """`drain NODE` with the flags that the audit takes."""
+        return f"kwhatif drain {shlex.quote(scenario.about)} --ignore-daemonsets --delete-emptydir-data --force"
+
+
+class Zone(_Played):
+    """Each zone is lost."""
+
+    name: ProbeName = "zone"
+
+    def scenarios(self, session: Session, namespace: str) -> Asked:
+        """Each zone alone, if there are several."""
+        del namespace
+        zones: dict[str, list[str]] = {}
+        for name, node in session.cluster.all(Node).items():
+            zones.setdefault(node.metadata.labels.get(ZONE, ""), []).append(name)
+        without = zones.pop("", [])
+        if len(zones) < 2:
+            return Asked((), f"no node has the label {ZONE}" if not zones else "all nodes are in one zone")
+        left_out = f"{len(without)} nodes have no label {ZONE}" if without else ""
+        return Asked([AuditScenario(self.name, zone, tuple(sorted(zones[zone]))) for zone in sorted(zones)], left_out)
+
+    def command(self, scenario: AuditScenario) -> str:
+        """`outage LABEL`."""
+        return f"kwhatif outage {shlex.quote(f'{ZONE}={scenario.about}')}"
+
+
+# --- what somebody does to a workload ------------------------------------------------------------------------------
+
+
+class _Edited(_Played):
+    """A workload is changed: what becomes of its own pods is one harm, what becomes of others another."""
+
+    harm: AuditHarm
+
+    def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
+        """What is worse at the end; pods of the workload itself that do not come are what it is about."""
+        for row in super().harms(scenario, stage):
+            if isinstance(row, HarmRow) and row.subject == scenario.about and row.cause != "loop":
+                yield replace(row, harm=self.harm)
+            else:
+                yield row
+
+    def command(self, scenario: AuditScenario) -> str:
+        """`simulate --then EDIT`."""
+        return f"kwhatif simulate --then {shlex.quote(scenario.edit)}"
+
+
+class Restart(_Edited):
+    """Each workload is restarted, by its own strategy."""
+
+    name: ProbeName = "restart"
+    harm: AuditHarm = "restart-hangs"
+
+    def scenarios(self, session: Session, namespace: str) -> Asked:
+        """Each Deployment, StatefulSet and DaemonSet that rolls."""
+        found = [
+            AuditScenario(self.name, name, edit=f"restart {_word(name)}")
+            for name, workload in _workloads(
+                session.with_owners().cluster, namespace, (Deployment, StatefulSet, DaemonSet)
+            )
+            if _rolls(workload)
+        ]
+        return Asked(found, "" if found else "no workload rolls")
+
+
+def _rolls(workload: object) -> bool:
+    match workload:
+        case Deployment():
+            return not workload.spec.paused and replicas_of(workload) > 0
+        case StatefulSet():
+            return workload.spec.update_strategy.type != "OnDelete" and replicas_of(workload) > 0
+        case DaemonSet():
+            return workload.spec.update_strategy.type != "OnDelete"
+    return False
+
+
+class Replica(_Edited):
+    """Each workload that no autoscaler scales gets one more pod."""
+
+    name: ProbeName = "replica"
+    harm: AuditHarm = "no-growth"
+
+    def scenarios(self, session: Session, namespace: str) -> Asked:
+        """One more pod than it has."""
+        cluster = session.with_owners().cluster
+        found = [
+            AuditScenario(
+                self.name, name, edit=f"scale {_word(name)}={replicas_of(each) + 1}", count=replicas_of(each) + 1
+            )
+            for name, each in _workloads(cluster, namespace, SCALABLE)
+            if replicas_of(each) > 0 and not scalers_of(each, cluster)
+        ]
+        return Asked(found, "" if found else "no workload can be scaled")
+
+
+class Peak(_Edited):
+    """Each workload has as many pods as its HorizontalPodAutoscaler may give it."""
+
+    name: ProbeName = "peak"
+    harm: AuditHarm = "peak-out-of-reach"
+
+    def scenarios(self, session: Session, namespace: str) -> Asked:
+        """The maximum of each autoscaler, if it is not there yet."""
+        cluster = session.with_owners().cluster
+        most: dict[str, int] = {}
+        for scaler in cluster.all(HorizontalPodAutoscaler).values():
+            target = target_of(scaler, cluster)
+            if target is None or namespace not in ("", target.metadata.namespace) or not replicas_of(target):
+                continue
+            limit = scaler.spec.max_replicas or 0
+            if limit > replicas_of(target):
+                most[scaler.target] = min(limit, most.get(scaler.target, limit))
+        found = [
+            AuditScenario(self.name, name, edit=f"scale {_word(name)}={count}", count=count)
+            for name, count in sorted(most.items())
+        ]
+        return Asked(found, "" if found else "no HorizontalPodAutoscaler is below its maximum")
+
+
+def _word(name: str) -> str:
+    """`Deployment shop/web` as edits name it."""
+    kind, _, key = name.partition(" ")
+    return f"{kind.lower()}/{key}"
+
+
+def _workloads(cluster: Cluster, namespace: str, kinds: Sequence[type]) -> Iterator[tuple[str, Any]]:
+    """The workloads of these kinds that no other workload makes, by name."""
+    for kind in kinds:
+        for key in sorted(cluster.all(kind)):
+            workload: Any = cluster.all(kind)[key]
+            meta = workload.metadata
+            if namespace in ("", meta.namespace) and controller_of(meta) is None and meta.deletion_timestamp is None:
+                yield f"{kind.__name__} {key_of(workload)}", workload
+
+
+#: In the order in which they are asked: what is cheap and certain first.
+_ALL: tuple[Probe, ...] = (
+    Pending(),
+    Budgets(),
+    Outage(),
+    Drain(),
+    Restart(),
+    Zone(),
+    Peak(),
+    Replica(),
+    Returns(),
+    Upgrade(),
+    Usage(),
+)
+PROBES: Mapping[ProbeName, Probe] = {probe.name: probe for probe in _ALL}
+
+
+def play(scenario: AuditScenario, stage: Stage) -> AuditOutcome:
+    """The outcome of the scenario."""
+    found = list(PROBES[scenario.probe].harms(scenario, stage))
+    harms = tuple(each for each in found if isinstance(each, HarmRow))
+    caveats = tuple(each for each in found if not isinstance(each, HarmRow))
+    return AuditOutcome(scenario.name, harms, caveats)
+
+
+def command_of(scenario: AuditScenario) -> str:
+    """The command that shows what a scenario finds."""
+    return PROBES[scenario.probe].command(scenario)

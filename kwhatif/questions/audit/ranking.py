@@ -1,0 +1,81 @@
+"""What is worse than what: an order that can be read, not a score.
+
+First the level, then in turn: what happens (`ORDER`), whether it concerns system-critical pods, the highest priority of
+the pods that it concerns, how soon it may happen (`SOON`), how many pods, and for how long. At last the identifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import inf
+
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES
+from kwhatif.report.audit import AuditFindingRow, AuditHarm, AuditLevel, HarmRow, ProbeName
+
+#: What happens, the worst first, and the level that it has.
+ORDER: Mapping[AuditHarm, AuditLevel] = {
+    "service-lost": "high",
+    "data-blocked": "high",
+    "budget-broken": "high",
+    "pods-pending": "high",
+    "pods-refused": "high",
+    "restart-hangs": "medium",
+    "drain-blocked": "medium",
+    "peak-out-of-reach": "medium",
+    "evictable": "medium",
+    "upgrade-worse": "medium",
+    "budget-useless": "low",
+    "no-way-back": "low",
+    "no-growth": "low",
+    "requests-far": "low",
+}
+LEVELS: Sequence[AuditLevel] = ("high", "medium", "low")
+#: What shows it: what is so now, then what happens most often.
+SOON: Sequence[ProbeName] = (
+    "pending",
+    "outage",
+    "drain",
+    "restart",
+    "budgets",
+    "peak",
+    "arrival",
+    "zone",
+    "return",
+    "replica",
+    "upgrade",
+    "usage",
+)
+_HARMS = tuple(ORDER)
+_CRITICAL = SYSTEM_PRIORITY_CLASSES["system-cluster-critical"]
+
+
+def level_of(row: HarmRow) -> AuditLevel:
+    """The level of one harm.
+
+    Pods of negative priority are there to make way. A zone is lost less often than a node, and what an autoscaler may
+    still mend is not certain: both are medium at most, unless a service is lost.
+    """
+    level = ORDER[row.harm]
+    if row.harm in ("pods-pending", "pods-refused") and row.priority < 0:
+        return "low"
+    if level == "high" and row.harm != "service-lost" and (row.probe == "zone" or row.autoscaled):
+        return "medium"
+    return level
+
+
+def rank(row: HarmRow) -> tuple[float, ...]:
+    """The worst is the least."""
+    return (
+        LEVELS.index(level_of(row)),
+        _HARMS.index(row.harm),
+        -(row.priority >= _CRITICAL),
+        -row.priority,
+        SOON.index(row.probe),
+        -row.pods,
+        -(inf if row.seconds is None else row.seconds),
+    )
+
+
+def ranked(findings: Sequence[AuditFindingRow]) -> list[AuditFindingRow]:
+    """The findings, the worst first."""
+    return sorted(findings, key=lambda finding: (rank(finding.worst), finding.id))

@@ -1,0 +1,128 @@
+"""`AuditScenario`: one what-if; and `Stage`: the cluster that all of them are asked of, settled once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import msgspec
+
+from kwhatif.controllers.drain_filters import DrainOptions
+from kwhatif.edits.edit import Edit
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.questions.audit.causes import PendingCause
+from kwhatif.questions.maintenance.drain import Drained
+from kwhatif.questions.maintenance.outage import Lost
+from kwhatif.questions.maintenance.remedies import Remedy
+from kwhatif.questions.manifests.edited import Given
+from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.ending import Ending
+from kwhatif.questions.story.played import Played, SettledCluster
+from kwhatif.questions.story.simulate import Playing
+from kwhatif.report.audit import HarmRow, ProbeName
+from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.parameters import Parameters
+
+#: The limit of kept verdicts about nodes, see `sweep/scenario.py`.
+_KEPT_NODES = 250_000
+#: The flags with which an audit drains: those without which hardly any node can be drained.
+DRAIN = DrainOptions(ignore_daemonsets=True, delete_emptydir_data=True, force=True)
+
+
+class AuditScenario(msgspec.Struct, frozen=True):
+    """One what-if: nodes that fail or are drained, or an edit that somebody makes."""
+
+    probe: ProbeName
+    #: The node, zone, workload, budget or class that it is about.
+    about: str
+    nodes: tuple[str, ...] = ()
+    edit: str = ""
+    #: What the probe knows of it besides.
+    count: int = 0
+
+    @property
+    def name(self) -> str:
+        """No other scenario has it."""
+        return f"{self.probe} {self.about}"
+
+
+class Asked(NamedTuple):
+    """The scenarios of a probe; `skipped` says why there are none, or which were left out."""
+
+    scenarios: Sequence[AuditScenario]
+    skipped: str = ""
+
+
+class AuditOutcome(msgspec.Struct, frozen=True):
+    """What a scenario of that name does."""
+
+    name: str
+    harms: tuple[HarmRow, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
+
+
+class Performed(Played):
+    """A simulation in which an edit is made, if any."""
+
+    def __init__(self, base: SettledCluster, edit: Edit | None) -> None:
+        """`edit`: None: nothing is done, and all that is wrong counts."""
+        super().__init__(base)
+        self._edit = edit
+        if edit is not None:
+            Playing(self.engine, base.session.namespace).perform(Given(edit.text, edit))
+            self.engine.settle()
+
+    @property
+    def ending(self) -> Ending:
+        """The cluster now, compared with the cluster without the edit."""
+        return Ending(self.engine) if self._edit is None else super().ending
+
+
+def edit_of(text: str) -> Edit:
+    """An edit that names no files."""
+    return Remedy(text).edit
+
+
+class Stage:
+    """The settled cluster, and what is remembered of it."""
+
+    def __init__(self, session: Session, parameters: Parameters, edits: Sequence[Edit] = ()) -> None:
+        """`edits` are made, and have settled, before anything is asked."""
+        self.session = session.with_owners()
+        self.parameters = parameters
+        self._edits = tuple(edits)
+        #: By owner and the scheduler's words: why a pod is pending.
+        self.causes: dict[tuple[str, str, tuple[str, ...]], PendingCause] = {}
+
+    @cached_property
+    def base(self) -> SettledCluster:
+        """The start of all scenarios."""
+        base = SettledCluster(self.session, self.parameters, self._prepare if self._edits else None)
+        base.engine.scheduler.attempts.keep(_KEPT_NODES)
+        return base
+
+    @cached_property
+    def priorities(self) -> Mapping[str, int]:
+        """The highest priority of each workload's pods."""
+        found: dict[str, int] = {}
+        engine = self.base.engine
+        for info in engine.world.state.pods.values():
+            name = engine.tally.root(info.pod)
+            found[name] = max(found.get(name, info.priority), info.priority)
+        return found
+
+    def _prepare(self, engine: Engine) -> None:
+        playing = Playing(engine, self.session.namespace)
+        for edit in self._edits:
+            playing.perform(Given(edit.text, edit))
+            engine.settle()
+
+    def played(self, scenario: AuditScenario) -> Played:
+        """The simulation of the scenario, as the command plays it that shows its findings."""
+        match scenario.probe:
+            case "outage" | "zone":
+                return Lost(self.base, scenario.nodes, deleted=False)
+            case "drain":
+                return Drained(self.base, scenario.nodes, DRAIN)
+        return Performed(self.base, edit_of(scenario.edit) if scenario.edit else None)

@@ -1,0 +1,244 @@
+"""The probes of the cluster as it stands: nothing is done to it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+
+from kwhatif.kube.matching.requests import CPU, MEMORY, resource_nanos
+from kwhatif.kube.model.bystanders import PodMetrics
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.pod import Pod
+from kwhatif.questions.audit.harms import harms_of
+from kwhatif.questions.audit.scenario import Asked, AuditScenario, Stage
+from kwhatif.questions.decisions.decide import objections_of
+from kwhatif.questions.session.session import Session
+from kwhatif.questions.upgrade.upgrade import ask_upgrade
+from kwhatif.report.audit import AuditCause, HarmRow, ProbeName
+from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.scheduler.framework.evidence import CordonedNode, UntoleratedTaint, taint_text
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.status import Verdict
+from kwhatif.scheduler.release import MINORS, find_release
+from kwhatif.simulation.pods import unbound
+from kwhatif.state.change import Delete
+from kwhatif.state.pod_info import PodInfo
+
+_NOW = "now"
+
+
+class Pending:
+    """The pods that are pending now, and the workloads whose pods are refused."""
+
+    name: ProbeName = "pending"
+
+    def scenarios(self, session: Session, namespace: str) -> Asked:
+        """The cluster once it has settled by itself."""
+        del session, namespace
+        return Asked([AuditScenario("pending", _NOW)])
+
+    def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
+        """What stays pending, or refused, if nothing happens."""
+        for row in harms_of(stage.played(scenario), scenario, stage):
+            if row.cause != "gates":  # they wait because somebody wants them to
+                yield row
+
+    def command(self, scenario: AuditScenario) -> str:
+        """`simulate`, without anything to do."""
+        del scenario
+        return "kwhatif simulate"
+
+
+class Upgrade:
+    """The scheduler of the next release."""
+
+    name: ProbeName = "upgrade"
+
+    def scenarios(self, session: Session, namespace: str) -> Asked:
+        """The release after the cluster's own."""
+        del namespace
+        following = session.cluster.minor + 1
+        if following not in MINORS:
+            return Asked((), f"1.{following} is not known here")
+        return Asked([AuditScenario("upgrade", f"1.{following}", count=following)])
+
+    def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
+        """The workloads whose pods would get no node any more, or evict more."""
+        session = stage.session
+        other = session.for_release(find_release(scenario.count))
+        row = ask_upgrade(session, other).upgrade
+        for each in row.worse if row is not None else ():
+            yield HarmRow(
+                probe="upgrade",
+                scenario=scenario.about,
+                harm="upgrade-worse",
+                cause="release",
+                subject=each.workload,
+                about=each.rules or each.plugins,
+                pods=1,
+                example=each.pod,
+                said=f"{each.before.outcome} before, {each.after.outcome} after",
+            )
+
+    def command(self, scenario: AuditScenario) -> str:
+        """`upgrade --to VERSION`."""
+        return f"kwhatif upgrade --to {scenario.about}"
+
+
+# --- pods that cannot come back where they are ---------------------------------------------------------------------
+
+#: Rules about the node alone, and what has changed if one rejects a pod that runs there.
+_CHANGED: Mapping[str, AuditCause] = {
+    "NodeAffinity": "labels",
+    "TaintToleration": "taint",
+    "VolumeZone": "volume",
+    "VolumeBinding": "volume",
+}
+#: Taints that come and go by themselves: conditions, and the beginning and end of a node's life.
+_PASSING = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "karpenter.sh/", "ToBeDeletedBy")
+
+
+class Returns:
+    """Of each workload the pods that would not be placed again where they run."""
+
+    name: ProbeName = "return"
+
+    def scenarios(self, session: Session, namespace: str) -> Asked:
+        """All workloads in one: most of their pods share verdicts."""
+        del session
+        return Asked([AuditScenario("return", namespace or "all namespaces")])
+
+    def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
+        """By workload and cause: how many of its pods could not come back."""
+        engine = stage.base.engine
+        state = engine.world.state
+        verdicts: dict[tuple[str, int], tuple[AuditCause, str] | None] = {}
+        found: dict[tuple[str, AuditCause, str], list[PodInfo]] = {}
+        counts: dict[str, int] = {}
+        for node in state.nodes:
+            for info in node.pods:
+                owner = controller_of(info.pod.metadata)
+                if owner is None or owner.kind in ("DaemonSet", "Node", "Job"):
+                    continue
+                root = engine.tally.root(info.pod)
+                counts[root] = counts.get(root, 0) + 1
+                place = root, node.shape
+                has_volumes = any(each.persistent_volume_claim for each in info.pod.spec.volumes)
+                if has_volumes or place not in verdicts:
+                    verdicts[place] = self._why_not(info, node.name, stage)
+                why = verdicts[place]
+                if why is not None:
+                    found.setdefault((root, *why), []).append(info)
+        for (root, cause, about), pods in found.items():
+            if scenario.about in ("all namespaces", pods[0].namespace):
+                yield HarmRow(
+                    probe="return",
+                    scenario=pods[0].key,
+                    harm="no-way-back",
+                    cause=cause,
+                    subject=root,
+                    about=(about,) if about else (),
+                    pods=len(pods),
+                    of=counts[root],
+                    priority=max(info.priority for info in pods),
+                    example=pods[0].key,
+                    said=f"node {pods[0].pod.spec.node_name}",
+                )
+
+    def _why_not(self, info: PodInfo, node: str, stage: Stage) -> tuple[AuditCause, str] | None:
+        session = stage.session
+        profile = session.profiles.get(info.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+        if profile is None:
+            return None
+        state = stage.base.engine.world.state.fork()
+        state.apply(Delete(Pod, info.key))
+        result = attempt(profile, PodInfo(unbound(info.pod)), state, placement=frozenset({node}))
+        if result.gated is not None or result.scores is not None:
+            return None
+        for verdict in objections_of(result).get(node, ()):
+            cause = _CHANGED.get(verdict.plugin)
+            if cause is not None and not _is_passing(verdict):
+                return cause, _words(verdict)
+        return None
+
+    def command(self, scenario: AuditScenario) -> str:
+        """`schedule pod/NAMESPACE/NAME`."""
+        return f"kwhatif schedule {shlex.quote(f'pod/{scenario.about}')}"
+
+
+def _is_passing(verdict: Verdict) -> bool:
+    first = next(iter(verdict.status.evidence), None)
+    return isinstance(first, CordonedNode) or (isinstance(first, UntoleratedTaint) and first.key.startswith(_PASSING))
+
+
+def _words(verdict: Verdict) -> str:
+    first = next(iter(verdict.status.evidence), None)
+    if isinstance(first, UntoleratedTaint):
+        return taint_text(first)
+    terms = getattr(first, "terms", ())
+    return ", ".join(terms)
+
+
+# --- requests and usage --------------------------------------------------------------------------------------------
+
+#: A workload uses less than this share of what it asks for, or more than that.
+_LITTLE, _MUCH = 0.2, 1.5
+#: What is asked for in vain, or used without being asked for, and is worth a line: nano-units of a core, and of a byte.
+_WORTH = {CPU: 10**9, MEMORY: 2**30 * 10**9}
+
+
+class Usage:
+    """Requests that are far from what runs."""
+
+    name: ProbeName = "usage"
+
+    def scenarios(self, session: Session, namespace: str) -> Asked:
+        """Only where metrics were read."""
+        if not session.cluster.all(PodMetrics):
+            return Asked((), "no PodMetrics were read")
+        return Asked([AuditScenario("usage", namespace or "all namespaces")])
+
+    def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
+        """Workloads that use much less than they ask for, or much more."""
+        engine = stage.base.engine
+        metrics = stage.session.cluster.all(PodMetrics)
+        sums: dict[str, dict[str, list[int]]] = {}
+        pods: dict[str, list[PodInfo]] = {}
+        for info in engine.world.state.pods.values():
+            measured = metrics.get(info.key)
+            if measured is None or scenario.about not in ("all namespaces", info.namespace):
+                continue
+            root = engine.tally.root(info.pod)
+            pods.setdefault(root, []).append(info)
+            usage: dict[str, int] = {}
+            for container in measured.containers:
+                for name, amount in resource_nanos(container.usage).items():
+                    usage[name] = usage.get(name, 0) + amount
+            for name, scale in ((CPU, 10**6), (MEMORY, 10**9)):
+                asked, used = sums.setdefault(root, {}).setdefault(name, [0, 0])
+                sums[root][name] = [asked + info.resources.requested.of(name) * scale, used + usage.get(name, 0)]
+        for root, by_name in sums.items():
+            for name, (asked, used) in by_name.items():
+                cause: AuditCause = "asks-too-much" if asked > used else "asks-too-little"
+                far = used < asked * _LITTLE if asked > used else used > asked * _MUCH
+                if far and abs(asked - used) >= _WORTH[name]:
+                    yield HarmRow(
+                        probe="usage",
+                        scenario=root,
+                        harm="requests-far",
+                        cause=cause,
+                        subject=root,
+                        about=(name,),
+                        pods=len(pods[root]),
+                        of=len(pods[root]),
+                        priority=max(info.priority for info in pods[root]),
+                        example=pods[root][0].key,
+                        said=f"{round(100 * used / asked)}%" if asked else "",
+                    )
+
+    def command(self, scenario: AuditScenario) -> str:
+        """What the metrics say."""
+        kind, _, key = scenario.about.partition(" ")
+        namespace = key.partition("/")[0] if kind else ""
+        return f"kubectl top pods -n {shlex.quote(namespace)}"

@@ -1,0 +1,205 @@
+"""`group_rows`: what becomes of groups of pods in a simulation, as rows of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from kwhatif.kube.matching.groups import group_of
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.report.pod_groups import GroupPlacementRow, GroupPodRow, GroupRow, GroupShortageRow, PodGroupsRow
+from kwhatif.scheduler.framework.attempt import attempt, held_back
+from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.status import Status
+from kwhatif.scheduler.pod_groups.cycle import for_members, plain_cycle, run_algorithm, without_nominations
+from kwhatif.scheduler.pod_groups.result import GroupResult
+from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.groups import GroupScheduler
+from kwhatif.state.change import Bind
+
+#: Of larger groups no other order is tried.
+_MOST_REORDERED = 64
+
+
+def group_rows(engine: Engine) -> PodGroupsRow | None:
+    """What became of all groups in a simulation; None where the scheduler knows none."""
+    scheduler = engine.scheduler
+    return GroupRows(engine, scheduler).rows() if isinstance(scheduler, GroupScheduler) else None
+
+
+def tried_groups(engine: Engine) -> PodGroupsRow | None:
+    """The same of the groups that were tried, or wait; None where there are none."""
+    rows = group_rows(engine)
+    if rows is None or not isinstance(engine.scheduler, GroupScheduler):
+        return None
+    tried = engine.scheduler.groups
+    groups = tuple(row for row in rows.groups if row.group in tried or row.outcome != "scheduled")
+    names = {row.group for row in groups}
+    pods = tuple(row for row in rows.pods if row.group in names)
+    return PodGroupsRow(groups=groups, pods=pods, victims=rows.victims) if groups else None
+
+
+class GroupRows:
+    """Says what became of groups, once a simulation has come to its end."""
+
+    def __init__(self, engine: Engine, scheduler: GroupScheduler) -> None:
+        self._engine, self._world, self._scheduler = engine, engine.world, scheduler
+        self._profiles = scheduler.profiles
+
+    def rows(self) -> PodGroupsRow:
+        """What became of all groups."""
+        cluster = self._world.state.cluster
+        gone = self._world.history.gone.values()
+        return PodGroupsRow(
+            groups=tuple(self._group(group) for _, group in sorted(cluster.all(PodGroup).items())),
+            pods=tuple(self._pods(cluster)),
+            victims=tuple(sorted(each.pod for each in gone if each.how == "Preempted" and each.initial)),
+        )
+
+    def _pods(self, cluster: Cluster) -> Iterator[GroupPodRow]:
+        messages = self._scheduler.messages
+        for key, pod in sorted(cluster.all(Pod).items()):
+            is_ours = pod.spec.scheduler_name in self._profiles or group_of(pod)
+            if self._was_bound(pod) or is_terminal(pod) or not is_ours:
+                continue
+            yield GroupPodRow(
+                pod=key,
+                group=group_of(pod) or None,
+                node=pod.spec.node_name or None,
+                nominated_node=None if pod.spec.node_name else pod.status.nominated_node_name or None,
+                message="" if pod.spec.node_name else messages.get(pod.metadata.uid or key, ""),
+            )
+
+    def _was_bound(self, pod: Pod) -> bool:
+        return bool(pod.spec.node_name) and (pod.metadata.uid or key_of(pod)) not in self._scheduler.placed
+
+    def _group(self, group: PodGroup) -> GroupRow:
+        key = key_of(group)
+        state = self._world.state
+        members = state.members_of(key).values()
+        with_node = sum(bool(info.pod.spec.node_name) for info in members)
+        before = sum(self._was_bound(info.pod) for info in members)
+        fate = self._scheduler.groups.get(key)
+        found = None if fate is None else fate.result
+        if with_node >= group.min_count:
+            outcome, message = "scheduled", ""
+        elif fate is None:
+            outcome, message = "waiting", ""
+        else:
+            outcome, message = "unscheduled", fate.message or fate.result.status.message
+        evicting = () if fate is None else fate.evicting
+        units = [unit for each in evicting if each.preemption for unit in each.preemption.victims]
+        return GroupRow(
+            group=key,
+            outcome=outcome,  # type: ignore[arg-type]
+            message=message,
+            waits_for=self._why_waiting(group) if outcome == "waiting" else "",
+            min_count=group.min_count,
+            policy="basic" if group.spec.scheduling_policy.gang is None else "gang",
+            priority=group.priority,
+            pods=len(members),
+            bound=before,
+            placed=with_node,
+            fitting=0 if found is None or found.is_placed else found.bound + len(found.placed),
+            topology_key=group.topology_key,
+            placement="" if found is None else _nearest(found),
+            placements=() if found is None else tuple(self._placements(found)),
+            shortages=() if found is None or outcome != "unscheduled" else tuple(self._shortages(found)),
+            fits_in_order=() if found is None or outcome != "unscheduled" else self._fitting_order(found),
+            victims=tuple(sorted(pod.key for unit in units for pod in unit.pods)),
+            victim_groups=tuple(sorted(unit.group for unit in units if unit.group)),
+            violations=tuple(sorted(_violations(evicting))),
+        )
+
+    def _placements(self, found: GroupResult) -> Iterator[GroupPlacementRow]:
+        key = found.group.topology_key
+        sizes: dict[str, int] = {}
+        for node in self._world.state.nodes:
+            name = node.labels.get(key, "")
+            sizes[name] = sizes.get(name, 0) + 1
+        for each in found.tried:
+            fits = each.status.message == ""
+            yield GroupPlacementRow(
+                name=each.name,
+                nodes=sizes.get(each.name, 0),
+                placed=found.bound + each.placed,
+                fits=fits,
+                message=each.status.message,
+                score=each.score,
+            )
+
+    def _shortages(self, found: GroupResult) -> Iterator[GroupShortageRow]:
+        """What the first member that found no node ran into beside those before it: what most nodes lack first."""
+        failed = next((each.pod for each in found.results if each.node is None), None)
+        if failed is None:
+            return
+        state = without_nominations(self._world.state, found.members)
+        for each in found.results:
+            if each.pod is failed:
+                break
+            if each.node is not None and each.pod.key in state.pending:
+                state.apply(Bind(each.pod.key, each.node, each.reserve(state.by_name[each.node])))
+        key, place = found.group.topology_key, found.placement
+        some = frozenset(node.name for node in state.nodes if node.labels.get(key) == place) if place else None
+        profile = for_members(self._profiles[failed.pod.spec.scheduler_name or DEFAULT_SCHEDULER])
+        verdicts = attempt(profile, failed, state, placement=some).cycle.verdicts
+        by_reason: dict[str, list[tuple[int, str, Status]]] = {}
+        for name, verdict in verdicts.items():
+            for reason in verdict.status.reasons:
+                by_reason.setdefault(reason, []).append((_lack(verdict.status.evidence), name, verdict.status))
+        for reason, there in sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0])):
+            _, name, status = min(there, key=lambda each: each[:2])
+            yield GroupShortageRow(pod=failed.key, reason=reason, nodes=len(there), node=name, evidence=status.evidence)
+
+    def _fitting_order(self, found: GroupResult) -> tuple[str, ...]:
+        """An order of the members in which the group would fit, as things are; nothing where none was found.
+
+        Only the two are tried that have the largest first, or the smallest: the scheduler tries no other than its own.
+        """
+        members = found.members
+        sizes = {info.resources for info in members}
+        if len(sizes) < 2 or len(members) > _MOST_REORDERED:
+            return ()
+        profile = self._profiles[members[0].pod.spec.scheduler_name or DEFAULT_SCHEDULER]
+        state = without_nominations(self._world.state, members)
+        for sign in (-1, 1):
+            order = sorted(members, key=lambda info: tuple(sign * each for each in info.resources[:2]))
+            if run_algorithm(plain_cycle(profile), found.group, order, state).is_placed:
+                return tuple(info.key for info in order)
+        return ()
+
+    def _why_waiting(self, group: PodGroup) -> str:
+        """What keeps the first of its pods out of the queue that is kept out."""
+        state = self._world.state
+        for info in state.members_of(key_of(group)).values():
+            profile = self._profiles.get(info.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+            gated = None if info.pod.spec.node_name or profile is None else held_back(profile, info, state)
+            if gated is not None:
+                return gated.status.message
+        return ""
+
+
+def _nearest(found: GroupResult) -> str:
+    """The placement that was taken; of a group that fits on none, the one where most of its pods find a node."""
+    if found.is_placed or not found.tried:
+        return found.placement
+    return min(found.tried, key=lambda each: (-each.placed, each.name)).name
+
+
+def _violations(evicting: Sequence[GroupResult]) -> set[str]:
+    return {
+        name
+        for each in evicting
+        if each.preemption is not None
+        for names in each.preemption.breaking.values()
+        for name in names
+    }
+
+
+def _lack(evidence: Iterable[Evidence]) -> int:
+    """How much of a resource is missing."""
+    return sum(
+        each.requested + each.used - each.allocatable for each in evidence if isinstance(each, InsufficientResource)
+    )

@@ -1,0 +1,173 @@
+"""`kwhatif audit` in blocks."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from kwhatif.render.blocks import (
+    Block,
+    Cell,
+    Heading,
+    Item,
+    Listing,
+    Sentence,
+    Table,
+    Tone,
+    Verdict,
+    folded,
+    name,
+    number,
+    words,
+)
+from kwhatif.render.detail import Detail
+from kwhatif.render.outcomes import Quality, doubted
+from kwhatif.report import Report
+from kwhatif.report.audit import AuditFindingRow, AuditFixRow, AuditLevel, AuditRow, HarmRow
+from kwhatif.words.amounts import but, plural, some, took
+from kwhatif.words.audit import event, levels, why
+
+#: So many findings are on the first screen.
+FIRST = 10
+_TONES: dict[AuditLevel, Tone] = {"high": "bad", "medium": "warn", "low": ""}
+_STOPPED = {"budget": "the time of --budget was over", "interrupted": "it was interrupted"}
+
+
+def audit(report: Report, row: AuditRow, detail: Detail, doubt: str) -> Iterator[Block]:
+    """The verdict, a line for each of the worst findings, and what was not judged; or all about one finding."""
+    if row.explained:
+        yield from _explained(report, next(each for each in row.findings if each.id == row.explained))
+        return
+    yield _verdict(row, doubt)
+    if detail.quiet:
+        return
+    shown = row.counting if detail.wide else row.counting[:FIRST]
+    if shown:
+        yield _table(shown)
+    hidden = len(row.counting) - len(shown)
+    if hidden:
+        yield Sentence(f"{plural(hidden, 'more finding')}: -o wide shows all", "faint")
+    if shown:
+        yield Sentence(f"--explain {shown[0].id} shows what is behind the first", "faint")
+    yield from _unjudged(row)
+    yield from _baseline(row)
+    accepted = [each for each in row.findings if each.accepted is not None]
+    if accepted:
+        yield from folded("Accepted findings", _accepted(accepted))
+
+
+def _verdict(row: AuditRow, doubt: str) -> Verdict:
+    judged = sum(each.judged for each in row.probes)
+    asked = f"{plural(judged, 'what-if')} played"
+    counting = row.counting
+    accepted = len(row.findings) - len(counting)
+    more = f", {accepted:,} accepted" if accepted else ""
+    where = f" in namespace {row.namespace}" if row.namespace else ""
+    if not judged:
+        return Verdict(f"Nothing was judged{where}", "doubtful")
+    unjudged = sum(each.scenarios - each.judged for each in row.probes)
+    doubts = "; ".join(filter(None, [f"{plural(unjudged, 'what-if')} not reached" if unjudged else "", doubt]))
+    if not counting:
+        return Verdict(but(f"Nothing was found{where}{more}: {asked}", doubts), doubted("good", doubts))
+    said = f"{plural(len(counting), 'finding')}{where} ({levels(counting)}{more}): {asked}"
+    quality: Quality = "bad" if any(each.level == "high" for each in counting) else "doubtful"
+    return Verdict(but(said, doubts), quality)
+
+
+def _table(found: Sequence[AuditFindingRow]) -> Table:
+    owned = any(each.owner for each in found)
+    columns = (words("Level"), words("Finding"), *([words("Owner")] if owned else []), words("What helps"), name("ID"))
+    rows = [
+        (
+            Cell(each.level, _TONES[each.level]),
+            each.message,
+            *([each.owner or None] if owned else []),
+            fix_words(each),
+            each.id,
+        )
+        for each in found
+    ]
+    return Table(columns, rows, most=len(rows))
+
+
+def fix_words(finding: AuditFindingRow) -> str | None:
+    """The fix in a few words: edits, or a flag."""
+    return None if finding.fix is None else " and ".join(finding.fix.edits)
+
+
+def _unjudged(row: AuditRow) -> Iterator[Block]:
+    said = [f"{each.probe}: {each.judged:,} of {each.scenarios:,} judged" for each in row.unjudged]
+    if said:
+        why_ = _STOPPED.get(row.stopped, "")
+        yield Sentence(f"Not all was judged{f', as {why_}' if why_ else ''}: {'; '.join(said)}", "warn")
+    skipped = [f"{each.probe} ({each.skipped})" for each in row.probes if each.skipped]
+    if skipped:
+        yield Sentence(f"Not asked: {'; '.join(skipped)}", "faint")
+
+
+def _baseline(row: AuditRow) -> Iterator[Block]:
+    baseline = row.baseline
+    if baseline is None:
+        return
+    if baseline.expired:
+        yield Sentence(f"No longer accepted, as the day is over: {some(baseline.expired)}", "warn")
+    if baseline.gone:
+        yield Sentence(f"Accepted in {baseline.source}, and not found: {some(baseline.gone)}", "faint")
+
+
+def _accepted(found: Sequence[AuditFindingRow]) -> Table:
+    rows = [
+        (each.id, each.message, each.accepted.reason, each.accepted.owner or None, each.accepted.until)
+        for each in found
+        if each.accepted is not None
+    ]
+    return Table((name("ID"), words("Finding"), words("Why"), words("Owner"), words("Until")), rows)
+
+
+# --- one finding ---------------------------------------------------------------------------------------------------
+
+
+def _explained(report: Report, found: AuditFindingRow) -> Iterator[Block]:
+    yield Verdict(found.message, "bad" if found.level == "high" else "doubtful")
+    yield Sentence(f"{found.id}, level {found.level}{f', owner {found.owner}' if found.owner else ''}", "faint")
+    if found.accepted is not None:
+        until = f" until {found.accepted.until}" if found.accepted.until else ""
+        yield Sentence(f"Accepted{until}: {found.accepted.reason}")
+    yield Heading("What shows it")
+    yield Listing([Item(f"if {event(each)}: {some(each.names, 6, each.count)}") for each in found.shown_by])
+    yield Table(
+        (words("What-if"), name("Who"), number("Pods"), number("Priority"), words("For"), words("Why")),
+        [_harm(each) for each in found.harms],
+    )
+    yield Heading("Proof")
+    yield Listing([Item("This command shows the same:", (command(found.command, report),))])
+    yield Heading("What helps")
+    yield _helps(found, report)
+
+
+def _harm(row: HarmRow) -> tuple[str | int | None, ...]:
+    how_long = None if row.seconds is None else took(row.seconds)
+    return f"{row.probe} {row.scenario}", row.subject, row.pods, row.priority, how_long, row.said or why(row) or None
+
+
+def _helps(found: AuditFindingRow, report: Report) -> Block:
+    if found.fix is None:
+        return Sentence(
+            f"Of {plural(found.tried, 'change')} that were tried none helps" if found.tried else "Not looked for"
+        )
+    if found.fix.kind == "flag":
+        return Sentence(f"{found.fix.edits[0]} lets it go")
+    return Listing([Item("With this the finding is gone, as was played:", (fix_command(found.fix, report),))])
+
+
+def fix_command(fix: AuditFixRow, report: Report) -> str:
+    """What plays the fix."""
+    then = " ".join(f"--then {shlex.quote(edit)}" for edit in fix.edits)
+    return command(f"kwhatif simulate {then}", report)
+
+
+def command(said: str, report: Report) -> str:
+    """The command, with the dump that the report is about."""
+    if not said.startswith("kwhatif ") or not report.snapshot.sources or report.snapshot.sources == ("live",):
+        return said
+    return " ".join((said, *(f"--from {shlex.quote(each)}" for each in report.snapshot.sources)))

@@ -1,0 +1,173 @@
+"""`kwhatif schedule` and `kwhatif preempt` in blocks: a verdict per workload and pod, then the evidence for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.kube.model.caveat.manifests import NothingJudged
+from kwhatif.render.blocks import Block, Folded, Item, Listing, Sentence, Span, Verdict, exact, folded
+from kwhatif.render.caveats.manifests import NOTHING_JUDGED
+from kwhatif.render.detail import MANY, Detail
+from kwhatif.render.nodes import feasible_table, may_evict, rejected_table
+from kwhatif.render.outcomes import Part, parts_of, severity, verb
+from kwhatif.render.pod_groups import group_parts, without_members
+from kwhatif.render.preemption import candidates_table, story, victims_table
+from kwhatif.render.qualifiers import qualifier, shared
+from kwhatif.render.verdict import verdict, workload_verdict
+from kwhatif.report import Report
+from kwhatif.report.decision import Decision
+from kwhatif.words.amounts import but, plural
+
+
+def decisions(report: Report, detail: Detail) -> Iterator[Block]:
+    """Workload by workload, then the pods that belong to none: the worst first, pending pods in queue order.
+
+    Of many, a line each; on a page with the evidence for those that are not placed below.
+    """
+    parts = without_members(parts_of(report), report.pod_groups)
+    yield from group_parts(report.pod_groups, detail)
+    if not parts and report.pod_groups is None:
+        yield _nothing(report)
+    brief = detail.quiet or (len(parts) > MANY and not (detail.wide or detail.explain))
+    if brief and len(parts) > 1:
+        detail = replace(detail, said=shared(report, parts))
+    total = Verdict(_sum(report, detail), tone="strong")
+    if len(parts) > 1 and detail.page:
+        yield total
+    if brief:
+        yield Listing(list(_lines(parts, report, detail)), "lines")
+    for row, each in () if brief else parts:
+        if row is not None:
+            yield replaced(workload_verdict(row, report, each, detail.said), minor=len(parts) > 1)
+        yield from _pods(each, report, detail, minor=row is not None or len(parts) > 1)
+    if len(parts) > 1 and not detail.page:
+        yield Sentence(total.text, "strong")
+    if brief and detail.page:
+        stuck = (decision for _, each in parts for decision in each if decision.outcome != "Placed")
+        yield from (block for decision in stuck for block in evidence(decision, report, detail))
+    if not detail.quiet:
+        yield from queued_before(report)
+
+
+def replaced(answer: Verdict, *, minor: bool, more: str = "") -> Verdict:
+    """The answer about a part, perhaps with faint words behind it."""
+    text = (*answer.text, Span(more, "faint")) if more else answer.text
+    return Verdict(text, answer.sign, answer.tone, minor)
+
+
+def _lines(parts: Sequence[Part], report: Report, detail: Detail) -> Iterator[Item]:
+    """A line each; where many pods are placed, one for all of them."""
+    hidden = _hidden(parts, report, detail)
+    for row, each in parts[: len(parts) - len(hidden)]:
+        said = (
+            [workload_verdict(row, report, each, detail.said)]
+            if row is not None
+            else list(_pods(each, report, replace(detail, quiet=True), minor=True))
+        )
+        yield from (Item(answer.text, sign=answer.sign) for answer in said if isinstance(answer, Verdict))
+    if hidden:
+        pods = sum(len(each) for _, each in hidden)
+        fit = f"{len(hidden):,} more: all their {pods:,} pods fit "
+        yield Item((fit, Span("(-o wide)", "faint")), sign="Preempts" if detail.said else "Placed")
+
+
+def _hidden(parts: Sequence[Part], report: Report, detail: Detail) -> Sequence[Part]:
+    """The last of the parts, of which every pod is placed: they need no line each."""
+    if detail.quiet or detail.page or report.command == "preempt":
+        return []
+    good = [part for part in parts if part[1] and all(decision.outcome == "Placed" for decision in part[1])]
+    return parts[len(parts) - len(good) :] if len(good) > 1 else []
+
+
+def _pods(decisions: Sequence[Decision], report: Report, detail: Detail, *, minor: bool) -> Iterator[Block]:
+    """The first pod of each outcome, with what its decision says why; with `-o wide`, all."""
+    counts = Counter(decision.outcome for decision in decisions)
+    shown: set[str] = set()
+    for decision in decisions:
+        is_first = decision.outcome not in shown
+        shown.add(decision.outcome)
+        if not (is_first or detail.wide):
+            continue
+        alike = counts[decision.outcome] if is_first else 1
+        yield replaced(_head(decision, report, detail, of=len(decisions)), minor=minor, more=_first_of(alike))
+        if not detail.quiet and decision.detail != "short":
+            yield from evidence(decision, report, detail)
+
+
+def _first_of(alike: int) -> str:
+    return f" (the first of {alike:,})" if alike > 1 else ""
+
+
+def _head(decision: Decision, report: Report, detail: Detail, *, of: int) -> Verdict:
+    """The verdict; shorter where the line about the workload has said why."""
+    if of > 1 and decision.outcome in ("Unschedulable", "Denied"):
+        return Verdict((exact(decision.pod, "strong"), f" {verb(decision.outcome, 1)}"), decision.outcome)
+    return verdict(decision, report, detail.said)
+
+
+def _nothing(report: Report) -> Block:
+    if not any(isinstance(caveat, NothingJudged) for caveat in report.caveat_details):
+        return Verdict("No pod is pending: nothing to decide.", tone="faint")
+    doubt = qualifier(report, lambda caveat: not isinstance(caveat, NothingJudged))
+    return Verdict(f"{NOTHING_JUDGED}{f'; {doubt}' if doubt else ''}", "doubtful")
+
+
+def _sum(report: Report, detail: Detail) -> str:
+    counts = Counter(decision.outcome for decision in sorted(report.decisions, key=severity))
+    parts = [f"{count} {verb(outcome, count)}" for outcome, count in counts.items()]
+    how = "each judged as if it were the only one" if report.alone else "in sequence"
+    said = f"{plural(len(report.decisions), 'pod')}, {how}: {', '.join(parts) or 'none'}"
+    return but(said, qualifier(report, detail.said.__contains__))
+
+
+# --- evidence --------------------------------------------------------------------------------------------------------
+
+
+def evidence(decision: Decision, report: Report, detail: Detail) -> Iterator[Folded]:
+    """What the decision rests on: nodes, candidates, victims, and the scheduler's words."""
+    found = _preemption(decision, detail) if report.command == "preempt" else _placement(decision, detail)
+    return folded(f"Evidence: {decision.pod}", *found, bare=True)
+
+
+def _placement(decision: Decision, detail: Detail) -> Iterator[Block]:
+    if decision.feasible:
+        yield feasible_table(decision.feasible, decision.ties, detail)
+    if decision.rejected:
+        yield rejected_table(decision.rejected, detail, may_evict=may_evict(decision))
+    yield from _victims(decision, detail)
+    yield from _message(decision)
+
+
+def _preemption(decision: Decision, detail: Detail) -> Iterator[Block]:
+    preemption = decision.preemption
+    if preemption is not None and preemption.candidates:
+        yield candidates_table(preemption, detail)
+        yield from _victims(decision, detail)
+    elif decision.rejected:
+        yield rejected_table(decision.rejected, detail, may_evict=may_evict(decision))
+    if detail.explain:
+        yield from story(decision, detail)
+    yield from _message(decision)
+
+
+def _victims(decision: Decision, detail: Detail) -> Iterator[Block]:
+    chosen = decision.preemption.chosen if decision.preemption else None
+    if chosen is not None:
+        yield Sentence(f"Victims on {chosen.node}", "strong")
+        yield victims_table(chosen, detail)
+
+
+def _message(decision: Decision) -> Iterator[Block]:
+    if decision.message and decision.outcome not in ("Denied", "Ignored"):
+        yield Sentence(f"kube-scheduler's words: {decision.message}", "faint")
+
+
+def queued_before(report: Report) -> Iterator[Block]:
+    """That pods which were pending already have taken room first."""
+    count = sum(row.node is not None for row in report.queued_before)
+    if count:
+        were = "pod that was" if count == 1 else "pods that were"
+        yield Sentence(f"{count:,} {were} pending already {'is' if count == 1 else 'are'} placed first", "faint")

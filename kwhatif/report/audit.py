@@ -1,0 +1,212 @@
+"""What will hurt: what the command `audit` adds to a report."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from kwhatif.kube.model.meta import Row
+
+#: The what-ifs of an audit, in the order in which they are asked.
+ProbeName = Literal[
+    "pending",
+    "budgets",
+    "outage",
+    "drain",
+    "restart",
+    "zone",
+    "peak",
+    "replica",
+    "arrival",
+    "return",
+    "upgrade",
+    "usage",
+]
+
+#: What happens to a cluster, the worst first. This is the order of findings (`questions/audit/ranking.py`).
+AuditHarm = Literal[
+    "service-lost",
+    "data-blocked",
+    "budget-broken",
+    "pods-pending",
+    "pods-refused",
+    "restart-hangs",
+    "drain-blocked",
+    "peak-out-of-reach",
+    "evictable",
+    "budget-useless",
+    "no-way-back",
+    "no-growth",
+    "upgrade-worse",
+    "requests-far",
+]
+
+#: Why it happens.
+AuditCause = Literal[
+    # of pods that find no node
+    "room",
+    "anti-affinity",
+    "affinity",
+    "spread",
+    "volume",
+    "ports",
+    "devices",
+    "placement",
+    "gates",
+    "other",
+    # of pods that the API server refuses, and of Jobs that fail
+    "quota",
+    "limits",
+    "pod-security",
+    "admission",
+    "job",
+    # of pods that go, stay or come too late
+    "one-node",
+    "one-zone",
+    "node-silent",
+    "zone-lost",
+    "tolerates",
+    "bare",
+    "loop",
+    "attached-elsewhere",
+    # of budgets
+    "demands-all",
+    "many-budgets",
+    "sync-failed",
+    "unready",
+    "no-successor",
+    "never-ends",
+    "selects-nothing",
+    "allows-all",
+    # of the rest
+    "priority",
+    "taint",
+    "labels",
+    "release",
+    "asks-too-much",
+    "asks-too-little",
+]
+
+AuditLevel = Literal["high", "medium", "low"]
+
+
+class HarmRow(Row, kw_only=True):
+    """What one what-if does to one workload or budget, for one cause.
+
+    `about` is what the cause is about: resources, budgets, topology keys, taints. `pool` is the pods' node selector and
+    required node affinity, in words. `pods` of `of` are concerned, `priority` is their highest. `seconds`: for how
+    long; null for as long as nothing changes. `example` is one of the pods, `said` what the scheduler or the API server
+    says.
+    """
+
+    probe: ProbeName
+    #: The node, zone, workload, budget or class that the what-if is about.
+    scenario: str
+    harm: AuditHarm
+    cause: AuditCause
+    subject: str
+    about: tuple[str, ...] = ()
+    pool: str = ""
+    pods: int = 0
+    of: int = 0
+    priority: int = 0
+    seconds: float | None = None
+    example: str = ""
+    said: str = ""
+    #: Whether an autoscaler may add a node for these pods, which is not modelled.
+    autoscaled: bool = False
+
+
+class ShownByRow(Row):
+    """The what-ifs of one kind that show a finding: `count` of them, `names` are some."""
+
+    probe: ProbeName
+    names: tuple[str, ...]
+    count: int
+
+
+class AuditFixRow(Row, kw_only=True):
+    """The smallest change that was found, in edits as `--then` takes them; the finding is gone with it, as was played.
+
+    Or a flag of the command, or what to do when it happens.
+    """
+
+    edits: tuple[str, ...]
+    kind: Literal["edits", "flag", "then"] = "edits"
+
+
+class AcceptedRow(Row, kw_only=True):
+    """That a finding is accepted: by whom, why, and until which day."""
+
+    owner: str = ""
+    reason: str
+    until: str | None = None
+
+
+class AuditFindingRow(Row, kw_only=True):
+    """One cause, and all that comes of it.
+
+    `id` is the same from run to run: it does not depend on names of pods or on the order of the dump. `worst` is the
+    worst of the `harms` that were seen; `subjects` are the workloads and budgets that suffer, the worst first.
+    """
+
+    id: str
+    level: AuditLevel
+    harm: AuditHarm
+    cause: AuditCause
+    about: tuple[str, ...] = ()
+    subjects: tuple[str, ...]
+    namespaces: tuple[str, ...]
+    owner: str = ""
+    worst: HarmRow
+    harms: tuple[HarmRow, ...]
+    shown_by: tuple[ShownByRow, ...]
+    #: In words, once the report is complete.
+    message: str = ""
+    #: The command that shows it, without the options that say where the cluster is read from.
+    command: str
+    fix: AuditFixRow | None = None
+    #: How many changes were tried where none helps.
+    tried: int = 0
+    accepted: AcceptedRow | None = None
+
+
+class ProbeRow(Row, kw_only=True):
+    """How far one kind of what-if has come: `judged` of `scenarios`; `skipped` says why it was not asked at all."""
+
+    probe: ProbeName
+    scenarios: int = 0
+    judged: int = 0
+    #: Of those that were judged: as many as were proven equal to another one, and not played themselves.
+    equal: int = 0
+    skipped: str = ""
+
+
+class BaselineRow(Row, kw_only=True):
+    """Of `--baseline`: accepted findings that are there no more, and those whose day is over."""
+
+    source: str
+    gone: tuple[str, ...] = ()
+    expired: tuple[str, ...] = ()
+
+
+class AuditRow(Row, kw_only=True):
+    """All findings, the worst first, and what was asked."""
+
+    findings: tuple[AuditFindingRow, ...]
+    probes: tuple[ProbeRow, ...]
+    #: Why not everything was asked: the time was over, or it was interrupted.
+    stopped: Literal["", "budget", "interrupted"] = ""
+    namespace: str = ""
+    #: The identifier of the finding that is explained; "": none in particular.
+    explained: str = ""
+    baseline: BaselineRow | None = None
+
+    @property
+    def counting(self) -> tuple[AuditFindingRow, ...]:
+        """The findings that are not accepted."""
+        return tuple(each for each in self.findings if each.accepted is None)
+
+    @property
+    def unjudged(self) -> tuple[ProbeRow, ...]:
+        """The kinds of what-ifs that were not asked to their end."""
+        return tuple(each for each in self.probes if each.judged < each.scenarios)

@@ -1,0 +1,242 @@
+"""The findings of an audit in one line each: what happens, to whom, how bad, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from kwhatif.report.audit import AuditCause, AuditFindingRow, AuditHarm, HarmRow, ProbeName, ShownByRow
+from kwhatif.words.amounts import listed, plural, some, took
+
+#: What happens: `if NODE is lost`. The plural is of several what-ifs of a kind.
+_EVENTS: Mapping[ProbeName, tuple[str, str]] = {
+    "outage": ("{name} is lost", "any of {count} nodes is lost"),
+    "zone": ("zone {name} is lost", "any of {count} zones is lost"),
+    "drain": ("{name} is drained", "any of {count} nodes is drained"),
+    "restart": ("{name} is restarted", "{count} workloads are restarted"),
+    "peak": ("its autoscaler goes to the maximum", "autoscalers go to their maximum"),
+    "replica": ("it gets one more pod", "workloads get one more pod"),
+    "arrival": ("pods of class {name} come", "pods of {count} classes come"),
+    "budgets": ("all its pods are evicted at once", "all their pods are evicted at once"),
+}
+
+
+def finding_message(finding: AuditFindingRow) -> str:
+    """The whole line."""
+    return _MESSAGES[finding.harm](finding)
+
+
+def _lost(finding: AuditFindingRow) -> str:
+    have = "has" if len(finding.subjects) == 1 else "have"
+    return f"{_whom(finding)} {have} no ready pod{_for(finding.worst)} if {_when(finding)}{_why(finding)}"
+
+
+def _broken(finding: AuditFindingRow) -> str:
+    row = finding.worst
+    lacks = f"budget {_key(row.subject)} lacks {plural(row.pods, 'healthy pod')}"
+    return f"{lacks}{_for(row)} if {_when(finding)}{_why(finding)}"
+
+
+def _refused(finding: AuditFindingRow) -> str:
+    if finding.cause == "job":
+        fail = "fails" if len(finding.subjects) == 1 else "fail"
+        return f"{_whom(finding)} {fail} if {_when(finding)}: {finding.worst.said}"
+    return f"{_pods(finding)} cannot be made{_if(finding)}{_why(finding)}"
+
+
+def _hangs(finding: AuditFindingRow) -> str:
+    return f"a restart of {_whom(finding)} hangs{_why(finding)}"
+
+
+def _kept(finding: AuditFindingRow) -> str:
+    return f"{_nodes(finding)} cannot be drained{_why(finding)}"
+
+
+def _out_of_reach(finding: AuditFindingRow) -> str:
+    stay = f"{plural(finding.worst.pods, 'pod')} {'stays' if finding.worst.pods == 1 else 'stay'} pending"
+    return f"{_whom(finding)} cannot reach the maximum of its autoscaler, {stay}{_why(finding)}"
+
+
+def _evictable(finding: AuditFindingRow) -> str:
+    return (
+        f"{_whom(finding)} {'is' if len(finding.subjects) == 1 else 'are'} evicted if {_when(finding)}{_why(finding)}"
+    )
+
+
+def _useless(finding: AuditFindingRow) -> str:
+    return f"budget {_key(finding.worst.subject)} protects nothing{_why(finding)}"
+
+
+def _no_growth(finding: AuditFindingRow) -> str:
+    return f"{_whom(finding)} cannot get one more pod{_why(finding)}"
+
+
+def _worse(finding: AuditFindingRow) -> str:
+    row = finding.worst
+    return f"{_whom(finding)} would fare worse with {row.scenario}: {row.said}{_why(finding)}"
+
+
+def _pending(finding: AuditFindingRow) -> str:
+    row = finding.worst
+    if row.cause == "loop":
+        return f"{some(row.about)} evict each other without end{_if(finding)}"
+    if row.cause == "tolerates":
+        return f"{_pods(finding)} stay on the lost node if {_when(finding)}: they tolerate its loss for ever"
+    stay = "stays" if row.pods == 1 and len(finding.subjects) == 1 else "stay"
+    now = " now" if row.probe == "pending" else ""
+    return f"{_pods(finding)} {stay} pending{now}{_if(finding)}{_why(finding)}"
+
+
+def _no_way_back(finding: AuditFindingRow) -> str:
+    row = finding.worst
+    if row.cause == "bare":
+        names = some([_key(each) for each in finding.subjects])
+        one = len(finding.subjects) == 1
+        return f"{names} {'has' if one else 'have'} no controller: {'it is' if one else 'they are'} gone with the node"
+    pods = f"{plural(row.pods, 'pod')} of {_whom(finding)}"
+    why = {
+        "taint": f"their node now has the taint {some(row.about)}",
+        "labels": f"their node no longer has {some(row.about) or 'the labels that they ask for'}",
+        "volume": "their volumes are elsewhere",
+    }.get(row.cause, row.said)
+    return f"{pods} could not be placed again where they run: {why}"
+
+
+def _far(finding: AuditFindingRow) -> str:
+    row = finding.worst
+    what = "less than a fifth" if row.cause == "asks-too-much" else "far more than"
+    of = (
+        f"of the {some(row.about)} they ask for"
+        if row.cause == "asks-too-much"
+        else f"the {some(row.about)} they ask for"
+    )
+    return f"pods of {_whom(finding)} use {what} {of}"
+
+
+_MESSAGES: Mapping[AuditHarm, Callable[[AuditFindingRow], str]] = {
+    "service-lost": _lost,
+    "data-blocked": _pending,
+    "budget-broken": _broken,
+    "pods-pending": _pending,
+    "pods-refused": _refused,
+    "restart-hangs": _hangs,
+    "drain-blocked": _kept,
+    "peak-out-of-reach": _out_of_reach,
+    "evictable": _evictable,
+    "budget-useless": _useless,
+    "no-way-back": _no_way_back,
+    "no-growth": _no_growth,
+    "upgrade-worse": _worse,
+    "requests-far": _far,
+}
+
+
+# --- whom ----------------------------------------------------------------------------------------------------------
+
+
+def _key(subject: str) -> str:
+    return subject.partition(" ")[2]
+
+
+def _whom(finding: AuditFindingRow) -> str:
+    """`Deployment shop/web`, or `3 workloads (Deployment shop/web, …)`."""
+    subjects = finding.subjects
+    if len(subjects) == 1:
+        return subjects[0]
+    return f"{subjects[0]} and {plural(len(subjects) - 1, 'other workload')}"
+
+
+def _pods(finding: AuditFindingRow) -> str:
+    row = finding.worst
+    if row.subject.startswith("Pod ") and len(finding.subjects) == 1:
+        return row.subject
+    up_to = "up to " if len(finding.harms) > 1 or sum(each.count for each in finding.shown_by) > 1 else ""
+    count = f"{up_to if row.probe != 'pending' else ''}{plural(row.pods, 'pod')}"
+    return f"{count} of {_whom(finding)}"
+
+
+def _nodes(finding: AuditFindingRow) -> str:
+    drains = next((each for each in finding.shown_by if each.probe == "drain"), None)
+    if drains is None:
+        return "nodes"
+    return drains.names[0] if drains.count == 1 else f"{drains.count:,} nodes ({some(drains.names)})"
+
+
+# --- when and why --------------------------------------------------------------------------------------------------
+
+
+def _when(finding: AuditFindingRow) -> str:
+    """The what-ifs of the worst kind that show it."""
+    shown = next((each for each in finding.shown_by if each.probe == finding.worst.probe), None)
+    return event(shown or ShownByRow(probe=finding.worst.probe, names=(finding.worst.scenario,), count=1))
+
+
+def event(shown: ShownByRow) -> str:
+    """`n1 is lost`, or `any of 3 nodes is lost`."""
+    one, several = _EVENTS.get(shown.probe, ("{name}", "{count} what-ifs"))
+    return (one if shown.count == 1 else several).format(name=shown.names[0], count=f"{shown.count:,}")
+
+
+def _if(finding: AuditFindingRow) -> str:
+    return "" if finding.worst.probe not in _EVENTS else f" if {_when(finding)}"
+
+
+def _for(row: HarmRow) -> str:
+    return f" for {took(row.seconds)}" if row.seconds is not None else ""
+
+
+def _why(finding: AuditFindingRow) -> str:
+    row = finding.worst
+    said = why(row)
+    return f": {said}" if said else ""
+
+
+#: Causes in words: `{about}` is what they are about, `{key}` the object that is harmed.
+_CAUSES: Mapping[AuditCause, str] = {
+    "affinity": "the pods that it must be with are not there ({about})",
+    "anti-affinity": "its anti-affinity ({about}) leaves no node",
+    "spread": "its spread constraint ({about}) leaves no node",
+    "volume": "its volume cannot be used on another node",
+    "ports": "its host port is taken on every node",
+    "devices": "no node has the devices free",
+    "gates": "scheduling gates {about}",
+    "quota": "quota {about} is used up",
+    "limits": "a LimitRange refuses them: {said}",
+    "pod-security": "Pod Security refuses them",
+    "admission": "{said}",
+    "one-node": "its pods share a node",
+    "one-zone": "its pods share the zone",
+    "node-silent": "its pod is not replaced until the lost node is back, or has the out-of-service taint",
+    "zone-lost": "too much of the zone is lost: nothing is evicted there",
+    "demands-all": "budget {key} never lets a pod go",
+    "many-budgets": "budgets {about} select the same pods: these cannot be evicted",
+    "sync-failed": "budget {key} cannot be counted, so it allows nothing",
+    "unready": "budget {key} has pods that are not ready, and lets no other go",
+    "no-successor": "pods of budget {key} do not come back",
+    "never-ends": "{example} is terminating and never gone",
+    "priority": "pods of class {about} may evict it",
+    "attached-elsewhere": "its volume is attached to the node of the old pod, which waits for the new one",
+    "release": "{about}",
+}
+
+
+def why(row: HarmRow) -> str:
+    """The cause in words; "" where what happens says it."""
+    about = listed(row.about)
+    match row.cause:
+        case "room":
+            pool = f" on nodes with {row.pool}" if row.pool else ""
+            return f"no node{pool} has enough {about or 'room'} free"
+        case "placement":
+            return f"no other node is one that it may use{f' ({about})' if about else ''}"
+        case "selects-nothing":
+            return f"it selects no pod{f', though {about} runs' if about else ''}"
+        case "allows-all":
+            return f"all {row.pods:,} pods may be evicted at once"
+    said = _CAUSES.get(row.cause, "")
+    return said.format(about=about, key=_key(row.subject), said=row.said, example=row.example)
+
+
+def levels(findings: Sequence[AuditFindingRow]) -> str:
+    """`2 high, 1 low`."""
+    counts = [(level, sum(each.level == level for each in findings)) for level in ("high", "medium", "low")]
+    return ", ".join(f"{count:,} {level}" for level, count in counts if count)
