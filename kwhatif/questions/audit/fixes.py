@@ -7,6 +7,7 @@ stays pending; and from a few rules about what neither of them looks at: strateg
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -21,10 +22,11 @@ from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.kinds import BY_WORD
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PriorityClass
+from kwhatif.kube.model.quantity import parse_quantity
 from kwhatif.kube.model.workload import Deployment
 from kwhatif.questions.advise.question import Limits, ask_advice
-from kwhatif.questions.audit.findings import key_of_cause
-from kwhatif.questions.audit.probes import play
+from kwhatif.questions.audit.findings import key_of_cause, namespace_of
+from kwhatif.questions.audit.probes import ZONE, play
 from kwhatif.questions.audit.scenario import AuditScenario, Stage, edit_of
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.maintenance.drain import Drained, with_remedies
@@ -41,6 +43,16 @@ _PASSING: frozenset[AdviceKind] = frozenset(
 )
 #: Harm by growth: more nodes are needed, whatever the pods.
 _ROOM = ("room", "ports", "anti-affinity", "spread", "devices")
+
+
+#: What the API server says of a used-up quota.
+_EXCEEDED = re.compile(r"requested: (\S+), used: (\S+), limited: ")
+
+
+def _quantity(nanos: int) -> str:
+    """An amount in nano-units, rounded up to milli-units."""
+    milli = -(-nanos // 1_000_000)
+    return f"{milli}m" if milli % 1000 else str(milli // 1000)
 
 
 class Candidate(NamedTuple):
@@ -140,27 +152,33 @@ class Fixes:
             yield Candidate((_set(f"deployment/{key}", {"spec.strategy": {"type": "Recreate"}}),))
 
     def _by_rule(self, worst: HarmRow) -> Iterator[Candidate]:
-        kind, _, key = worst.subject.partition(" ")
+        kind, key = _split(worst.subject)
         match worst.cause:
             case "allows-all" | "many-budgets" if kind == "PodDisruptionBudget":
                 yield Candidate((edit_of(f"budget {key} maxUnavailable=1"),))
             case "selects-nothing":
                 yield from self._selecting(key, worst)
-            case "one-node" if kind in ("Deployment", "StatefulSet"):
-                yield Candidate((edit_of(f"restart {kind.lower()}/{key}"),))
-                yield from self._spread(kind, key, "kubernetes.io/hostname")
-            case "one-zone" if kind in ("Deployment", "StatefulSet"):
-                yield from self._spread(kind, key, "topology.kubernetes.io/zone")
-            case "one-node" if kind == "PodDisruptionBudget":
-                for pod in pods_selected_by(key, self._cluster)[:1]:
-                    owner = self._stage.base.engine.tally.root(pod)
-                    yield from self._spread(*_split(owner), "kubernetes.io/hostname")
-            case "node-silent" if kind == "StatefulSet":
-                return
+            case "one-node" | "one-zone":
+                yield from self._apart(kind, key, worst)
+            case "quota":
+                yield from self._more_quota(worst)
             case "priority":
                 yield from self._higher_class(kind, key)
             case "taint":
-                yield from self._tolerating(worst)
+                yield from self._untainted(worst)
+
+    def _apart(self, kind: str, key: str, worst: HarmRow) -> Iterator[Candidate]:
+        """Its pods on other nodes, or in other zones: by a restart, or by a constraint."""
+        if kind == "PodDisruptionBudget":
+            pods = pods_selected_by(key, self._cluster)
+            kind, key = _split(self._stage.base.engine.tally.root(pods[0])) if pods else ("", "")
+        if kind not in ("Deployment", "StatefulSet"):
+            return
+        if worst.probe != "zone":
+            yield Candidate((edit_of(f"restart {kind.lower()}/{key}"),))
+        yield from self._spread(kind, key, ZONE)
+        if worst.probe != "zone":
+            yield from self._spread(kind, key, "kubernetes.io/hostname")
 
     def _selecting(self, key: str, worst: HarmRow) -> Iterator[Candidate]:
         for owner in worst.about:
@@ -191,6 +209,20 @@ class Fixes:
         path = "spec.template.spec.topologySpreadConstraints"
         yield Candidate((_set(f"{kind.lower()}/{key}", {path: [*there, constraint]}),))
 
+    def _more_quota(self, worst: HarmRow) -> Iterator[Candidate]:
+        """As much more as the refused pods ask for."""
+        namespace = namespace_of(worst.subject)
+        found = _EXCEEDED.search(worst.said)
+        if found is None or not worst.about:
+            return
+        asked, used = (dict(pair.split("=", 1) for pair in part.split(",")) for part in found.groups())
+        for pods in dict.fromkeys((worst.pods, worst.pods + 1, max(2 * worst.pods, worst.of))):
+            values = {
+                f'spec.hard["{name}"]': _quantity(parse_quantity(used[name]) + pods * parse_quantity(amount))
+                for name, amount in asked.items()
+            }
+            yield Candidate((_set(f"resourcequota/{namespace}/{worst.about[0]}", values),))
+
     def _higher_class(self, kind: str, key: str) -> Iterator[Candidate]:
         classes = sorted(
             (each.value, each.metadata.name)
@@ -200,13 +232,12 @@ class Fixes:
         for _, name in classes:
             yield Candidate((_set(f"{kind.lower()}/{key}", {"spec.template.spec.priorityClassName": name}),))
 
-    def _tolerating(self, worst: HarmRow) -> Iterator[Candidate]:
+    def _untainted(self, worst: HarmRow) -> Iterator[Candidate]:
         pod = self._cluster.get(Pod, worst.example)
-        if pod is not None and worst.about:
-            taint = worst.about[0]
-            key, _, rest = taint.rpartition(":")[0].partition("=")
-            del rest
-            effect = taint.rpartition(":")[2]
+        for taint in worst.about[:1]:
+            if pod is None:
+                return
+            key, effect = re.split("[=:]", taint)[0], taint.rpartition(":")[2]
             yield Candidate((edit_of(f"taint {pod.spec.node_name} {key}:{effect}-"),))
 
     def _more_nodes(self, scenario: AuditScenario | None, worst: HarmRow) -> Iterator[Candidate]:
