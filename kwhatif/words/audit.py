@@ -20,25 +20,9 @@ _EVENTS: Mapping[ProbeName, tuple[str, str]] = {
 }
 
 
-#: What-ifs that show a finding besides those of the worst kind.
-_KINDS: Mapping[ProbeName, str] = {
-    "pending": "those that are pending now",
-    "outage": "loss of a node",
-    "zone": "loss of a zone",
-    "drain": "drain",
-    "restart": "restart",
-    "peak": "autoscaling",
-    "replica": "one more pod",
-}
-
-
 def finding_message(finding: AuditFindingRow) -> str:
     """The whole line."""
-    others = [
-        _KINDS[each.probe] for each in finding.shown_by if each.probe != finding.worst.probe and each.probe in _KINDS
-    ]
-    more = f" (the same by {listed(others)})" if others else ""
-    return f"{_MESSAGES[finding.harm](finding)}{more}"
+    return _MESSAGES[finding.harm](finding)
 
 
 def _lost(finding: AuditFindingRow) -> str:

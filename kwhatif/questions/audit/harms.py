@@ -25,8 +25,6 @@ from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 
 #: What the API server's refusals begin with, and what they are about.
 _QUOTA = re.compile(r"exceeded quota: ([^,]+)")
-#: Parts of a message that are not the same for every pod.
-_NAMES = re.compile(r'"[^"]*"')
 _BLOCKED: Mapping[str, AuditCause] = {
     "demands-all": "demands-all",
     "many-budgets": "many-budgets",
@@ -132,7 +130,7 @@ class _Found:
                 pods=max(count, 1),
                 of=of,
                 priority=self._priority(row.workload),
-                said=_NAMES.sub("…", row.message),
+                said=row.message.rpartition(" is forbidden: ")[2],
             )
 
     def failed(self) -> Iterator[HarmRow]:
