@@ -9,7 +9,7 @@ from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import MANIFEST, Issue, issues, place
 from kwhatif.render.rejections import may_evict, rejected_groups
 from kwhatif.render.safe import safe
-from kwhatif.render.scenario_files import scenarios_junit
+from kwhatif.render.scenario_files import audit_junit, scenarios_junit
 from kwhatif.render.xml import clean, count, document, suite
 from kwhatif.report import Report
 from kwhatif.words.amounts import plural
@@ -22,6 +22,8 @@ def to_junit(report: Report) -> str:
     """A test fails by the findings that fail; warnings and suppressed findings are its output."""
     if report.scenarios:
         return scenarios_junit(report)
+    if report.audit is not None:
+        return audit_junit(report, report.audit)
     suites: dict[str, dict[str, list[Issue]]] = {}
     for row in report.workloads:
         suites.setdefault(place(row.source)[0], {})[safe(row.name)] = []

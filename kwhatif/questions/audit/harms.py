@@ -194,7 +194,7 @@ class _Found:
 
     def _belongs_to_node(self, workload: str) -> bool:
         kind, _, key = workload.partition(" ")
-        pod = self._stage.session.cluster.get(Pod, key) if kind == "Pod" else None
+        pod = self._stage.cluster.get(Pod, key) if kind == "Pod" else None
         return kind in ("DaemonSet", "Node", "Job") or (pod is not None and is_static(pod))
 
     def _left_behind(self) -> Collection[BlockedRow]:
@@ -266,7 +266,7 @@ class _Found:
         for uid, each in self._engine.world.history.gone.items():
             if each.how == "Preempted" and each.owner and not self._ending.is_gone_anyway(uid, each):
                 gone[each.owner] = gone.get(each.owner, 0) + 1
-        cluster = self._stage.session.cluster
+        cluster = self._stage.cluster
         budgets = budget_pods(cluster)
         pods = {
             self._engine.tally.root(info.pod): info.pod for info in self._stage.base.engine.world.state.pods.values()

@@ -298,6 +298,10 @@ _ALL: tuple[Probe, ...] = (
 PROBES: Mapping[ProbeName, Probe] = {probe.name: probe for probe in _ALL}
 
 
+#: What manifests may make worse.
+OF_CHANGES: tuple[ProbeName, ...] = ("pending", "budgets", "outage", "drain", "restart", "zone", "peak")
+
+
 def play(scenario: AuditScenario, stage: Stage) -> AuditOutcome:
     """The outcome of the scenario."""
     found = list(PROBES[scenario.probe].harms(scenario, stage))

@@ -321,3 +321,46 @@ def test_pods_that_make_way_and_zones_are_less_bad() -> None:
 
 def _fields(row: HarmRow) -> dict[str, Any]:
     return {name: getattr(row, name) for name in row.__struct_fields__}
+
+
+# --- the rule of the gate, and formats for tools -------------------------------------------------------------------
+
+_POLICY = {"apiVersion": "kwhatif.dev/v1", "kind": "Policy", "audit": {}}
+_BUDGET = {
+    "apiVersion": "policy/v1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "web", "namespace": "shop"},
+    "spec": {"minAvailable": 3, "selector": {"matchLabels": {"app": "web"}}},
+}
+
+
+def _rules(session: Session, budget: dict[str, Any]) -> list[str]:
+    web = yaml.safe_load((FOLDER / "clean.yaml").read_text())["items"]
+    deployment = next(each for each in web if each["kind"] == "Deployment")
+    policy = kwhatif.gate(session, budget, deployment, policy=_POLICY).policy
+    assert policy is not None
+    return [finding.rule for finding in policy.findings]
+
+
+def test_the_gate_refuses_manifests_that_bring_a_finding() -> None:
+    assert "audit/drain-blocked" in _rules(load("clean"), {**_BUDGET, "metadata": {"name": "all", "namespace": "shop"}})
+
+
+def test_the_gate_lets_pass_what_was_found_before() -> None:
+    assert "audit/drain-blocked" not in _rules(load("drain-demands-all"), _BUDGET)
+
+
+@pytest.mark.parametrize("output", ["junit", "sarif", "github", "gitlab", "markdown", "baseline", "json"])
+def test_every_format_has_the_finding(output: str) -> None:
+    from kwhatif.render.formats import FORMATS
+
+    report = kwhatif.audit(load("drain-demands-all"), fixes=0, jobs=1)
+    (finding,) = _row(report).findings
+    assert finding.id in FORMATS[output](report) or finding.message in FORMATS[output](report)
+
+
+def test_an_error_says_what_was_not_judged() -> None:
+    from kwhatif.render.junit import to_junit
+
+    report = ask_audit(load("mixed-platform"), AuditQuestion(), Parameters(), _cut_after(5, "interrupted"))
+    assert 'type="unjudged"' in to_junit(report)
