@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test deep lock pin e2e lint format generated bench oracle fuzz fuzz-queue fuzz-advice fuzz-descheduler fuzz-karpenter fuzz-input conformance clean
+.PHONY: help demo test deep lock pin e2e lint format generated bench oracle fuzz fuzz-queue fuzz-advice fuzz-descheduler fuzz-karpenter fuzz-gangs fuzz-input conformance clean
 
 # How many random cases of each family to compare; SEED=7 repeats a run, FAMILIES=dra,spread narrows it,
 # CLI=1 asks kwhatif by its command line.
@@ -91,6 +91,10 @@ fuzz-descheduler: $(READY) ## let kwhatif and the descheduler's own packages dec
 fuzz-karpenter: $(READY) ## let kwhatif and Karpenter's own packages decide N random cases of each family: make fuzz-karpenter N=500
 	@$(MAKE) --no-print-directory -C tests/oracle/karpenter
 	$(BIN)/python -m tests.karpenter.fuzz --cases $(N) $(if $(SEED),--seed $(SEED)) $(if $(FAMILIES),--families $(FAMILIES))
+
+fuzz-gangs: $(READY) ## let kwhatif and kube-scheduler 1.37 decide N random clusters of each family with groups of pods: make fuzz-gangs N=50
+	@$(MAKE) --no-print-directory -C tests/oracle/gangs
+	$(BIN)/python -m tests.gangs.fuzz --cases $(N) $(if $(SEED),--seed $(SEED)) $(if $(FAMILIES),--families $(FAMILIES))
 
 fuzz-input: $(READY) ## mutate N inputs of all kinds: nothing may crash, hang, or refuse without a place: make fuzz-input N=20000
 	$(BIN)/python -m tests.hostile --cases $(N) $(if $(SEED),--seed $(SEED))

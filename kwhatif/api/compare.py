@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from kwhatif.kube.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
-from kwhatif.render.ends import ends
+from kwhatif.render.comparison import ends
 from kwhatif.report import Report
 from kwhatif.report.comparison import (
     Comparison,

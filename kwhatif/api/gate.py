@@ -76,6 +76,8 @@ def gate(
     require_known(options, ManifestOptions, "gate")
     if rollout not in get_args(Rollout):
         raise ValueError(f"rollout: {rollout!r} is none of {', '.join(get_args(Rollout))}")
+    if session.scaling is not None and rollout != "end":
+        raise ValueError(f"rollout: nodes that an autoscaler adds come in time, and {rollout!r} is about one moment")
     from kwhatif.policy.aftermath import Audited
     from kwhatif.policy.build import default_rulebook
     from kwhatif.questions.gate import gate as judge_by_policy

@@ -122,7 +122,7 @@ class Watching:
 
     def _changes(self, report: Report) -> list[str]:
         from kwhatif.api.compare import compare
-        from kwhatif.render.changes import changes
+        from kwhatif.render.comparison import changes
 
         return [] if self._last is None else list(changes(compare(self._last, report)))
 
@@ -186,7 +186,7 @@ class _Lines(_Display):
     _has_begun = False
 
     def show(self, report: Report, changes: list[str], age: float) -> None:  # noqa: ARG002
-        from kwhatif.render.changes import summary
+        from kwhatif.render.comparison import summary
         from kwhatif.render.safe import safe, shortened
 
         time_ = _time()
@@ -213,7 +213,7 @@ class _OnTerminal(_Display):
     def tick(self, status: str) -> None:
         from rich.console import Group
 
-        from kwhatif.render.text import FAINT, WARN, text
+        from kwhatif.render.terminal import FAINT, WARN, text
 
         changed = [text(f"changed at {self._shown_at}:", FAINT), *(text(line, WARN) for line in self._changes)]
         parts = (text(status, FAINT), *self._parts, *(changed if self._changes else ()))

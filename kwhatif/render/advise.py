@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from kwhatif.render.advice import (
-    advice_sentence,
-    change_sentence,
-    commands,
-    counted,
-    effect,
-    going_cells,
-    headline,
-    introduction,
-    left_sentence,
-)
 from kwhatif.render.blocks import (
     Block,
     Heading,
@@ -30,9 +22,13 @@ from kwhatif.render.blocks import (
     words,
 )
 from kwhatif.render.detail import Detail
+from kwhatif.render.outcomes import verb
+from kwhatif.render.sentences import sentence
+from kwhatif.render.verdict import sentence_about
 from kwhatif.report import Report
-from kwhatif.report.advise import AdvisedRow, AdviseRow
-from kwhatif.words.amounts import plural
+from kwhatif.report.advise import AdviceRow, AdvisedChangeRow, AdvisedRow, AdviseRow, GoingRow, LeftRow, PatchRow
+from kwhatif.report.decision import Outcome
+from kwhatif.words.amounts import plural, some
 
 
 def advise(report: Report, row: AdviseRow, detail: Detail) -> Iterator[Block]:
@@ -105,3 +101,215 @@ def _fix(row: AdvisedRow) -> Iterator[str | Span]:
 def _left_out(row: AdviseRow) -> Iterator[Block]:
     if row.left_out:
         yield Sentence(f"Not advised: {plural(row.left_out, 'more workload')} that do not fit", "faint")
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+_PLAIN = {
+    "drop-node-name": "take out spec.nodeName ({before})",
+    "drop-gates": "lift the scheduling gates {before}",
+    "tolerate": "tolerate the taint {about}",
+    "change-selector": "ask for {after} instead of {before} in the node selector",
+    "drop-selector": "take {before} out of the node selector",
+    "widen-node-affinity": "let the node affinity take {about}={after} as well ({before})",
+    "soften-node-affinity": "prefer {about} instead of requiring it",
+    "soften-pod-affinity": "prefer to be in one {about} with {before} instead of requiring it",
+    "soften-anti-affinity": "prefer to be in another {about} than {before} instead of requiring it",
+    "soften-spread": "prefer to spread over {about} instead of requiring it (whenUnsatisfiable: {after})",
+    "widen-skew": "allow a skew of {after} over {about} (maxSkew is {before})",
+    "change-host-port": "use host port {after} instead of {before}",
+    "drop-host-port": "do without host port {before}",
+    "other-name": "name {about} {after} instead of {before}",
+    "preemption-policy": "let it evict pods of lower priority (preemptionPolicy is {before})",
+    "scheduler-name": "leave it to the scheduler {after} instead of {before}",
+    "uncordon": "uncordon {target}",
+    "untaint": "take the taint {about} off {target}",
+    "label-node": "label {target} with {about}",
+    "claim-class": "write storageClassName: {after} in PersistentVolumeClaim {target}, not {before}, as {about} has",
+    "bind-claim": "bind the PersistentVolumeClaim {target} to the PersistentVolume {after}",
+    "create-claim": "create the PersistentVolumeClaim {target}",
+    "create-namespace": "create the namespace {target}",
+    "raise-quota": "raise the quota {target}: {after} ({before})",
+    "claim-bound": "wait until {about} has made a volume for {target} (here: one that every node reaches)",
+    "node-ready": "wait until {target} has recovered (taint {about})",
+}
+
+
+def change_sentence(change: AdvisedChangeRow) -> str:
+    """What to do: `request less cpu: 300m instead of 500m`."""
+    match change.kind:
+        case "request-less":
+            return f"request less {change.about}: {change.after} instead of {change.before}"
+        case "priority-class":
+            instead = f" instead of {change.before}" if change.before else ""
+            return f"use the priority class {change.after}{instead}"
+        case "add-nodes":
+            return f"add {plural(change.count, 'node')} like {change.target}"
+        case "scale-down":
+            return f"scale {change.target} down from {change.before} to {change.after}"
+        case "job-done":
+            return f"wait until {change.target} is complete and its {plural(change.count, 'pod')} gone"
+        case "delete-pod" | "wait" | "move-pod":
+            return _about_pods(change)
+    return _PLAIN[change.kind].format(
+        target=change.target, about=change.about, before=change.before or "none now", after=change.after
+    )
+
+
+def _about_pods(change: AdvisedChangeRow) -> str:
+    names = some(change.target.split(", "))
+    if change.kind == "wait":
+        return f"wait until {names} {'is' if change.count == 1 else 'are'} gone: terminating already"
+    if change.kind == "move-pod":
+        return f"delete {names}: its controller's new pod fits on {change.after}"
+    return f"delete {names}"
+
+
+def effect(row: AdviceRow) -> str:
+    """What comes of it: `then it fits on general-a2`."""
+    if row.of == 1:
+        if row.outcome == "Preempts":
+            return f"then it gets {row.node} by evicting {some(row.victims)}"
+        return f"then it fits on {row.node}"
+    if row.fit < row.of:
+        return f"then {row.fit:,} of {row.of:,} pods get a node"
+    if row.victims:
+        return f"then all {row.of:,} pods get a node, by evicting {some(row.victims)}"
+    return f"then all {row.of:,} pods fit"
+
+
+def advice_sentence(row: AdviceRow) -> str:
+    """The changes and their effect on one line."""
+    return f"{' and '.join(map(change_sentence, row.changes))}; {effect(row)}"
+
+
+def counted(report: Report) -> list[tuple[Outcome, str]]:
+    """Of workloads that nothing is advised for, though not all of their pods fit: the outcome, and a sentence."""
+    rows = [each for each in report.workloads if each.unschedulable or each.ignored]
+    return [("Unschedulable" if each.unschedulable else "Ignored", f"{each.name}: {each.message}") for each in rows]
+
+
+def headline(row: AdvisedRow, report: Report) -> str:
+    """What the matter is, and how much advice there is: `Deployment shop/web: 2 of 3 pods get a node`."""
+    if row.of == 1 or row.workload.endswith(f" {row.pod}"):
+        first = next((decision for decision in report.decisions if decision.pod == row.pod), None)
+        return f"{row.workload} {verb(row.outcome, 1) if first is None else sentence_about(first, report)}"
+    if row.outcome == "Preempts":
+        return f"{row.workload}: all {row.of:,} pods get a node, but evict {some(row.victims)}"
+    return f"{row.workload}: {row.fit:,} of {row.of:,} pods get a node, {row.pod} {verb(row.outcome, 1)}"
+
+
+def introduction(row: AdvisedRow) -> str:
+    """What the list below is, or that there is none."""
+    if row.advice:
+        beside = " without evicting anybody" if row.outcome == "Preempts" else ""
+        return f"What would help{beside}, the cheapest first (each was tried):"
+    if row.left:
+        first = row.left[0]
+        done = f", even if you {' and '.join(map(change_sentence, first.changes))}" if first.changes else ""
+        return f"No one or two changes help. On {first.node}, which comes nearest, this is in the way{done}:"
+    return "No one or two changes help."
+
+
+def left_sentence(row: LeftRow) -> str:
+    """What is in the way."""
+    return f"{row.reason}: {sentence(row.evidence)}" if row.evidence is not None else row.reason
+
+
+def going_cells(row: GoingRow) -> tuple[str, ...]:
+    """A pod that could go: who, where, its priority, what that breaks, what it costs."""
+    who = some(row.pods)
+    if row.by == "scheduler":
+        who = f"{who} (the scheduler's choice)"
+    elif row.lands:
+        who = f"{who} (a new one fits on {row.lands})"
+    return who, row.node, f"{row.priority:,}", some(row.violates) if row.violates else "nothing", f"{row.cost:,}"
+
+
+# --- to copy ---------------------------------------------------------------------------------------------------------
+
+
+def commands(advice: AdviceRow) -> Iterator[str]:
+    """What makes the changes: kubectl where that can, else an edit that shows the effect."""
+    patched = [change for change in advice.changes if change.patch]
+    if patched:
+        yield _patch_command(patched[0], [row for change in patched for row in change.patch])
+    for change in advice.changes:
+        if change.by == "cluster":
+            yield from _cluster_commands(change)
+        elif change.by == "waiting":
+            yield from (f"--if {shlex.quote(edit)}" for edit in change.edits if isinstance(edit, str))
+
+
+def _patch_command(change: AdvisedChangeRow, rows: Sequence[PatchRow]) -> str:
+    patch = shlex.quote(json.dumps(list(map(_operation, rows)), separators=(",", ":")))
+    if change.file is not None:
+        return f"kubectl patch --local -f {shlex.quote(change.file)} --type=json -p {patch} -o yaml"
+    if not change.in_cluster:
+        return f"JSON patch of {change.object}: {patch}"
+    kind, _, key = (change.object or "").partition(" ")
+    namespace, _, name = key.rpartition("/")
+    place = f"{kind.lower()} {shlex.quote(name)} -n {namespace}"
+    if kind != "Pod":
+        return f"kubectl patch {place} --type=json -p {patch}"
+    # What a pod asks for cannot be changed while it is there.
+    local = f"kubectl patch --local -f - --type=json -p {patch} -o json"
+    return f"kubectl get {place} -o json | {local} | kubectl replace --force -f -"
+
+
+def _operation(row: PatchRow) -> dict[str, Any]:
+    head: dict[str, Any] = {"op": row.op, "path": row.path}
+    return head if row.op == "remove" else {**head, "value": row.value}
+
+
+def _cluster_commands(change: AdvisedChangeRow) -> Iterator[str]:
+    for edit in change.edits:
+        if not isinstance(edit, str):
+            yield f"kubectl apply -f - <<< {shlex.quote(_manifests(edit))}"
+            continue
+        verb_, *words = shlex.split(edit)
+        match verb_:
+            case "uncordon":
+                yield f"kubectl uncordon {shlex.join(words)}"
+            case "taint":
+                yield f"kubectl taint nodes {shlex.join(words)}"
+            case "label":
+                yield f"kubectl label {shlex.join(words)}"
+            case "delete":
+                yield from _deletions(words)
+            case "scale":
+                yield _scale(words[0])
+            case "set":
+                yield _quota(words)
+            case _:
+                yield f"--if {shlex.quote(edit)}"
+
+
+def _deletions(words: list[str]) -> Iterator[str]:
+    """One command for each namespace."""
+    by_namespace: dict[str, list[str]] = {}
+    for word in words:
+        _, namespace, name = word.split("/")
+        by_namespace.setdefault(namespace, []).append(name)
+    yield from (f"kubectl delete pod -n {namespace} {shlex.join(names)}" for namespace, names in by_namespace.items())
+
+
+def _scale(word: str) -> str:
+    target, _, count = word.rpartition("=")
+    kind, namespace, name = target.split("/")
+    if kind == "job":
+        patch = json.dumps({"spec": {"parallelism": int(count)}}, separators=(",", ":"))
+        return f"kubectl patch job {shlex.quote(name)} -n {namespace} -p {shlex.quote(patch)}"
+    return f"kubectl scale {kind} {shlex.quote(name)} -n {namespace} --replicas={count}"
+
+
+def _quota(words: list[str]) -> str:
+    _, namespace, name = words[0].split("/")
+    hard = dict(word.removeprefix("spec.hard[").split("]=", 1) for word in words[1:])
+    patch = json.dumps({"spec": {"hard": hard}}, separators=(",", ":"))
+    return f"kubectl patch resourcequota {shlex.quote(name)} -n {namespace} --type=merge -p {shlex.quote(patch)}"
+
+
+def _manifests(edit: dict[str, Any]) -> str:
+    return "\n---\n".join(json.dumps(each, separators=(",", ":")) for each in edit.get("apply", ()))

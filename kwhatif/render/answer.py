@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from kwhatif.render.blocks import Item, Listing, Sentence, exact, folded, lines
 from kwhatif.render.caveats import besides_findings
 from kwhatif.render.caveats.manifests import NOTHING_JUDGED
+from kwhatif.render.detail import NodeNames, nodes_in
 from kwhatif.render.edits import edit_lines
-from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.qualifiers import descheduling_qualifier, qualifier, story_qualifier
 from kwhatif.render.release import release_line
 from kwhatif.words.amounts import plural, seconds
@@ -42,6 +42,7 @@ def answer(report: Report, detail: Detail) -> Iterator[Block]:
         yield from _note(detail)
     yield from others
     if not detail.quiet:
+        yield from _growth(report)
         yield from _caveats(report, detail)
 
 
@@ -70,7 +71,7 @@ def _caveats(report: Report, detail: Detail) -> Iterator[Block]:
         yield from folded(title, Listing([Item(caveat, tone="warn") for caveat in others]))
 
 
-# --- the answer ----------------------------------------------------------------------------------------------------
+# --- the answer ------------------------------------------------------------------------------------------------------
 
 
 def _answer(report: Report, detail: Detail) -> Iterator[Block]:
@@ -95,10 +96,10 @@ def _answer(report: Report, detail: Detail) -> Iterator[Block]:
         from kwhatif.render.deschedule import deschedule
 
         return deschedule(report.deschedule, detail, descheduling_qualifier(report))
-    if report.autoscaler is not None:
+    if report.autoscaler is not None and report.command == "autoscale":
         from kwhatif.render.autoscale import autoscale
 
-        return autoscale(report.autoscaler, detail, qualifier(report))
+        return autoscale(report, report.autoscaler, detail, qualifier(report))
     if report.consolidate is not None:
         from kwhatif.render.autoscale import consolidate
 
@@ -138,7 +139,15 @@ def _with_aftermath(report: Report, parts: Iterable[Block]) -> Iterator[Block]:
     first, *others = parts
     yield first
     if report.story is not None:
-        from kwhatif.render.aftermath import aftermath
+        from kwhatif.render.story import aftermath
 
         yield aftermath(report.story)
     yield from others
+
+
+def _growth(report: Report) -> Iterator[Block]:
+    """The nodes that an autoscaler has added on the way to the answer; nothing where none is asked for."""
+    if report.autoscaler is not None and report.command != "autoscale":
+        from kwhatif.render.autoscale import growth
+
+        yield from growth(report.autoscaler)

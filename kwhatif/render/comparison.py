@@ -1,17 +1,19 @@
-"""Two answers side by side, in blocks: without the edits, and with them."""
+"""Two answers side by side, in blocks: without the edits and with them, or before and after the cluster has changed."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kwhatif.render.blocks import Block, Cell, Item, Listing, Table, Verdict, name, titled, words
 from kwhatif.render.capacity import fit_number
 from kwhatif.render.capacity import headline as capacity_headline
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import verb
+from kwhatif.report import Report
 from kwhatif.report.capacity import CapacityRow
 from kwhatif.report.comparison import Comparison, Difference, FateRow
+from kwhatif.report.deschedule import Course, DescheduleRow, ReplacementRow
 from kwhatif.report.policy import FindingRow
 from kwhatif.words.amounts import plural, some
 
@@ -134,3 +136,118 @@ def fate(row: FateRow | None) -> str:
 
 def _cell(row: FateRow | None) -> Cell:
     return Cell(None) if row is None else Cell(fate(row), sign=row.outcome)
+
+
+# --- what answers come to --------------------------------------------------------------------------------------------
+
+
+def ends(report: Report) -> Iterator[tuple[str, str]]:
+    """What a story, a descheduling cycle, or a count of pods comes to; but for where pods are."""
+    story = report.story
+    if story is not None:
+        yield from ((f"{row.workload}, new pods", f"refused: {row.message}") for row in story.refused)
+        yield from ((row.workload, f"failed: {row.message}") for row in story.failed)
+        for budget in story.budgets:
+            yield f"PodDisruptionBudget {budget.budget}", f"{budget.lowest} allowed at the least"
+        for command in story.commands:
+            yield command.command, {True: "done", False: "failed", None: "not done"}[command.ok]
+    if report.deschedule is not None:
+        yield from _ends_of_cycles(report.deschedule)
+    if report.capacity is not None:
+        yield from _counts(report.capacity)
+
+
+_LATER: Mapping[Course, str] = {"Settles": "settle", "Endless": "never settle", "Open": "are not known to settle"}
+
+
+def _ends_of_cycles(row: DescheduleRow) -> Iterator[tuple[str, str]]:
+    """What becomes of each pod that a descheduler wants to evict, and whether that ends."""
+    yield "later runs", _LATER[row.course]
+    for evicted in row.evicted:
+        landed = evicted.replacement
+        yield f"Pod {evicted.pod}", "evicted" if landed is None else f"evicted, {_landed(landed)}"
+    for refused in row.refused:
+        yield f"Pod {refused.pod}", f"stays ({refused.by})"
+
+
+def _landed(row: ReplacementRow) -> str:
+    match row.landing:
+        case "Elsewhere":
+            return f"lands on {row.node}"
+        case "SameNode":
+            return f"lands on {row.node} again"
+        case "Preempts":
+            return f"fits on {row.node} by evicting others"
+        case "Pending":
+            return "stays pending"
+    return "is not replaced"
+
+
+def _counts(row: CapacityRow) -> Iterator[tuple[str, str]]:
+    """How many more pods fit, at what cost, where, and what stops the next one."""
+    for shape in row.shapes:
+        yield f"more like {shape.workloads[0]}", fit_number(shape.fit)
+    if row.fit is not None:
+        yield "without eviction", fit_number(row.fit)
+    if row.preempting is not None:
+        yield "with preemption", fit_number(row.preempting.fit)
+        yield "evicted pods", f"{len(row.preempting.victims):,}"
+        yield "violated budgets", ", ".join(row.preempting.violations) or "none"
+    if row.added_nodes is not None:
+        yield f"nodes like {row.added_nodes.like}", "not enough" if (n := row.added_nodes.nodes) is None else f"{n:,}"
+    if row.target is not None:
+        yield f"target {row.target.wanted:,}", "met" if row.target.met else f"{row.target.missing:,} missing"
+    best = row.best
+    if best is None:
+        return
+    if best.stop is not None:
+        yield (
+            "stopped by",
+            ", ".join(f"{each.nodes:,} {each.reason}" for each in best.stop.reasons) or best.stop.message,
+        )
+    for what in ("zone", "node"):
+        for counted in best.counted:
+            of = f", {counted.workload}" if len(best.counted) > 1 else ""
+            counts = counted.zones if what == "zone" else counted.nodes
+            yield from ((f"{what} {name or '<none>'}{of}", f"{number:,}") for name, number in sorted(counts.items()))
+
+
+# --- one answer after another ----------------------------------------------------------------------------------------
+
+
+def changes(comparison: Comparison) -> Iterator[str]:
+    """The changes in words, the most important first; none where the answers say the same."""
+    difference = comparison.difference
+    for row in difference.pods:
+        yield f"{row.pod}: {fate(row.before)} → {fate(row.after)}"
+    for end in difference.ends:
+        yield f"{end.subject}: {end.before or '-'} → {end.after or '-'}"
+    yield from _scenarios(comparison.before, comparison.after)
+    for caveat in difference.new_caveats:
+        yield f"now to be known: {caveat}"
+    for caveat in difference.gone_caveats:
+        yield f"not the case any more: {caveat}"
+
+
+def _scenarios(before: Report, after: Report) -> Iterator[str]:
+    was, now = _scenario_verdicts(before), _scenario_verdicts(after)
+    for scenario in {**now, **was}:
+        if was.get(scenario) != now.get(scenario):
+            yield f"{scenario}: {was.get(scenario, '-')} → {now.get(scenario, '-')}"
+
+
+def _scenario_verdicts(report: Report) -> Mapping[str, str]:
+    return {row.scenario: "yes" if row.verdict.ok else f"no: {row.verdict.why}" for row in report.scenarios}
+
+
+def summary(report: Report) -> Iterator[str]:
+    """What the first answer says, a line for each thing that may change."""
+    for subject, said in ends(report):
+        yield f"{subject}: {said}"
+    if report.command in ("queue", "preempt") and not report.decisions:
+        yield "no pod waits for a node"
+    for decision in report.decisions if report.capacity is None else ():
+        victims = tuple(victim.pod for victim in decision.victims)
+        yield f"{decision.pod}: {fate(FateRow(outcome=decision.outcome, node=decision.node, victims=victims))}"
+    for scenario, verdict in _scenario_verdicts(report).items():
+        yield f"{scenario}: {verdict}"

@@ -11,14 +11,12 @@ from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.render.blocks import Block, Folded, Item, Listing, Sentence, Span, Verdict, exact, folded
 from kwhatif.render.caveats.manifests import NOTHING_JUDGED
 from kwhatif.render.detail import MANY, Detail
-from kwhatif.render.nodes import feasible_table, rejected_table
+from kwhatif.render.nodes import feasible_table, may_evict, rejected_table
 from kwhatif.render.outcomes import Part, parts_of, severity, verb
 from kwhatif.render.pod_groups import group_parts, without_members
-from kwhatif.render.preemption import candidates_table, story
+from kwhatif.render.preemption import candidates_table, story, victims_table
 from kwhatif.render.qualifiers import qualifier, shared
-from kwhatif.render.rejections import may_evict
 from kwhatif.render.verdict import verdict, workload_verdict
-from kwhatif.render.victims import victims_table
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.words.amounts import but, plural
@@ -125,7 +123,7 @@ def _sum(report: Report, detail: Detail) -> str:
     return but(said, qualifier(report, detail.said.__contains__))
 
 
-# --- evidence ------------------------------------------------------------------------------------------------------
+# --- evidence --------------------------------------------------------------------------------------------------------
 
 
 def evidence(decision: Decision, report: Report, detail: Detail) -> Iterator[Folded]:

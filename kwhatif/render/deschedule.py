@@ -128,7 +128,7 @@ def _nodes(row: DescheduleRow) -> Iterator[Block]:
     yield from folded("Requested of the nodes, before and after", Table(columns, rows))
 
 
-# --- words ---------------------------------------------------------------------------------------------------------
+# --- words -----------------------------------------------------------------------------------------------------------
 
 
 _REFUSALS: Mapping[RefusedBy, str] = {

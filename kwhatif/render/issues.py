@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import quote
 
 from kwhatif.render.safe import safe
-from kwhatif.render.why import did_you_mean, why
+from kwhatif.render.verdict import did_you_mean, why
 from kwhatif.report import Report
 from kwhatif.report.audit import AuditFindingRow
 from kwhatif.report.decision import Decision

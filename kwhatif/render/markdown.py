@@ -84,7 +84,7 @@ def _joined(blocks: Iterable[Block]) -> str:
     return "".join(f"{line}\n" for line in draw(blocks))
 
 
-# --- text ----------------------------------------------------------------------------------------------------------
+# --- text ------------------------------------------------------------------------------------------------------------
 
 
 def prose(text: str, most: int = _MAX_TEXT) -> str:
@@ -132,7 +132,7 @@ def _signed(sign: Sign | None, said: str) -> str:
     return said if sign is None else f"{_SIGNS[sign]} {said}".rstrip()
 
 
-# --- blocks --------------------------------------------------------------------------------------------------------
+# --- blocks ----------------------------------------------------------------------------------------------------------
 
 
 def draw(blocks: Iterable[Block]) -> Iterator[str]:
@@ -190,7 +190,7 @@ def _summary(title: str) -> str:
     return html.escape(safe(shortened(title))).replace("@", f"@{_ZERO_WIDTH_SPACE}")
 
 
-# --- tables --------------------------------------------------------------------------------------------------------
+# --- tables ----------------------------------------------------------------------------------------------------------
 
 
 def _table(block: Table) -> Iterator[str]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.render.anyway import of_question
 from kwhatif.render.blocks import Block, Heading, Item, Listing, Row, Table, Verdict, node, number, shown, words
 from kwhatif.render.detail import Detail
-from kwhatif.render.drain import blocked, waves
 from kwhatif.render.outcomes import Quality, doubted
 from kwhatif.render.qualifiers import story_qualifier
-from kwhatif.render.story import assumed, first_line, what_becomes
+from kwhatif.render.story import assumed, blocked, first_line, waves, what_becomes
+from kwhatif.render.story_rows import of_question
 from kwhatif.report import Report
 from kwhatif.report.story import ScenarioRow, Story
 from kwhatif.words.amounts import but, some, took

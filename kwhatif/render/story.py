@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from kwhatif.render import drain
-from kwhatif.render.anyway import anyway_rows, of_question
+from msgspec.structs import replace
+
 from kwhatif.render.blocks import (
     Block,
     Cell,
@@ -13,6 +13,7 @@ from kwhatif.render.blocks import (
     Listing,
     Row,
     Sentence,
+    Span,
     Table,
     Verdict,
     exact,
@@ -23,24 +24,36 @@ from kwhatif.render.blocks import (
     words,
 )
 from kwhatif.render.detail import Detail
-from kwhatif.render.drain import blocked, waves
 from kwhatif.render.outcomes import Quality, doubted
-from kwhatif.render.runs import runs
+from kwhatif.render.pod_groups import group_parts
 from kwhatif.render.story_rows import (
     FEW,
+    anyway_rows,
     course_of,
     different_workloads,
     failed_rows,
     gone_rows,
     is_different,
     kinds_of,
+    of_question,
     pending_rows,
     places,
     refused_rows,
 )
 from kwhatif.render.timeline import seconds, timeline, tree
-from kwhatif.report.story import PendingRow, Story, StoryBudgetRow, StoryNodeRow, StoryWorkloadRow
+from kwhatif.report.maintenance import VerdictRow
+from kwhatif.report.pod_groups import GroupRow
+from kwhatif.report.story import (
+    FactRow,
+    RunsRow,
+    Story,
+    StoryBudgetRow,
+    StoryNodeRow,
+    StoryWorkloadRow,
+    What,
+)
 from kwhatif.words.amounts import but, plural, some, took
+from kwhatif.words.pod_groups import group_line
 
 #: How many rows of what happens anyway are shown.
 _MOST_ANYWAY = 12
@@ -50,7 +63,7 @@ def first_line(story: Story, doubt: str = "") -> tuple[Quality, str]:
     """How what was asked ends, with what that depends on; of a drain or an outage its verdict."""
     story = of_question(story)
     if story.verdict is not None:
-        quality, said = drain.first_line(story, story.verdict)
+        quality, said = _of_verdict(story, story.verdict)
     else:
         quality, said = _quality(story), _headline(story)
     return doubted(quality, doubt), but(said, doubt)
@@ -75,7 +88,13 @@ def _headline(story: Story) -> str:
         for command in story.commands
         if command.ok is False
     )
-    return "; ".join((*failed, _end(story)))
+    return "; ".join((*failed, *map(group_line, _not_placed(story)[:1]), _end(story)))
+
+
+def _not_placed(story: Story) -> list[GroupRow]:
+    """The groups of pods that have no place in the end."""
+    groups = () if story.pod_groups is None else story.pod_groups.groups
+    return [group for group in groups if group.outcome != "scheduled"]
 
 
 def _end(story: Story) -> str:
@@ -85,7 +104,7 @@ def _end(story: Story) -> str:
         case "settled":
             return f"settled after {after}: {_summary(story)}"
         case "pending":
-            return f"settled after {after}, {pods} pending: {_owners(story.pending)}"
+            return f"settled after {after}, {pods} pending: {_owners(story)}"
         case "terminating":
             return f"settled after {after}, but pods stay terminating for good: {_summary(story)}"
         case "stalled":
@@ -110,10 +129,12 @@ def _endless(story: Story) -> str:
     return f"it never settles: {who} replace each other {again}"
 
 
-def _owners(pending: Sequence[PendingRow]) -> str:
+def _owners(story: Story) -> str:
     counts: dict[str, int] = {}
-    for row in pending:
-        name = row.owner or f"Pod {row.pod}"
+    members = {} if story.pod_groups is None else {row.pod: row.group for row in story.pod_groups.pods}
+    for row in story.pending:
+        group = members.get(row.pod)
+        name = f"PodGroup {group}" if group else row.owner or f"Pod {row.pod}"
         counts[name] = counts.get(name, 0) + row.count
     return some([f"{name} ({count})" if count > 1 else name for name, count in counts.items()])
 
@@ -150,6 +171,7 @@ def story_blocks(story: Story, detail: Detail, doubt: str = "") -> Iterator[Bloc
     asked = of_question(story)
     is_whole = story.verdict is None or detail.wide
     yield from shown(waves(asked), blocked(asked))
+    yield from group_parts(story.pod_groups, replace(detail, quiet=not is_whole))
     yield from _workloads(asked, detail)
     yield from what_becomes(asked)
     yield from shown(_nodes(asked)) if story.verdict is None else ()
@@ -236,3 +258,126 @@ def _cycle(story: Story) -> Iterator[Block]:
     if story.cycle is not None:
         yield Sentence("What would end it:", "strong")
         yield Listing([Item(remedy) for remedy in story.cycle.remedies])
+
+
+# --- many runs -------------------------------------------------------------------------------------------------------
+
+
+_WORDS: dict[What, str] = {
+    "settled": "it ends {}",
+    "failed": "{} fails",
+    "placed": "{} has a node for each pod",
+    "pending": "{} stays pending",
+    "preempted": "{} is preempted",
+    "evicted": "{} is evicted",
+    "overrun": "budget {} is broken",
+}
+
+
+def runs(row: RunsRow | None) -> Iterator[Block]:
+    """How often each outcome occurs, the surest first."""
+    if row is not None:
+        yield Sentence(
+            f"{plural(row.runs, 'run')} with other choices and times (seed {row.seed}): {_length(row)}", "strong"
+        )
+        facts = [(_count(fact, row), _WORDS[fact.what].format(fact.subject)) for fact in row.facts]
+        yield Table((number("In runs"), words("What")), facts, most=None)
+
+
+def _count(fact: FactRow, row: RunsRow) -> str:
+    return "all" if fact.runs == row.runs else f"{fact.runs} of {row.runs}"
+
+
+def _length(runs: RunsRow) -> str:
+    least, most = took(runs.seconds_least), took(runs.seconds_most)
+    return f"{least} long" if least == most else f"{least} to {most} long"
+
+
+# --- drains and outages ----------------------------------------------------------------------------------------------
+
+
+#: More pods of a wave are counted, not named.
+_MOST_NAMED = 4
+
+
+def _of_verdict(story: Story, verdict: VerdictRow) -> tuple[Quality, str]:
+    """It all in one line."""
+    said = _of_drain(story, verdict) if verdict.of == "drain" else _of_outage(verdict)
+    return "good" if verdict.ok else "bad", said
+
+
+def _of_drain(story: Story, verdict: VerdictRow) -> str:
+    nodes = some(verdict.nodes)
+    if verdict.ok:
+        return f"{nodes} can be drained: {_course(verdict)}"
+    if story.commands and story.commands[0].ok is True:
+        return f"{nodes} can be drained, but {verdict.why}: {_course(verdict)}"
+    return f"{nodes} cannot be drained: {verdict.why}"
+
+
+def _of_outage(verdict: VerdictRow) -> str:
+    nodes = some(verdict.nodes)
+    lost = f"{plural(verdict.moved, 'pod')} lost" if verdict.moved else "no pod is lost"
+    turn = f", {plural(verdict.preempted, 'pod')} elsewhere evicted in turn" if verdict.preempted else ""
+    if verdict.ok:
+        back = f", all back after {took(verdict.seconds)}" if verdict.moved else ""
+        return f"{nodes} may fail: {lost}{back}{turn}"
+    return f"{nodes} may not fail: {verdict.why}; {lost}{turn}"
+
+
+def _course(verdict: VerdictRow) -> str:
+    if not verdict.moved:
+        return "no pod has to go"
+    gone = len(verdict.gone)
+    counts = {("moves", "move"): verdict.moved - gone, ("goes for good", "go for good"): gone}
+    said = [f"{plural(count, 'pod')} {one if count == 1 else many}" for (one, many), count in counts.items() if count]
+    parts = [f"{' and '.join(said)} in {plural(verdict.waves, 'wave')}"]
+    if verdict.preempted:
+        parts.append(f"{plural(verdict.preempted, 'pod')} elsewhere evicted in turn")
+    parts.append(f"settled after {took(verdict.seconds)}")
+    return ", ".join(parts)
+
+
+def waves(story: Story) -> Table:
+    """Who goes when; nothing where all go at once."""
+    found = story.waves if len(story.waves) > 1 else ()
+    rows = [(at, f"{wave.at:g} s", some(wave.pods, _MOST_NAMED)) for at, wave in enumerate(found, 1)]
+    return Table((number("Wave"), number("After"), words("Pods")), rows)
+
+
+def blocked(story: Story) -> Table:
+    """The pods that do not go."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for row in story.blocked:
+        groups.setdefault((row.why, row.remedy), []).append(row.pod)
+    rows = [(Cell(some(pods), "warn"), Span(why), Span(remedy or "-")) for (why, remedy), pods in groups.items()]
+    return Table((words("Blocked"), words("Why"), words("What helps")), rows, most=None)
+
+
+# --- what follows another answer -------------------------------------------------------------------------------------
+
+
+def aftermath(story: Story) -> Listing:
+    """How it ends; who goes and who waits in the end; how budgets fare."""
+    quality, said = first_line(story)
+    story = of_question(story)
+    budgets = "; ".join(_low_budgets(story)) or "no budget allows less than before"
+    items = (Item(f"What follows: {said}", sign=quality), Item(_people(story)), Item(f"Budgets: {budgets}"))
+    return Listing(items, "lines")
+
+
+def _people(story: Story) -> str:
+    gone = [f"{who} ({count}, {why})" if count > 1 else f"{who} ({why})" for who, count, why in gone_rows(story)]
+    waiting = [f"{who} ({count})" if count > 1 else who for who, count, _ in pending_rows(story)]
+    refused = f"; refused: {some([row.workload for row in story.refused])}" if story.refused else ""
+    return f"Gone: {some(gone) or 'none'}; pending in the end: {some(waiting) or 'none'}{refused}"
+
+
+def _low_budgets(story: Story) -> Iterator[str]:
+    overruns = {row.budget: row.overrun - row.overrun_anyway for row in story.budgets}
+    broken = [f"{budget} by {plural(overrun, 'pod')}" for budget, overrun in overruns.items() if overrun]
+    low = [f"{row.budget} {row.before} to {row.lowest}" for row in story.budgets if row.lowest < row.before]
+    if broken:
+        yield f"broken {some(broken)}"
+    if low:
+        yield f"lowest {some(low)}"

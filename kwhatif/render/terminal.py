@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Literal
 
-from rich.console import RenderableType
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from kwhatif.render.blocks import (
@@ -26,8 +32,13 @@ from kwhatif.render.blocks import (
     Words,
 )
 from kwhatif.render.detail import Detail
-from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, lines, table, text, whole
+from kwhatif.render.safe import safe, shortened
 
+GOOD = "green"
+BAD = "bold red"
+WARN = "yellow"
+FAINT = "dim"
+STRONG = "bold"
 #: Cells of a bar: an eighth is as much as one sees at a glance.
 _BAR = 8
 #: What stands deeper in a list is not indented any further.
@@ -180,3 +191,166 @@ def _bar(percent: float) -> str:
     """All of it for a hundred percent."""
     filled = min(_BAR, round(percent / 100 * _BAR))
     return "█" * filled + "░" * (_BAR - filled)
+
+
+# --- texts and tables of Rich ----------------------------------------------------------------------------------------
+
+
+def text(content: object, style: str = "") -> Text:
+    """Content from anywhere as inert text."""
+    return Text(safe(shortened(str(content))), style=style)
+
+
+def lines(content: Sequence[str], style: str = "") -> Text:
+    """Several lines in one cell."""
+    return Text("\n".join(safe(shortened(line)) for line in content), style=style)
+
+
+class _Fitted(RichTable):
+    """A table that breaks no word; where there is not room for all, the last column gets most of it.
+
+    Where there is not even room for the words of the cells, `droppable` columns go if they have one value, then times
+    are broken; and at last each row becomes a few lines.
+    """
+
+    droppable: Sequence[str] = ()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Each column is as wide as its longest word, or line if there is room for that; `_share` gives it more."""
+        room = options.max_width - _GAP * len(self.columns) + 1
+        whole = [_longest((column.header, *column.cells), str.splitlines) for column in self.columns]
+        if sum(whole) <= room:
+            yield from super().__rich_console__(console, options)
+            return
+        headers = [_in_words(str(column.header)) for column in self.columns]
+        words = self._unbroken(self._longest_words(headers, _pieces))
+        smaller = self._smaller() if sum(words) > room else None
+        if smaller is not None:
+            yield smaller
+            return
+        if sum(words) > room and self.row_count > 1:
+            words = self._longest_words(headers, str.split)
+        if sum(words) > room:
+            yield from self._stacked()
+            return
+        lines = [
+            max(word, _longest(column.cells, str.splitlines)) for word, column in zip(words, self.columns, strict=True)
+        ]
+        if sum(lines) <= room:
+            words = lines
+        for header, column in zip(headers, self.columns, strict=True):
+            column.header = header
+        extra = _share(room - sum(words), [line - word for line, word in zip(whole, words, strict=True)])
+        for column, word, more in zip(self.columns, words, extra, strict=True):
+            column.width = word + more
+        for cell in self.columns[0].cells:
+            if isinstance(cell, Text) and cell_len(cell.plain) > words[0] + extra[0]:
+                cell.plain = cell.plain.replace(_HINT, f"\n{_HINT.lstrip()}")
+        yield from super().__rich_console__(console, options)
+
+    def _longest_words(self, headers: Sequence[str], split: Callable[[str], list[str]]) -> list[int]:
+        return [_longest((header, *column.cells), split) for header, column in zip(headers, self.columns, strict=True)]
+
+    def _unbroken(self, words: Sequence[int]) -> list[int]:
+        """As wide as these words, and for numbers and times as whole cells: none is broken before its unit."""
+        return [
+            max(word, _longest(column.cells, str.splitlines)) if column.justify == "right" or column.no_wrap else word
+            for word, column in zip(words, self.columns, strict=True)
+        ]
+
+    def _smaller(self) -> _Fitted | None:
+        """The table without the last of the numbers that are the same in all rows; None if there is none."""
+        same = [
+            column
+            for column in self.columns
+            if column.header in self.droppable and len(set(filter(None, map(str, column.cells)))) == 1
+        ]
+        if self.row_count == 1 or not same:
+            return None
+        kept = [column for column in self.columns if column is not same[-1]]
+        numbers = [str(column.header) for column in kept if column.justify == "right"]
+        made = table(*(str(column.header) for column in kept), right=numbers, droppable=self.droppable)
+        for row in zip(*(column.cells for column in kept), strict=True):
+            made.add_row(*row)
+        return made
+
+    def _stacked(self) -> Iterator[RenderableType]:
+        """The first column of words is the title of its row, after the sign and the number before it.
+
+        Of several numbers nobody would know which is which: they go below it, with their names.
+        """
+        headers = [str(column.header) for column in self.columns]
+        named = (index for index, column in enumerate(self.columns) if headers[index] and column.justify == "left")
+        title = next(named, 0)
+        before = [index for index in range(title) if headers[index]]
+        below = [*(before if len(before) > 1 else ()), *range(title + 1, len(headers))]
+        above = [index for index in range(title + 1) if index not in below]
+        yield ""
+        for row in zip(*(column.cells for column in self.columns), strict=True):
+            cells = [cell if isinstance(cell, Text) else Text(str(cell)) for cell in row]
+            if cells[title].plain:  # else the row goes on
+                yield Text(" ").join(cells[index] for index in above)
+            for index in below:
+                if cells[index].plain:
+                    label = headers[index].lower() if headers[index].isupper() else headers[index]
+                    yield indented(Text.assemble((f"{label}: ", FAINT), cells[index]), 4)
+        yield ""
+
+
+#: Cells between two columns: padding, separator, padding.
+_GAP = 3
+
+
+def _share(room: int, wanted: Sequence[int]) -> list[int]:
+    """How much more than its longest word each column gets: as it would need, the rest for the last one."""
+    total = max(sum(wanted), 1)
+    given = [min(more, room * more // total) for more in wanted]
+    given[-1] += min(room - sum(given), wanted[-1] - given[-1])
+    return given
+
+
+_HINT = " (-o wide)"
+#: What is broken only where there is no other way: a time, and what it is marked with; a bound; a percentage; a hint.
+_PIECE = re.compile(r"◂?\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ|at most \S+|\w+ \d+ %\S*|\(-o wide\)|\S+")
+
+
+def _pieces(content: str) -> list[str]:
+    return _PIECE.findall(content)
+
+
+#: Where a name in camel case may be broken: `NodeResources`, `CSILimits`.
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def _in_words(header: str) -> str:
+    """A plugin's name as words, which can be wrapped."""
+    return header if header.isupper() else _HUMP.sub(" ", header)
+
+
+def _longest(cells: Iterable[object], split: Callable[[str], list[str]]) -> int:
+    return max((cell_len(part) for cell in cells for part in split(str(cell))), default=0)
+
+
+def table(
+    *columns: str, right: Sequence[str] = (), droppable: Sequence[str] = (), whole: Sequence[str] = ()
+) -> _Fitted:
+    """An open, compact table; columns in `right` are numbers, and the cells of those in `whole` are not broken either.
+
+    Those in `droppable` are left out where there is no room and they are the same in all rows.
+    """
+    made = _Fitted(box=box.SIMPLE_HEAD, pad_edge=False)
+    made.droppable = droppable
+    for column in columns:
+        justify: Literal["right", "left"] = "right" if column in right else "left"
+        made.add_column(column, justify=justify, overflow="fold", no_wrap=column in whole)
+    return made
+
+
+def whole(line: str, style: str = "", cells: int = 0) -> Text:
+    """A line to copy, that far from the left: as long as it is, never broken."""
+    return Text(" " * cells + safe(shortened(line)), style=style, no_wrap=True, overflow="ignore")
+
+
+def indented(content: Text, cells: int = 2) -> RenderableType:
+    """Content that far from the left, the lines it continues on as well."""
+    return Padding(content, (0, 0, 0, cells), expand=False)

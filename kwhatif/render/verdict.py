@@ -1,4 +1,4 @@
-"""The one line that a tired person reads."""
+"""The verdict about a pod or a workload in one line, and why a pod stays pending."""
 
 from __future__ import annotations
 
@@ -9,12 +9,26 @@ from kwhatif.kube.model.caveat.lacking import NoBudgets
 from kwhatif.render.blocks import Verdict, exact
 from kwhatif.render.outcomes import sign_of
 from kwhatif.render.qualifiers import about_pod, about_workload, qualifier
-from kwhatif.render.why import did_you_mean, why
+from kwhatif.render.sentences import free_on, sentence
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
+from kwhatif.report.nodes import MissRow, NameKind, NearRow, ObstacleRow, UnknownNameRow
 from kwhatif.report.preemption import CandidateRow
 from kwhatif.report.workload import WorkloadRow
-from kwhatif.words.amounts import but, plural, some
+from kwhatif.scheduler.framework.evidence import (
+    CordonedNode,
+    Evidence,
+    ExistingAntiAffinity,
+    InsufficientResource,
+    PodAffinityUnmatched,
+    PodAntiAffinityMatched,
+    SpreadSkew,
+    UnboundClaim,
+    UnmatchedSelector,
+    UntoleratedTaint,
+    taint_text,
+)
+from kwhatif.words.amounts import amount, but, plural, some
 from kwhatif.words.victims import after, victims_by_owner
 
 
@@ -110,3 +124,167 @@ def _stuck(decision: Decision, report: Report) -> str:
     if report.snapshot.nodes == 0:
         return "stays pending: the cluster has no nodes"
     return f"stays pending{after([decision])}: {why(decision)}"
+
+
+# --- why a pod stays pending -----------------------------------------------------------------------------------------
+
+
+_KINDS: dict[NameKind, str] = {
+    "persistentVolumeClaim": "PersistentVolumeClaim",
+    "storageClass": "StorageClass",
+    "resourceClaim": "ResourceClaim",
+    "namespace": "namespace",
+    "priorityClass": "PriorityClass",
+    "runtimeClass": "RuntimeClass",
+}
+
+#: What the scheduler says of nodes that a plugin ruled out before any filter.
+_NOT_ASKED = "node(s) didn't satisfy plugin(s)"
+
+
+def why(decision: Decision) -> str:
+    """`no node has label acelerator=a10g (did you mean accelerator? 4 nodes)`; else the scheduler's words."""
+    near = decision.near
+    if near is None:
+        return decision.message
+    said = [unknown(row) for row in near.unknown if row.kind != "toleration"]
+    said += [
+        f"asks for {amount(row.resource, row.requested)} {row.resource}, the largest node has"
+        f" {amount(row.resource, row.largest)}"
+        for row in near.too_large
+    ]
+    if said:
+        return _few(said)
+    return _misses(decision, near) if near.misses else decision.message
+
+
+def unknown(row: UnknownNameRow) -> str:
+    """A name that exists nowhere, and what may have been meant."""
+    match row.kind:
+        case "label" | "resource":
+            said = f"no node has {row.kind} {row.name}"
+        case "toleration":
+            said = f"toleration {row.name} matches no taint"
+        case _:
+            said = f"{_KINDS[row.kind]} {row.name} does not exist"
+    return said + _nearest(row)
+
+
+def did_you_mean(decision: Decision) -> str:
+    """` (did you mean high?)`, of the first name in the pod that does not exist but is near to one that does."""
+    rows = decision.near.unknown if decision.near else ()
+    return next(filter(None, map(_nearest, rows)), "")
+
+
+def _nearest(row: UnknownNameRow) -> str:
+    if not row.near:
+        return ""
+    nearest = row.near[0]
+    nodes = "" if nearest.nodes is None else f" {plural(nearest.nodes, 'node')}"
+    return f" (did you mean {nearest.name}?{nodes})"
+
+
+def _few(said: Sequence[str]) -> str:
+    """The first two."""
+    more = len(said) - 2
+    return "; ".join(said[:2]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _misses(decision: Decision, near: NearRow) -> str:
+    first, *others = near.misses
+    lasting = _lasting(first)
+    if len(first.obstacles) == 1 and isinstance(first.obstacles[0].evidence, UnboundClaim | None):
+        # Said of the pod, not of nodes: a claim that is not there, or not bound, a conflict within the pod.
+        return obstacle(first.obstacles[0], first)
+    obstacles = " and ".join(obstacle(item, first) for item in lasting)
+    if len(lasting) > 1:
+        nearest = "the nearest node fails" if first.nodes == 1 else f"the nearest {first.nodes:,} nodes fail"
+        return f"{nearest} by {len(lasting)} things: {obstacles}{_room(first)}{_eviction(decision, first)}"
+    fail = "fails" if first.nodes == 1 else "fail"
+    said = f"{plural(first.nodes, 'node')} {fail} by one thing only: {obstacles}{_room(first)}"
+    one_thing = (miss for miss in others if len(_lasting(miss)) == 1 and not _is_too_small(miss))
+    second = next((miss for miss in one_thing if not _is_elsewhere(miss)), None)
+    if second is not None:
+        said += f"; {second.nodes:,} by {obstacle(_lasting(second)[0], second)}{_room(second)}"
+    tolerations = [unknown(row) for row in near.unknown if row.kind == "toleration"]
+    return "; ".join([said, *tolerations[:1]]) + _eviction(decision, first)
+
+
+def _is_too_small(miss: MissRow) -> bool:
+    """Whether the nodes would not do even if they were empty: nothing that could be changed."""
+    short = [item.evidence for item in miss.obstacles if isinstance(item.evidence, InsufficientResource)]
+    return any(evidence.requested > evidence.allocatable for evidence in short)
+
+
+def _is_elsewhere(miss: MissRow) -> bool:
+    """Whether the pod is not meant for these nodes, such as the pod that a DaemonSet makes for another one."""
+    return any(item.evidence is None and item.reason.startswith(_NOT_ASKED) for item in miss.obstacles)
+
+
+def _lasting(miss: MissRow) -> list[ObstacleRow]:
+    """What eviction would not clear."""
+    return [item for item in miss.obstacles if not item.evictable]
+
+
+def _room(miss: MissRow) -> str:
+    freed = [item.evidence for item in miss.obstacles if item.evictable]
+    names = [evidence.resource for evidence in freed if isinstance(evidence, InsufficientResource)]
+    return f" (evicting pods would free {some(names)} there)" if names else ""
+
+
+def _eviction(decision: Decision, miss: MissRow) -> str:
+    """Where pods in the way are the obstacle, why they stay."""
+    if all(item.evictable or item.code != "Unschedulable" for item in miss.obstacles):
+        return ""
+    preemption = decision.preemption
+    if preemption is None:
+        return ""
+    if preemption.eligible:
+        return "; evicting pods does not help"
+    never = decision.preemption_policy == "Never"
+    return "; it may not evict pods" + (" (preemptionPolicy: Never)" if never else "")
+
+
+def obstacle(row: ObstacleRow, miss: MissRow) -> str:
+    """One obstacle of these nodes; of a resource, what the node with the most of it has left."""
+    evidence = row.evidence
+    if row.differs and evidence is not None:
+        return _in_several_domains(evidence)
+    match evidence:
+        case InsufficientResource(resource=name, requested=requested, used=used, allocatable=allocatable):
+            has = free_on(name, allocatable - used, row.node, only=miss.nodes == 1)
+            if allocatable == 0:
+                has = f"{'it has' if miss.nodes == 1 else 'they have'} none"
+            elif requested > allocatable:
+                has = f"{row.node} has {amount(name, allocatable)} in all"
+            return f"{name} (needs {amount(name, requested)}, {has})"
+        case UntoleratedTaint():
+            return f"taint {taint_text(evidence)}"
+        case UnmatchedSelector(terms=terms):
+            return f"no label {terms[0]}" if _is_pair(evidence) else f"node affinity {' or '.join(terms)}"
+        case CordonedNode():
+            return "cordoned (spec.unschedulable)"
+        case None:
+            return row.reason
+        case _:
+            return sentence(evidence)
+
+
+def _in_several_domains(evidence: Evidence) -> str:
+    """Of pods that are elsewhere for each node: `pods matching app=db in the same zone`."""
+    match evidence:
+        case PodAntiAffinityMatched(topology_key=key, selector=selector):
+            return f"pods matching {selector} in the same {key}"
+        case ExistingAntiAffinity(topology_key=key):
+            return f"pods in the same {key}, by their own anti-affinity"
+        case PodAffinityUnmatched(topology_key=key, selector=selector):
+            return f"no pod matches {selector} in the same {key}"
+        case SpreadSkew(topology_key=key, max_skew=most):
+            return f"too many pods in the same {key} already (maxSkew {most})"
+        case _:
+            return sentence(evidence)
+
+
+def _is_pair(evidence: UnmatchedSelector) -> bool:
+    key, _, value = evidence.terms[0].partition("=") if evidence.terms else ("", "", "")
+    return bool(value) and key in evidence.labels and " " not in evidence.terms[0]

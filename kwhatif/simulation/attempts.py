@@ -83,13 +83,18 @@ class SimulatedAttempts:
         base = cache
         alone = for_members(profile)
 
-        def tries(fork: State) -> Try:
-            known = base.fork(fork, Cycles())
-            return lambda pod: self._by_heap(known.attempt(pod), alone, fork)
+        def tries(fork: State, some: frozenset[str] | None) -> Try:
+            if some is None:
+                known = base.fork(fork, Cycles())
+            else:
+                known = BatchCache(alone, fork, Cycles(), scored=False, choose=self._choose, placement=some)
+            return lambda pod: self._by_heap(known.attempt(pod), alone, fork, some)
 
         return attempt_group(group_cycle(profile, tries, self._choose_placement), group, members, state)
 
-    def _by_heap(self, result: ScheduleResult, profile: Profile, state: State) -> ScheduleResult:
+    def _by_heap(
+        self, result: ScheduleResult, profile: Profile, state: State, some: frozenset[str] | None = None
+    ) -> ScheduleResult:
         """Of several best nodes the one that kube-scheduler's heap has first, by convention.
 
         Of clusters with more nodes it looks at some only, beginning anywhere: there is no such order.
@@ -98,10 +103,10 @@ class SimulatedAttempts:
             return result
         if not self._world.chance.is_convention or len(state.nodes) > _ALL_LOOKED_AT:
             return result
-        whole = result.whole or attempt(replace(profile, pre_enqueue=()), result.pod, state)
-        if whole.scores is None or result.pod.pod.spec.resource_claims:
+        whole = result.whole or attempt(replace(profile, pre_enqueue=()), result.pod, state, placement=some)
+        if whole.scores is None:
             return result
-        return replace(result, node=whole.scores.first_in_heap())
+        return replace(result, node=whole.scores.first_in_heap(), reserve=whole.cycle.reserve)
 
     def _choose_placement(self, names: Sequence[str]) -> str:
         chance = self._world.chance

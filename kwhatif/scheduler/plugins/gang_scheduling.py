@@ -32,16 +32,21 @@ class GangScheduling:
     name: ClassVar[str] = "GangScheduling"
 
     def pre_enqueue(self, pod: PodInfo, state: State) -> Status:
-        """SUCCESS, or whom the pod waits for. Pods that have a node count, too."""
+        """SUCCESS, or whom the pod waits for. Pods that have a node count, too, be they of another scheduler.
+
+        The scheduler knows no pending pods of others; a group of pods of several of its profiles fails later anyway.
+        """
         key = group_of(pod.pod)
         if not key:
             return SUCCESS
         group = state.cluster.get(PodGroup, key)
         if group is None:
             return missing_group(key.partition("/")[2])
-        if group.spec.scheduling_policy.gang is None or len(state.members_of(key)) >= group.min_count:
+        if group.spec.scheduling_policy.gang is None:
             return SUCCESS
-        return TOO_FEW
+        members, own = state.members_of(key).values(), pod.pod.spec.scheduler_name
+        known = sum(bool(each.pod.spec.node_name) or each.pod.spec.scheduler_name == own for each in members)
+        return SUCCESS if known >= group.min_count else TOO_FEW
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """A pod of the group comes, the group comes, or it needs fewer pods."""

@@ -35,8 +35,8 @@ from kwhatif.state.state import State
 NO_PLACEMENTS = "no feasible placements found"
 #: Tries a pod on a state.
 Try = Callable[[PodInfo], ScheduleResult]
-#: Makes what tries pods on the state as it goes on, one after another.
-Tries = Callable[[State], Try]
+#: Makes what tries pods on the state as it goes on, one after another: on the nodes of these names, or on all (None).
+Tries = Callable[[State, frozenset[str] | None], Try]
 #: Takes one of several placements that are equally good, named in order.
 Choose = Callable[[Sequence[str]], str]
 
@@ -57,7 +57,7 @@ class GroupCycle(NamedTuple):
 def plain_cycle(profile: Profile) -> GroupCycle:
     """A cycle in which every member is a whole attempt."""
     alone = for_members(profile)
-    return group_cycle(profile, lambda state: lambda pod: result_of(attempt(alone, pod, state)))
+    return group_cycle(profile, lambda state, some: lambda pod: result_of(attempt(alone, pod, state, placement=some)))
 
 
 def group_cycle(profile: Profile, tries: Tries, choose: Choose = min) -> GroupCycle:
@@ -196,7 +196,7 @@ def _tried_in_turn(
     """Each member on what those before it leave: with the node, in the end, that it would get."""
     work = state.fork()
     some = None if placement is None or not placement.name else frozenset(node.name for node in placement.nodes)
-    attempts = cycle.tries(work) if some is None else partial(_on_some, cycle.profile, work, some)
+    attempts = cycle.tries(work, some)
     for pod in members:
         result = attempts(pod)
         if result.node is None:
@@ -209,7 +209,3 @@ def _tried_in_turn(
 
 def _as_found(reserved: tuple[KubernetesObject, ...], _node: NodeInfo) -> tuple[KubernetesObject, ...]:
     return reserved
-
-
-def _on_some(profile: Profile, state: State, some: frozenset[str], pod: PodInfo) -> ScheduleResult:
-    return result_of(attempt(profile, pod, state, placement=some))

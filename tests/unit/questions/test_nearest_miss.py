@@ -8,7 +8,7 @@ from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.meta import AnnotatedMeta
 from kwhatif.kube.model.storage import PersistentVolumeClaim, PersistentVolumeClaimSpec, StorageClass
 from kwhatif.questions.decisions.decide import decide
-from kwhatif.render.why import why
+from kwhatif.render.verdict import why
 from kwhatif.report.decision import Decision
 from kwhatif.scheduler.catalog import default_profile
 from tests.builders import NodeBuilder, PodBuilder, affinity_term, node, pod, requirement, selector, snapshot, term

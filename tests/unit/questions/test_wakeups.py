@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.node import Node
 from kwhatif.questions.queue_report.wakeups import ideal_node, wake_ups
-from kwhatif.render.wakeups import clause, wake_up_sentence
+from kwhatif.render.queue import clause, wake_up_sentence
 from kwhatif.report.queue import Flush, NodeAdded, PodDeleted, RoomFreed, VictimsEnd, WakeUpRow
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.attempt import attempt

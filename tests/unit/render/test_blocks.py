@@ -25,9 +25,8 @@ from kwhatif.render.blocks import (
     verdict,
     words,
 )
-from kwhatif.render.detail import Detail
+from kwhatif.render.detail import Detail, NodeNames
 from kwhatif.render.markdown import draw as to_markdown
-from kwhatif.render.node_names import NodeNames
 from kwhatif.render.terminal import draw as to_terminal
 from tests.unit.render.test_markdown import tokens
 from tests.unit.render.test_tools import HOSTILE

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from kwhatif.render.text import table, text
+from kwhatif.render.terminal import table, text
 
 NAME = "team-a/checkout-7c9d4b6f5-x2x9v"
 PROSE = "the budget allows no disruption at this moment and the scheduler prefers other nodes"

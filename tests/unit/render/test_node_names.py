@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from kwhatif.render.answer import answer, suited
-from kwhatif.render.detail import Detail
-from kwhatif.render.node_names import NodeNames
+from kwhatif.render.detail import Detail, NodeNames
 from kwhatif.render.terminal import draw
 from kwhatif.report import Report
 from kwhatif.report.maintenance import BlockedRow, VerdictRow

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.render.rejections import rejected_groups
+from kwhatif.render.nodes import rejected_groups
 from kwhatif.report.nodes import ObjectionRow, RejectedRow
 from kwhatif.scheduler.framework.evidence import CordonedNode, Evidence, InsufficientResource, UntoleratedTaint
 

@@ -6,7 +6,7 @@ import pytest
 
 from kwhatif.render.markdown import code
 from kwhatif.render.safe import shortened
-from kwhatif.render.text import lines, text
+from kwhatif.render.terminal import lines, text
 
 LONG = f"Deploy{'x' * 800_000}ment"
 

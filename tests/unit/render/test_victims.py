@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.render.victims import victim_groups
+from kwhatif.render.preemption import victim_groups
 from kwhatif.report.preemption import BudgetRow, CandidateRow, VictimRow
 
 
