@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kwhatif.cli.options import one_of
+from kwhatif.cli.usage import AUTOSCALER
 
 if TYPE_CHECKING:
     from kwhatif.questions.session.session import Session
-
-_PANEL = "Autoscaler"
 
 
 class Autoscaler(Enum):
@@ -45,7 +44,7 @@ WhetherGrowing = Annotated[
         "--autoscaler",
         metavar="NAME",
         help=f"Go on with the nodes that it adds for what finds no room: {one_of(Growing)}.",
-        rich_help_panel=_PANEL,
+        rich_help_panel=AUTOSCALER,
     ),
 ]
 NodeGroupsFile = Annotated[
@@ -54,7 +53,7 @@ NodeGroupsFile = Annotated[
         "--node-groups",
         metavar="FILE",
         help="The Cluster Autoscaler's node groups and flags, or -. Without it, the groups that labels of nodes show.",
-        rich_help_panel=_PANEL,
+        rich_help_panel=AUTOSCALER,
     ),
 ]
 InstanceTypesFile = Annotated[
@@ -63,7 +62,7 @@ InstanceTypesFile = Annotated[
         "--instance-types",
         metavar="FILE",
         help="The instance types that Karpenter chooses from, or -. Without it, those that run in the cluster.",
-        rich_help_panel=_PANEL,
+        rich_help_panel=AUTOSCALER,
     ),
 ]
 At = Annotated[
@@ -72,7 +71,7 @@ At = Annotated[
         "--at",
         metavar="TIME",
         help="The moment that ages count to, such as 2026-01-31T12:00:00Z. Without it, when the dump was taken.",
-        rich_help_panel=_PANEL,
+        rich_help_panel=AUTOSCALER,
     ),
 ]
 NodeStartup = Annotated[
@@ -81,7 +80,7 @@ NodeStartup = Annotated[
         "--node-startup",
         metavar="DURATION",
         help="How long a node takes from being asked for until it is ready.",
-        rich_help_panel=_PANEL,
+        rich_help_panel=AUTOSCALER,
     ),
 ]
 
