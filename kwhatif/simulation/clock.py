@@ -27,6 +27,11 @@ class Clock:
         #: The last result: many things happen at one moment.
         self._stamped = (-1.0, "")
 
+    @classmethod
+    def standing(cls) -> Clock:
+        """A clock for one moment whose date does not matter."""
+        return cls(parse_time(_SOME_START))
+
     def fork(self) -> Clock:
         """Another clock that shows the same time."""
         other = Clock(self._start)

@@ -39,15 +39,13 @@ class Owned:
         self._sorted: set[_Place] = set()
         #: By place and UID of the owner reference: the number of active pods, from the first use or change on.
         self._active: Drawers[_Place, Counter[str]] = Drawers(Counter.copy)
-        #: Deleted ReplicaSets by key: their remaining pods still belong to their Deployments.
-        self.gone: dict[str, ReplicaSet] = {}
 
     def fork(self, cluster: Cluster) -> Owned:
         """An independent copy, for a fork of the cluster."""
         other = copy(self)
         other._cluster, other._keys = cluster, self._keys.fork()
         other._active = self._active.fork()
-        other._sorted, other.gone = self._sorted.copy(), self.gone.copy()
+        other._sorted = self._sorted.copy()
         return other
 
     def _at_start(self, place: _Place) -> Mapping[str, str] | None:
@@ -71,8 +69,6 @@ class Owned:
 
     def changed(self, before: KubernetesObject | None, after: KubernetesObject | None) -> None:
         """An object was created, changed or deleted."""
-        if isinstance(before, ReplicaSet) and after is None:
-            self.gone[key_of(before)] = before
         old = None if before is None else _place(before)
         new = None if after is None else _place(after)
         self._count_active(before, old, -1)

@@ -149,7 +149,7 @@ class Cluster:
 
     def all(self, kind: type[T]) -> Mapping[str, T]:
         """All objects of one kind, by key."""
-        return cast("Mapping[str, T]", self._kinds.get(kind, _NOTHING))
+        return self._kinds.get(kind, _NOTHING)  # type: ignore[return-value] # `cast` is a call, and this is hot
 
     def select(self, kind: type[T], keys: Iterable[str]) -> list[T]:
         """The objects of that kind with these keys, all of which must exist."""
@@ -159,7 +159,7 @@ class Cluster:
     def get(self, kind: type[T], key: str) -> T | None:
         """The object of that kind and key (`namespace/name`, or `name`)."""
         objects = self._kinds.get(kind)
-        return None if objects is None else cast("T | None", objects.get(key))
+        return None if objects is None else objects.get(key)  # type: ignore[return-value]
 
     def in_order(self, kind: type, keys: AbstractSet[str]) -> list[str]:
         """These keys of that kind, all of which must exist, in the collection's order."""
