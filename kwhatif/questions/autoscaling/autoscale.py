@@ -141,7 +141,7 @@ def _about(row: ConsolidateRow, node: str) -> ConsolidateRow:
 
 
 def _report(session: Session, command: str, said: Iterable[Caveat]) -> Report:
-    return session.report(command, (), dict.fromkeys((*session.caveats, *said, *session.remarks())))
+    return session.report(command, (), dict.fromkeys((*session.caveats, *said, *session.remarks())), groups=False)
 
 
 def _which(session: Session, question: AutoscalerQuestion) -> Autoscaler:

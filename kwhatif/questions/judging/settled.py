@@ -24,16 +24,17 @@ from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.questions.decisions.caveats import caveats_of
 from kwhatif.questions.decisions.decide import ignored
 from kwhatif.questions.decisions.short import in_short
-from kwhatif.questions.judging.described import Described
-from kwhatif.questions.judging.group_rows import GroupRows
-from kwhatif.questions.judging.groups import is_about_groups
+from kwhatif.questions.groups.gates import is_about_groups
+from kwhatif.questions.groups.rows import group_rows
 from kwhatif.questions.judging.manifest_rollout import ManifestRollout
-from kwhatif.questions.judging.planned import Asked, Explain, Planned
+from kwhatif.questions.judging.planned import Asked, Planned
 from kwhatif.questions.manifests.prepared import prepare
+from kwhatif.questions.placing.described import Described, Explain
 from kwhatif.questions.rows import decision_about, with_chosen
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_verdict
 from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow
+from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.preemption import VictimRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import held_back
@@ -196,8 +197,17 @@ class SettledRun:
         self._world.watchers.append(self._observe)
         self._world.admission_watcher = self._admitted
         self._engine.scheduler.watcher = self._tried
-        #: What becomes of groups of pods, where there are any.
-        self.groups = GroupRows(self._engine, session) if is_about_groups(state.cluster) else None
+        if is_about_groups(state.cluster):
+            self._go_as_recorded()
+
+    def _go_as_recorded(self) -> None:
+        """As in the recorded runs of groups, whose API is a fake: nominations are seen, and evictions felt, later."""
+        scheduler = self._engine.scheduler
+        # What is evicted is gone at once: how long it takes to stop makes no difference to who gets the room.
+        scheduler.grace = 0.0
+        scheduler.attempts.ties_by_heap = True
+        scheduler.forgets_nominations = True
+        scheduler.preempts_after = 1
 
     def play(self, asked: Mapping[str, Asked]) -> list[Decision]:
         """Apply everything, and go on until nothing happens any more.
@@ -226,6 +236,11 @@ class SettledRun:
     def state(self) -> State:
         """The cluster as it is now."""
         return self._world.state
+
+    @property
+    def groups(self) -> PodGroupsRow | None:
+        """What becomes of groups of pods, where there are any."""
+        return group_rows(self._engine)
 
     @property
     def world(self) -> World:

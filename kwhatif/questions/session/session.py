@@ -11,19 +11,21 @@ from kwhatif.admission.pod_level import without_disabled
 from kwhatif.admission.pod_security.policy import enforced, fills_in_contexts
 from kwhatif.admission.quota.scopes import KNOWN_SCOPES
 from kwhatif.controllers.contract import Controller, View
+from kwhatif.kube.matching.groups import has_groups
 from kwhatif.kube.matching.pod_resources import pod_resources
 from kwhatif.kube.model.caveat import Caveat, merged
 from kwhatif.kube.model.caveat.autoscaling import AutoscalerObjectsNotModelled
 from kwhatif.kube.model.caveat.manifests import PodSecurityNotChecked, UnknownQuotaScope
-from kwhatif.kube.model.caveat.reading import StaleSnapshot, UndatedSnapshot
-from kwhatif.kube.model.caveat.scheduling import HugeAmounts
+from kwhatif.kube.model.caveat.reading import StaleSnapshot, UndatedSnapshot, VersionNotDefault
+from kwhatif.kube.model.caveat.scheduling import GangsNotModelled, HugeAmounts
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.originals import SessionOriginals
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
-from kwhatif.kube.model.quantity import LARGEST_EXACT
 from kwhatif.kube.model.unknown import lacks
+from kwhatif.questions.session.again import Tried
 from kwhatif.questions.session.completeness import lacking_for, nodes_not_in_input, said_of
 from kwhatif.questions.session.node_autoscalers import nodes_not_added
 from kwhatif.questions.session.scaling import Scaling
@@ -65,25 +67,27 @@ def unmodelled_for(cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[
 
 def huge_amounts(nodes: Iterable[NodeInfo]) -> Iterator[Caveat]:
     """That amounts of these nodes are so large that floats do not hold them, and 64 bits not their products."""
-    names = tuple(node.name for node in nodes if any(map(_is_huge, _amounts(node))))
+    names = tuple([node.name for node in nodes if node.is_huge])
     if names:
         yield HugeAmounts(nodes=names)
-
-
-def _amounts(node: NodeInfo) -> Iterator[int]:
-    cpu, memory, ephemeral, scalars = node.allocatable
-    yield from (cpu, memory, ephemeral, node.nonzero_cpu, node.nonzero_memory, node.ephemeral, *node.scalars.values())
-    yield from (amount for _, amount in scalars)
-
-
-def _is_huge(amount: int) -> bool:
-    return amount >= LARGEST_EXACT
 
 
 def _scopes(quota: ResourceQuota) -> Iterator[str]:
     yield from quota.spec.scopes
     if quota.spec.scope_selector is not None:
         yield from (requirement.scope_name for requirement in quota.spec.scope_selector.match_expressions)
+
+
+def without_modelled(caveats: Iterable[Caveat], cluster: Cluster) -> Iterator[Caveat]:
+    """The caveats without those about pods of groups, where these are placed together."""
+    for caveat in caveats:
+        if isinstance(caveat, GangsNotModelled) and has_groups(cluster):
+            if caveat.groups:
+                yield GangsNotModelled(groups=caveat.groups)
+        elif isinstance(caveat, VersionNotDefault) and caveat.kind == PodGroup.__name__ and has_groups(cluster):
+            continue  # the gate asks for this version
+        else:
+            yield caveat
 
 
 # Which nominated pods the scheduler knows of (`pkg/scheduler/backend/queue/scheduling_queue.go`).
@@ -165,6 +169,8 @@ class Session:
         self.inferred: tuple[Caveat, ...] = ()
         #: This session with them, once that was asked for; itself, if it has them already.
         self._with_owners: Session | None = None
+        #: The attempts that questions make, where somebody wants to know when to ask again.
+        self.tried: Tried | None = None
         #: How long ago the cluster was read, in seconds, when this session was made; None: not known.
         self.age = age
         #: When the dump was taken; None of a live cluster, and where a dump does not show it.
@@ -300,8 +306,13 @@ class Session:
         known = (each for each in report.caveat_details if not isinstance(each, NodesNotAdded))
         return replace(report, autoscaler=row, story=story, caveat_details=merged((*known, *caveats)))
 
-    def report(self, command: str, decisions: Sequence[Decision], caveats: Iterable[Caveat]) -> Report:
-        """The decisions as a report about this session's cluster; `render.caveats.worded` completes it."""
+    def report(
+        self, command: str, decisions: Sequence[Decision], caveats: Iterable[Caveat], *, groups: bool = True
+    ) -> Report:
+        """The decisions as a report about this session's cluster; `render.caveats.worded` completes it.
+
+        `groups`: whether groups of pods were judged, where the cluster has them.
+        """
         return Report(
             command=command,
             scheduler=self.scheduler,
@@ -315,7 +326,7 @@ class Session:
                 taken_at=self.taken_at,
             ),
             changes=tuple(map(self._going_on, self.changes)) if command in _PLAYED else self.changes,
-            caveat_details=merged(caveats),
+            caveat_details=merged(without_modelled(caveats, self.cluster) if groups else caveats),
             decisions=tuple(decisions),
         )
 
