@@ -41,7 +41,7 @@ def save_snapshot(
         strict: fail where information is missing.
         taken_at: the moment to note for a live cluster, instead of now, and for dumps that do not show when they were
             taken; without it, their snapshot does not show it, either.
-        progress: hears how far each list is.
+        progress: is called with how far each list is.
         live: which cluster, see `kwhatif.load_live`.
 
     Raises:
