@@ -22,7 +22,7 @@ from kwhatif._version import __version__
 if TYPE_CHECKING:
     from kwhatif.admission.changes import ChangeRow
     from kwhatif.api.audit import audit
-    from kwhatif.api.autoscale import autoscale, consolidate
+    from kwhatif.api.autoscale import autoscale, consolidate, with_autoscaler
     from kwhatif.api.capacity import capacity
     from kwhatif.api.compare import compare
     from kwhatif.api.deschedule import deschedule
@@ -168,6 +168,7 @@ __all__ = [
     "simulate",
     "text",
     "upgrade",
+    "with_autoscaler",
 ]
 
 #: Where the names live.
@@ -175,7 +176,7 @@ _HOMES = {
     "kwhatif.admission.changes": "ChangeRow",
     "kwhatif.descheduler.attempt": "NodeClassRow SparedRow StrategyRow",
     "kwhatif.api.audit": "audit",
-    "kwhatif.api.autoscale": "autoscale consolidate",
+    "kwhatif.api.autoscale": "autoscale consolidate with_autoscaler",
     "kwhatif.api.capacity": "capacity",
     "kwhatif.api.compare": "compare",
     "kwhatif.api.deschedule": "deschedule",

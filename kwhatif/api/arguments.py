@@ -22,6 +22,16 @@ def require_session(given: object, function: str) -> None:
         raise TypeError(f"{function}() takes a cluster first, as kwhatif.load(...) returns it; this is of type {kind}")
 
 
+def require_no_autoscaler(session: Session, function: str) -> None:
+    """The question is not one that goes on with nodes that come.
+
+    Raises:
+        ValueError: the cluster has an autoscaler (`with_autoscaler`).
+    """
+    if session.scaling is not None:
+        raise ValueError(f"{function}() does not reckon with an autoscaler: ask it about the cluster without one")
+
+
 def require_known(options: Mapping[str, object], known: type, function: str) -> None:
     """Only options that exist: `known` is the TypedDict of them.
 

@@ -142,6 +142,11 @@ def _runner(options: MaintenanceOptions, goes_on: GoesOn, progress: Callable[[in
     return run
 
 
+def play_all(player: AuditPlayer, scope: Scope) -> None:
+    """Play all what-ifs."""
+    _runner({}, lambda: True, None)(player, scope)
+
+
 def _played(player: AuditPlayer, scenarios: Sequence[AuditScenario], jobs: int, dask: str) -> Iterator[AuditOutcome]:
     """Neighbours that are about the same workloads share verdicts."""
     from kwhatif.sweep.scenario import together

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Unpack
 
 from msgspec.structs import replace
 
-from kwhatif.api.arguments import require_session
+from kwhatif.api.arguments import require_known, require_no_autoscaler, require_session
+from kwhatif.api.manifests import ManifestOptions, read_manifests, require_no_problems
+from kwhatif.api.simulate import seconds_of
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.questions.autoscaling.autoscale import (
@@ -15,42 +17,84 @@ from kwhatif.questions.autoscaling.autoscale import (
     AutoscalerQuestion,
     ask_autoscale,
     ask_consolidate,
+    scaling_of,
 )
+from kwhatif.questions.judging.question import Question
 from kwhatif.questions.session.session import Session
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
-from kwhatif.sources.manifests.given import Source, named_input
+from kwhatif.sources.manifests.given import Source, named_input, named_inputs
 from kwhatif.sources.text.files import standard_input
 
 
 def autoscale(
     session: Session,
-    *,
+    *manifests: Source,
     autoscaler: AutoscalerChoice = "auto",
     node_groups: Source | None = None,
     instance_types: Source | None = None,
     at: str | None = None,
     rounds: int = 10,
     now: datetime | None = None,
+    **options: Unpack[ManifestOptions],
 ) -> Report:
-    """Which nodes would the autoscaler add for the pods that are marked unschedulable?
+    """Which nodes would the autoscaler add for pods that find no room: those that wait, and those of the manifests?
 
     Args:
         session: the cluster.
+        manifests: what is applied first, as for `schedule`; none: only the cluster's own pods are asked about.
         autoscaler: "cluster-autoscaler" or "karpenter"; "auto": the one that the cluster shows.
         node_groups: the Cluster Autoscaler's groups and settings; without it the groups that the nodes' labels show.
         instance_types: the types that Karpenter chooses from; without it those that run in the cluster.
         at: the moment that ages count to (RFC 3339); without it, when the cluster was read.
-        rounds: how many loops of the Cluster Autoscaler, unless one adds nothing; of Karpenter one is played.
+        rounds: how many times it looks, unless it adds nothing.
         now: what a live cluster's ages count to, instead of now.
+        options: how the manifests are read, see `ManifestOptions`.
 
     Raises:
-        InputError: with everything that is wrong with the files.
+        InputError: with everything that is wrong with the files and manifests.
         ValueError: `at` is not a time; a file belongs to the other autoscaler.
     """
     require_session(session, "autoscale")
+    require_no_autoscaler(session, "autoscale")
+    require_known(options, ManifestOptions, "autoscale")
+    session = session.with_owners()
+    question = replace(_question(session, autoscaler, node_groups, instance_types, at, now), rounds=rounds)
+    applied = None
+    if manifests:
+        asked, paths = read_manifests(session, named_inputs(manifests, "manifest"), options)
+        asked.require_sound()
+        applied = Question(applied=asked.applied, template_paths=paths, caveats=asked.caveats)
+    with rare_garbage_collection():
+        report = worded(ask_autoscale(session, question, applied))
+    require_no_problems(report)
+    return report
+
+
+def with_autoscaler(
+    session: Session,
+    *,
+    autoscaler: AutoscalerChoice = "auto",
+    node_groups: Source | None = None,
+    instance_types: Source | None = None,
+    at: str | None = None,
+    node_startup: str = "90s",
+    now: datetime | None = None,
+) -> Session:
+    """The cluster with an autoscaler: questions about it go on with the nodes that it adds for what finds no room.
+
+    So do `schedule`, `preempt`, `gate`, `advise`, `pending`, `simulate`, `drain` and `outage`; the others refuse it.
+
+    Args: as of `autoscale`; `node_startup`: how long a node takes from being asked for until it is ready.
+
+    Raises:
+        InputError: with everything that is wrong with the files; `node_startup` is not a duration.
+        ValueError: as of `autoscale`.
+    """
+    require_session(session, "with_autoscaler")
+    startup = seconds_of("node-startup", node_startup)
     question = _question(session, autoscaler, node_groups, instance_types, at, now)
-    return _answered(ask_autoscale, session, replace(question, rounds=rounds))
+    return session.with_scaling(scaling_of(session, replace(question, startup=startup)))
 
 
 def consolidate(
@@ -72,18 +116,13 @@ def consolidate(
         ValueError: as of `autoscale`.
     """
     require_session(session, "consolidate")
+    require_no_autoscaler(session, "consolidate")
     question = _question(session, autoscaler, node_groups, instance_types, at, now)
     name = None if explain is None else explain.removeprefix("nodes/").removeprefix("node/").removeprefix("no/")
     if name is not None and session.state.node(name) is None:
         raise InputError([Problem("--explain", f"there is no node {name}")])
-    return _answered(ask_consolidate, session, replace(question, explain=name))
-
-
-def _answered(
-    ask: Callable[[Session, AutoscalerQuestion], Report], session: Session, question: AutoscalerQuestion
-) -> Report:
     with rare_garbage_collection():
-        return worded(ask(session, question))
+        return worded(ask_consolidate(session, replace(question, explain=name)))
 
 
 def _question(

@@ -7,23 +7,28 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Unpack
 
-from kwhatif.api.arguments import require_known, require_session
+from kwhatif.api.arguments import require_known, require_no_autoscaler, require_session
 from kwhatif.api.manifests import ManifestOptions, read_manifests
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
+from kwhatif.kube.matching.groups import has_groups
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.workload import DaemonSet
 from kwhatif.questions.capacity.capacity import CapacityQuestion, ask_capacity
 from kwhatif.questions.capacity.filling import Part
 from kwhatif.questions.capacity.headroom import ask_headroom
+from kwhatif.questions.groups.gates import with_groups
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.hooks import ends
 from kwhatif.questions.session.session import Session
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
+from kwhatif.report.inputs import SourceRow
 from kwhatif.sources.manifests.applied import parse_template_paths
 from kwhatif.sources.manifests.given import Source, named_inputs
+from kwhatif.sources.manifests.named import parse_reference
 from kwhatif.sources.text.files import GivenText
 
 #: The default limits: of pods or sets, and of each kind of the cluster's pods.
@@ -67,6 +72,7 @@ def capacity(
             path is malformed.
     """
     require_session(session, "capacity")
+    require_no_autoscaler(session, "capacity")
     require_known(options, ManifestOptions, "capacity")
     if not manifests and (target is not None or with_preemption):
         raise TypeError("capacity() needs a manifest, of which a number of pods could fit")
@@ -82,9 +88,10 @@ def capacity(
             return worded(ask_headroom(session, limit or LIMIT_OF_SHAPES, paths))
         session = session.with_owners()
         asked = _read(session, named_inputs(manifests, "manifest"), options)
+        session, applied = with_groups(session, asked.applied)
         question = CapacityQuestion(
             parts=asked.parts,
-            applied=asked.applied,
+            applied=applied,
             template_paths=paths,
             limit=target or limit or LIMIT,
             evicts=with_preemption,
@@ -107,6 +114,12 @@ def _read(session: Session, inputs: Sequence[str], options: ManifestOptions) -> 
     problems: list[Problem] = []
     for given in inputs:
         times, path = _times(given)
+        group = _group_named(path, session, options)
+        if group is not None:
+            found = list(_members(path, group, session))
+            problems += [] if found else [Problem(path, f"PodGroup {group} has no pods", hint="give its manifest")]
+            parts += [Part(each, times) for each in found]
+            continue
         try:
             asked, _ = read_manifests(session, [path], options)
         except InputError as wrong:
@@ -124,6 +137,19 @@ def _read(session: Session, inputs: Sequence[str], options: ManifestOptions) -> 
     if problems:
         raise InputError(problems)
     return _Asked(parts, applied, caveats)
+
+
+def _group_named(path: str, session: Session, options: ManifestOptions) -> str | None:
+    """The key of the group of the cluster that is asked for by name."""
+    reference = parse_reference(path, options.get("namespace") or session.namespace)
+    if reference is None or reference.resource.type is not PodGroup or not has_groups(session.cluster):
+        return None
+    return reference.key if session.cluster.get(PodGroup, reference.key) is not None else None
+
+
+def _members(path: str, group: str, session: Session) -> Iterator[Applied]:
+    for key, info in sorted(session.state.members_of(group).items()):
+        yield Applied(info.pod, SourceRow(file=path, object=f"Pod {key}"), restarted=True)
 
 
 def _times(given: str) -> tuple[int, str]:

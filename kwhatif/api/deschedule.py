@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from kwhatif.api.arguments import require_session
+from kwhatif.api.arguments import require_no_autoscaler, require_session
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.questions.session.session import Session
 from kwhatif.render.worded import worded
@@ -37,6 +37,7 @@ def deschedule(
         ValueError: both policy and strategy are given, or neither; the strategy or the time is none.
     """
     require_session(session, "deschedule")
+    require_no_autoscaler(session, "deschedule")
     from kwhatif.descheduler.build import strategy_policy
     from kwhatif.questions.deschedule.deschedule import DescheduleQuestion, ask_deschedule
     from kwhatif.questions.session.moment import moment_of

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any, Unpack
 
-from kwhatif.api.arguments import require_known, require_names, require_session
+from kwhatif.api.arguments import require_known, require_names, require_no_autoscaler, require_session
 from kwhatif.api.options import DrainArguments, MaintenanceOptions, OutageArguments
 from kwhatif.api.simulate import parameters_of, seconds_of
 from kwhatif.controllers.drain_filters import DrainOptions
@@ -126,6 +126,7 @@ def upgrade(session: Session, *, to: str, progress: Callable[[int, int], None] |
         InputError: that is not a release that is modelled, or it refuses the configuration or a feature gate.
     """
     require_session(session, "upgrade")
+    require_no_autoscaler(session, "upgrade")
     try:
         known_version(to)
     except ValueError as wrong:

@@ -50,13 +50,19 @@ def preempt(session: Session, *manifests: Source, **options: Unpack[SchedulingOp
     namespace = options.get("namespace") or ""
     require_namespace(namespace, session.cluster)
     with rare_garbage_collection():
-        question = replace(_question(options), pending_in=namespace)
+        question = replace(_question(session, options), pending_in=namespace)
         return _judged(session, "preempt", question, aftermath=options.get("aftermath", False))
 
 
-def _question(options: SchedulingOptions) -> Question:
-    """How pods are judged."""
+def _question(session: Session, options: SchedulingOptions) -> Question:
+    """How pods are judged.
+
+    Raises:
+        ValueError: an autoscaler cannot add nodes for pods that are each judged alone.
+    """
     alone, admission = options.get("alone", False), options.get("admission", True)
+    if session.scaling is not None and (alone or not admission):
+        raise ValueError("an autoscaler adds nodes for all pods together: do not judge each of them alone")
     return Question(alone=alone, admission=admission, full=True, described=options.get("described"))
 
 
@@ -64,7 +70,7 @@ def _answer(session: Session, command: str, manifests: Sequence[Source], options
     """The answer about these manifests."""
     require_asked(session, manifests, command)
     require_known(options, SchedulingOptions, command)
-    question = _question(options)
+    question = _question(session, options)
     inputs = named_inputs(manifests, "manifest")
     asked, paths = read_manifests(session, inputs, options, stored=not question.admission)
     asked.require_sound()
@@ -143,4 +149,9 @@ def pending(session: Session, *pods: str, namespace: str | None = None, explain:
     within = "" if pods else namespace or ""
     require_namespace(within, session.cluster)
     with rare_garbage_collection():
-        return worded(ask_queue(session, QueueQuestion(pods=keys, namespace=within, explain=explain)))
+        report = ask_queue(session, QueueQuestion(pods=keys, namespace=within, explain=explain))
+        if session.scaling is not None:
+            from kwhatif.questions.autoscaling.autoscale import with_rounds
+
+            report = with_rounds(report, session, session.scaling)
+        return worded(report)

@@ -12,10 +12,12 @@ from kwhatif.api.options import SimulationOptions
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.model.caveat import Caveat, merged
+from kwhatif.questions.groups.gates import with_gate
 from kwhatif.questions.manifests.edited import Given
 from kwhatif.questions.manifests.hooks import steps_of
-from kwhatif.questions.session.session import Session
+from kwhatif.questions.session.session import Session, without_modelled
 from kwhatif.questions.story.runs import Runs
+from kwhatif.questions.story.simulate import applied_in
 from kwhatif.questions.story.simulate import simulate as play
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
@@ -76,6 +78,8 @@ def simulate(
     read = read_edits(then, namespace=where, stdin=stdin, minor=minor, option="--then")
     if read.problems:
         raise InputError(read.problems)
+    session = with_gate(session, applied_in(steps))
+    caveats = tuple(without_modelled(caveats, session.cluster))
     with rare_garbage_collection():
         report = play(session, (*steps, *read.edits), parameters, where, Runs(runs, seed, progress) if runs else None)
     return worded(replace(report, caveat_details=merged((*caveats, *report.caveat_details))))

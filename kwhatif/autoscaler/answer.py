@@ -86,11 +86,15 @@ class IgnoredPod(_Part):
 
 
 class DisruptionCommand(_Part):
-    """Nodes that go together, and what comes in their place."""
+    """Nodes that go together, and what comes in their place.
+
+    `saved` is what that saves an hour; null where a price is not known.
+    """
 
     reason: str
     nodes: tuple[str, ...]
     replacements: tuple[NewNodeClaim, ...] = ()
+    saved: float | None = None
 
 
 class KeptNode(_Part):
@@ -161,6 +165,8 @@ class NodeVerdict(_Part):
     utilization: float | None = None
     threshold: float | None = None
     resource: str | None = None
+    #: What its removal saves an hour, where the group has a price.
+    saved: float | None = None
 
 
 class ScalingPlan(_Part):

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import FailOn, Filenames, Manifests, Namespace, Output, OutputOption, Printing, Reading, named
@@ -35,6 +36,7 @@ Workloads = Annotated[
 def advise(
     *,
     cluster: SchedulerSource,
+    growth: Growth,
     manifests: Manifests = None,
     filename: Filenames = None,
     namespace: Namespace = None,
@@ -72,6 +74,7 @@ def advise(
         ),
         pods,
         namespace=namespace,
+        growth=growth,
     )
     if for_ is not None:
         from kwhatif.render.markdown import fixes_to_markdown

@@ -2,61 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any
+from datetime import UTC, datetime
+from typing import Annotated, Any
 
 import typer
 
+from kwhatif.cli.autoscaling import (
+    At,
+    Autoscaler,
+    InstanceTypesFile,
+    NodeGroupsFile,
+    WhichAutoscaler,
+    check_scaling,
+    read_once,
+)
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.names import complete_node
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import Output, OutputOption, Printing, fail_on, one_of
+from kwhatif.cli.options import (
+    Filenames,
+    Manifests,
+    Namespace,
+    Output,
+    OutputOption,
+    Printing,
+    Reading,
+    fail_on,
+    joined,
+)
 from kwhatif.cli.run import Style, answer, now, parse_conditions
 
-if TYPE_CHECKING:
-    from kwhatif.report import Report
-
-
-class Autoscaler(Enum):
-    """Whose rules are followed."""
-
-    AUTO = "auto"
-    CLUSTER_AUTOSCALER = "cluster-autoscaler"
-    KARPENTER = "karpenter"
-
-
-WhichAutoscaler = Annotated[
-    Autoscaler,
-    typer.Option(
-        "--autoscaler", metavar="NAME", help=f"Whose rules: {one_of(Autoscaler)}. auto: of the one that is seen there."
-    ),
-]
-NodeGroupsFile = Annotated[
-    str | None,
-    typer.Option(
-        "--node-groups",
-        metavar="FILE",
-        help="The Cluster Autoscaler's node groups and flags, or -. Without it, the groups that labels of nodes show.",
-    ),
-]
-InstanceTypesFile = Annotated[
-    str | None,
-    typer.Option(
-        "--instance-types",
-        metavar="FILE",
-        help="The instance types that Karpenter chooses from, or -. Without it, those that run in the cluster.",
-    ),
-]
-At = Annotated[
-    str | None,
-    typer.Option(
-        "--at",
-        metavar="TIME",
-        help="The moment that ages count to, such as 2026-01-31T12:00:00Z. Without it, when the dump was taken.",
-    ),
-]
 Explain = Annotated[
     str | None,
     typer.Option(
@@ -73,7 +49,7 @@ Rounds = Annotated[
         metavar="N",
         min=1,
         max=100,
-        help="How many loops of the Cluster Autoscaler, unless one adds nothing. Of Karpenter one is played.",
+        help="How many times it looks, unless it adds nothing.",
     ),
 ]
 OfAutoscale = Annotated[str, fail_on("refused", "added")]
@@ -95,69 +71,54 @@ class Scaling:
         Raises:
             BadParameter: in words for the user.
         """
-        from kwhatif.kube.model.meta import parse_time
+        check_scaling(self.autoscaler.value, self.node_groups, self.instance_types, self.at)
 
-        karpenter, groups = self.autoscaler is Autoscaler.KARPENTER, self.autoscaler is Autoscaler.CLUSTER_AUTOSCALER
-        if self.node_groups is not None and (karpenter or self.instance_types is not None):
-            raise typer.BadParameter(
-                "it is about the Cluster Autoscaler: Karpenter's NodePools are in the cluster",
-                param_hint="--node-groups",
-            )
-        if self.instance_types is not None and groups:
-            raise typer.BadParameter("it is about Karpenter: give --node-groups", param_hint="--instance-types")
-        try:
-            parse_time(self.at or "2026-01-31T12:00:00Z")
-        except ValueError as wrong:
-            said = f"{self.at!r} is not an RFC 3339 time, such as 2026-01-31T12:00:00Z"
-            raise typer.BadParameter(said, param_hint="--at") from wrong
-
-    def ask(self, question: Callable[..., Report], cluster: SchedulerSource, **options: Any) -> Any:
-        """Read the cluster, and ask about it."""
-        from datetime import UTC, datetime
-
-        import kwhatif
-        from kwhatif.sources.text.files import STDIN, standard_input
-
-        def read(path: str | None) -> Any:
-            # Two answers may need it.
-            return kwhatif.text(standard_input().read(), STDIN) if path == "-" else path
-
-        groups, types = read(self.node_groups), read(self.instance_types)
-        moment = datetime.fromtimestamp(now(), UTC)
-        return cluster.ask(
-            lambda session, _: question(
-                session,
-                autoscaler=self.autoscaler.value,
-                node_groups=groups,
-                instance_types=types,
-                at=self.at,
-                now=moment,
-                **options,
-            )
-        )
+    def arguments(self) -> dict[str, Any]:
+        """The library's arguments."""
+        return {
+            "autoscaler": self.autoscaler.value,
+            "node_groups": read_once(self.node_groups),
+            "instance_types": read_once(self.instance_types),
+            "at": self.at,
+            "now": datetime.fromtimestamp(now(), UTC),
+        }
 
 
 @reads_cluster
 def autoscale(
     *,
     cluster: SchedulerSource,
+    manifests: Manifests = None,
+    filename: Filenames = None,
+    namespace: Namespace = None,
+    reading: Reading,
     scaling: Scaling,
     rounds: Rounds = 10,
     output: OutputOption = Output.TABLE,
     fail_on: OfAutoscale = "refused",
     printing: Printing,
 ) -> None:
-    """Which nodes would the autoscaler add for the pending pods, and for which of them can it do nothing?
+    """Which nodes would the autoscaler add for pods that find no room, and for which of them can it do nothing?
+
+    For those that wait in the cluster, and those of the manifests once they are applied.
 
     \b
     Examples:
       kwhatif autoscale --node-groups groups.yaml --from cluster.yaml
-      kwhatif autoscale --instance-types types.json --from cluster.yaml
+      kwhatif autoscale deployment.yaml --instance-types types.json --from cluster.yaml
     """
     import kwhatif
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
-    answer(scaling.ask(kwhatif.autoscale, cluster, rounds=rounds), Style(output.value, printing), conditions)
+    pods, arguments = [*joined(manifests), *(filename or ())], scaling.arguments()
+    answers = cluster.ask(
+        lambda session, names: kwhatif.autoscale(
+            session, *names, rounds=rounds, **arguments, **reading.arguments(namespace)
+        ),
+        pods,
+        namespace=namespace,
+    )
+    answer(answers, Style(output.value, printing), conditions)
 
 
 @reads_cluster
@@ -182,4 +143,6 @@ def consolidate(
     conditions = parse_conditions(fail_on, strict=cluster.strict)
     if explain is not None:  # one line
         printing = replace(printing, quiet=True)
-    answer(scaling.ask(kwhatif.consolidate, cluster, explain=explain), Style(output.value, printing), conditions)
+    arguments = scaling.arguments()
+    answers = cluster.ask(lambda session, _: kwhatif.consolidate(session, explain=explain, **arguments))
+    answer(answers, Style(output.value, printing), conditions)

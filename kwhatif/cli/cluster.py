@@ -37,6 +37,7 @@ from kwhatif.garbage import keep, no_garbage_collection
 if TYPE_CHECKING:
     from kwhatif.api.live import LiveCluster
     from kwhatif.api.scheduler import SchedulerOptions
+    from kwhatif.cli.autoscaling import Growth
     from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
     from kwhatif.sources.dumps.progress import Progress
@@ -167,9 +168,14 @@ class SchedulerSource:
         *,
         lenient: bool = False,
         namespace: str | None = None,
+        growth: Growth | None = None,
     ) -> Answers:
-        """Read the cluster, and ask about these manifests; with `--compare` without the edits as well."""
+        """Read the cluster, and ask about these manifests; with `--compare` without the edits as well.
+
+        `growth`: the autoscaler that adds nodes.
+        """
         session = self.load(manifests=manifests, lenient=lenient, namespace=namespace)
+        session = session if growth is None else growth.of(session)
         if not self.compare or session.unedited is None:
             return Answers(question(session, manifests))
         import kwhatif

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.api.options import KUBECTL, DrainArguments
+from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.names import complete_node
 from kwhatif.cli.option_groups import reads_cluster
@@ -36,6 +37,7 @@ FailOn = Annotated[str, fail_on("harm", "pending", "stalled", "cycling", "failed
 def drain(
     *,
     cluster: SchedulerSource,
+    growth: Growth,
     nodes: Nodes = None,
     selector: Selector = None,
     each: Annotated[bool, typer.Option("--each", help="Each of the nodes alone: which can be drained?")] = False,
@@ -69,4 +71,4 @@ def drain(
             names = nodes or ()
             return kwhatif.drain(session, *names, selector=selector or "", each=each, progress=advance, **options)
 
-    answer(cluster.ask(ask), Style(output.value, printing, explain), conditions)
+    answer(cluster.ask(ask, growth=growth), Style(output.value, printing, explain), conditions)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import Filenames, Manifests, Namespace, Printing, Reading, named, one_of
@@ -80,6 +81,7 @@ Fixes = Annotated[
 def gate(
     *,
     cluster: SchedulerSource,
+    growth: Growth,
     manifests: Manifests = None,
     filename: Filenames = None,
     policy: Policy = None,
@@ -101,6 +103,7 @@ def gate(
     """
     import kwhatif
 
+    growth.refuse("--rollout", rollout is not RolloutOption.END)
     pods = named(manifests, filename)
     files = parse_reports(report or ())
     is_markdown = output is GateOutput.MARKDOWN or any(name == "markdown" for name, _ in files)
@@ -119,6 +122,7 @@ def gate(
         pods,
         lenient=True,
         namespace=namespace,
+        growth=growth,
     )
     write_reports(answers.report, files)
     print_answers(answers, Style(output.value, printing))

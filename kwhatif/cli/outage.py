@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.api.options import OutageArguments
+from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.drain import Nodes
 from kwhatif.cli.option_groups import reads_cluster
@@ -26,6 +27,7 @@ FailOn = Annotated[str, fail_on("harm", "pending", "cycling")]
 def outage(
     *,
     cluster: SchedulerSource,
+    growth: Growth,
     nodes: Nodes = None,
     selector: Annotated[
         str | None, typer.Option("--selector", "-l", metavar="LABELS", help="The nodes with these labels.")
@@ -59,4 +61,4 @@ def outage(
             names = nodes or ()
             return kwhatif.outage(session, *names, selector=selector or "", each=each, progress=advance, **options)
 
-    answer(cluster.ask(ask), Style(output.value, printing, explain), conditions)
+    answer(cluster.ask(ask, growth=growth), Style(output.value, printing, explain), conditions)

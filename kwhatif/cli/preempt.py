@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import (
@@ -26,6 +27,7 @@ from kwhatif.cli.run import Style, answer, parse_conditions
 def preempt(
     *,
     cluster: SchedulerSource,
+    growth: Growth,
     manifests: Annotated[
         list[str] | None,
         typer.Argument(metavar="[MANIFEST]...", help="Without one: all pending pods, in queue order."),
@@ -51,6 +53,8 @@ def preempt(
     import kwhatif
 
     namespace = None if all_namespaces else namespace
+    growth.refuse("--alone", judging.alone)
+    growth.refuse("--no-admission", judging.no_admission)
     conditions = parse_conditions(fail_on, strict=cluster.strict, aftermath=judging.aftermath)
     pods = [*joined(manifests), *(filename or ())]
 
@@ -62,5 +66,6 @@ def preempt(
         ),
         pods,
         namespace=namespace,
+        growth=growth,
     )
     answer(answers, Style(output.value, printing, explain), conditions)

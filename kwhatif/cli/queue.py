@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import AllNamespaces, Namespace, Output, OutputOption, Printing, fail_on, joined
@@ -18,6 +19,7 @@ FailOn = Annotated[str, fail_on("unschedulable", "gated", "preemption", "budget-
 def queue(
     *,
     cluster: SchedulerSource,
+    growth: Growth,
     pods: Annotated[
         list[str] | None,
         typer.Argument(metavar="[POD]...", help="NAMESPACE/NAME, or NAME. Without one: all pending pods."),
@@ -47,5 +49,6 @@ def queue(
         lambda session, names: kwhatif.pending(session, *names, namespace=namespace, explain=explain),
         joined(pods),
         namespace=namespace,
+        growth=growth,
     )
     answer(answers, Style(output.value, printing, explain), conditions)

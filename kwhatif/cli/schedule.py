@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import (
@@ -22,6 +23,7 @@ from kwhatif.cli.run import Style, answer, parse_conditions
 def schedule(
     *,
     cluster: SchedulerSource,
+    growth: Growth,
     manifests: Manifests = None,
     filename: Filenames = None,
     namespace: Namespace = None,
@@ -41,6 +43,8 @@ def schedule(
     """
     import kwhatif
 
+    growth.refuse("--alone", judging.alone)
+    growth.refuse("--no-admission", judging.no_admission)
     conditions = parse_conditions(fail_on, strict=cluster.strict, aftermath=judging.aftermath)
     pods = named(manifests, filename)
 
@@ -52,5 +56,6 @@ def schedule(
         ),
         pods,
         namespace=namespace,
+        growth=growth,
     )
     answer(answers, Style(output.value, printing), conditions)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.api.options import SimulationOptions
+from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import (
@@ -46,6 +47,7 @@ FailOn = Annotated[str, fail_on("pending", "stalled", "cycling", "failed")]
 def simulate(
     *,
     cluster: SchedulerSource,
+    growth: Growth,
     manifests: Manifests = None,
     filename: Filenames = None,
     namespace: Namespace = None,
@@ -83,5 +85,5 @@ def simulate(
                 **options,
             )
 
-    answers = cluster.ask(ask, [*(manifests or ()), *(filename or ())], namespace=namespace)
+    answers = cluster.ask(ask, [*(manifests or ()), *(filename or ())], namespace=namespace, growth=growth)
     answer(answers, Style(output.value, printing, explain), conditions)

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 CLUSTER = "Cluster"
 EDITS = "What if"
 SCHEDULER = "Scheduler"
+AUTOSCALER = "Autoscaler"
 OTHER = "Other"
-_GROUPS = ("Options", KUBECTL, SCENARIOS, EDITS, CLUSTER, SCHEDULER, OTHER)
+_GROUPS = ("Options", KUBECTL, SCENARIOS, EDITS, CLUSTER, SCHEDULER, AUTOSCALER, OTHER)
 #: The options that are looked for most, in the group that they are in.
 _FIRST = ("--output", "--namespace")
 #: Wrong usage, in whichever Click Typer brings: its only public name is that of a subclass.

@@ -42,6 +42,7 @@ def answer(report: Report, detail: Detail) -> Iterator[Block]:
         yield from _note(detail)
     yield from others
     if not detail.quiet:
+        yield from _growth(report)
         yield from _caveats(report, detail)
 
 
@@ -95,10 +96,10 @@ def _answer(report: Report, detail: Detail) -> Iterator[Block]:
         from kwhatif.render.deschedule import deschedule
 
         return deschedule(report.deschedule, detail, descheduling_qualifier(report))
-    if report.autoscaler is not None:
+    if report.autoscaler is not None and report.command == "autoscale":
         from kwhatif.render.autoscale import autoscale
 
-        return autoscale(report.autoscaler, detail, qualifier(report))
+        return autoscale(report, report.autoscaler, detail, qualifier(report))
     if report.consolidate is not None:
         from kwhatif.render.autoscale import consolidate
 
@@ -142,3 +143,11 @@ def _with_aftermath(report: Report, parts: Iterable[Block]) -> Iterator[Block]:
 
         yield aftermath(report.story)
     yield from others
+
+
+def _growth(report: Report) -> Iterator[Block]:
+    """The nodes that an autoscaler has added on the way to the answer; nothing where none is asked for."""
+    if report.autoscaler is not None and report.command != "autoscale":
+        from kwhatif.render.autoscale import growth
+
+        yield from growth(report.autoscaler)

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kwhatif.autoscaler.answer import NearestGroup, NearestNode, NewNodeClaim, NodeVerdict, RefusedPod, ScalingRound
-from kwhatif.render.blocks import Block, Table, Verdict, name, node, number, titled, verdict, words
+from kwhatif.autoscaler.answer import (
+    DisruptionCommand,
+    NearestGroup,
+    NearestNode,
+    NewNodeClaim,
+    NodeVerdict,
+    RefusedPod,
+    ScalingRound,
+)
+from kwhatif.render.blocks import Block, Heading, Sentence, Table, Verdict, name, node, number, titled, verdict, words
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality
 from kwhatif.render.sentences import sentence
-from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
+from kwhatif.render.verdict import sentence_about
+from kwhatif.report import Report
+from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow, DrainedRow
 from kwhatif.words.amounts import listed, plural, some
 
 _NAMES = {"cluster-autoscaler": "the Cluster Autoscaler", "karpenter": "Karpenter"}
@@ -18,18 +28,45 @@ _NAMES = {"cluster-autoscaler": "the Cluster Autoscaler", "karpenter": "Karpente
 # --- what is added ---------------------------------------------------------------------------------------------------
 
 
-def autoscale(row: AutoscaleRow, detail: Detail, doubt: str) -> Iterator[Block]:
+def autoscale(report: Report, row: AutoscaleRow, detail: Detail, doubt: str) -> Iterator[Block]:
     """What is added, the choices that there were, and the pods that nothing is added for."""
-    yield verdict(_added(row), doubt)
+    outside = _outside(report)
+    yield verdict(_added(row, sum(map(len, outside.values()))), doubt)
     if detail.quiet:
         return
+    if report.decisions:
+        fitting = [each for each in report.decisions if each.outcome in ("Placed", "Preempts")]
+        yield Sentence(
+            f"{plural(len(fitting), 'pod')} of {plural(len(report.decisions), 'new pod')} fit without new nodes"
+        )
+    for round_, found in enumerate(row.rounds, 1):
+        yield from _round(found, f"Round {round_}: " if len(row.rounds) > 1 else "")
+    rows = [(some(pods), why) for why, pods in outside.items()]
+    yield from titled("Pods that no node helps", Table((words("Pods"), words("Why")), rows))
+
+
+def _outside(report: Report) -> Mapping[str, list[str]]:
+    """Pods of the manifests that wait for something else than a node, by why."""
+    found: dict[str, list[str]] = {}
+    for each in report.decisions:
+        if each.outcome in ("Gated", "Denied", "Ignored"):
+            found.setdefault(sentence_about(each, report).replace(each.pod.partition("/")[2], "POD"), []).append(
+                each.pod
+            )
+    return found
+
+
+def growth(row: AutoscaleRow) -> Iterator[Block]:
+    """What was added on the way to another answer."""
+    said = _added(row)[1]
+    yield Heading(said[:1].upper() + said[1:])
     for round_, found in enumerate(row.rounds, 1):
         yield from _round(found, f"Round {round_}: " if len(row.rounds) > 1 else "")
 
 
-def _added(row: AutoscaleRow) -> tuple[Quality, str]:
+def _added(row: AutoscaleRow, outside: int = 0) -> tuple[Quality, str]:
     nodes = _nodes_added(row)
-    refused = len({each.pod for found in row.rounds for each in found.refused})
+    refused = outside + len({each.pod for found in row.rounds for each in found.refused})
     said = [f"{_NAMES[row.autoscaler]} adds {listed(nodes) if nodes else 'nothing'}"]
     if refused:
         said.append(f"for {plural(refused, 'pod')} it can add nothing")
@@ -116,7 +153,7 @@ def consolidate(row: ConsolidateRow, detail: Detail, doubt: str) -> Iterator[Blo
     if row.explained is not None:
         yield Verdict(explained(row))
         return
-    yield verdict(("good", _removed(row)), doubt)
+    yield verdict(("good" if all(each.ok for each in row.drains) else "doubtful", _removed(row)), doubt)
     if not detail.quiet:
         yield from _plan(row)
 
@@ -124,12 +161,13 @@ def consolidate(row: ConsolidateRow, detail: Detail, doubt: str) -> Iterator[Blo
 def explained(row: ConsolidateRow) -> str:
     """Whether the node that was asked about goes, and why not: one line."""
     node = row.explained
+    shown = "".join(f"; a drain shows: {_proof(each)}" for each in row.drains)
     for each in row.nodes:
-        return f"{node} goes{_where_to(each)}" if each.removable else f"{node} stays: {why_kept(each)}"
+        return f"{node} goes{_where_to(each)}{shown}" if each.removable else f"{node} stays: {why_kept(each)}"
     for command in row.commands:
         others = [name for name in command.nodes if name != node]
         together = f" together with {some(others)}" if others else ""
-        return f"{node} goes ({command.reason}){together}"
+        return f"{node} goes ({command.reason}){together}{shown}"
     said = "; ".join(message for each in row.kept for message in each.messages)
     return f"{node} stays: {said or f'{_NAMES[row.autoscaler]} has not come to look at it'}"
 
@@ -195,22 +233,64 @@ def _removed(row: ConsolidateRow) -> str:
     said = f"{_NAMES[row.autoscaler]} would remove {plural(len(going), 'node')}: {some(going)}" if going else ""
     said = said or f"{_NAMES[row.autoscaler]} would remove no node"
     instead = f", and add {plural(len(made), 'node')} of {some([each.group for each in made])} instead"
-    return f"{said}{instead * bool(made)}"
+    unproven = sum(not each.ok for each in row.drains)
+    but = f"; {plural(unproven, 'drain')} of them would not end well" if unproven else ""
+    saved = "" if row.saved is None else f", which saves {row.saved:g} an hour"
+    return f"{said}{instead * bool(made)}{saved}{but}"
 
 
 def _plan(row: ConsolidateRow) -> Iterator[Block]:
-    going = [(each.node, each.group, _where_to(each).removeprefix(": ")) for each in row.nodes if each.removable]
-    yield from titled("Nodes that go", Table((node(), name("Group"), words("Their pods")), going))
+    drained = {name: each for each in row.drains for name in each.nodes}
+    known = [*(each.saved for each in row.nodes), *(each.saved for each in row.commands)]
+    money = [number("Saved an hour")] if any(each is not None for each in known) else []
+    going = [
+        (each.node, each.group, _where_to(each).removeprefix(": "), *_money(each, money), _proof(drained[each.node]))
+        for each in row.nodes
+        if each.removable
+    ]
+    columns = (node(), name("Group"), words("Their pods"), *money, words("A drain shows"))
+    yield from titled("Nodes that go", Table(columns, going))
     commands = [
         (
             some(each.nodes),
             each.reason,
             "; ".join(f"{made.group}: {_types(made)}" for made in each.replacements) or None,
+            *_money(each, money),
+            _proof(drained[each.nodes[0]]),
         )
         for each in row.commands
     ]
-    yield from titled("Nodes that go", Table((words("Nodes"), words("Why"), words("In their place")), commands))
+    columns = (words("Nodes"), words("Why"), words("In their place"), *money, words("A drain shows"))
+    yield from titled("Nodes that go", Table(columns, commands))
     kept = [(each.node, each.group, why_kept(each)) for each in row.nodes if not each.removable]
     yield from titled("Nodes that stay", Table((node(), name("Group"), words("Why")), kept))
     others = [(each.node, "; ".join(each.messages)) for each in row.kept]
     yield from titled("Nodes that stay", Table((node(), words("Why")), others))
+
+
+def _money(row: NodeVerdict | DisruptionCommand, columns: Sequence[object]) -> Sequence[str | None]:
+    """What is saved, where there is a column for it."""
+    return [None if row.saved is None else f"{row.saved:g}" for _ in columns]
+
+
+def _proof(row: DrainedRow) -> str:
+    """What a drain of the nodes comes to."""
+    pods = sum(each.pods for each in row.landed)
+    said = [
+        f"{plural(pods, 'pod')} {'lands' if pods == 1 else 'land'} on {some([each.node for each in row.landed])}"
+        if pods
+        else "no pod moves"
+    ]
+    if row.pending:
+        said.append(f"{_stay(row.pending)} pending: {some(row.pending)}")
+    if row.expendable:
+        said.append(f"{_stay(row.expendable)} pending that the autoscaler counts as expendable: {some(row.expendable)}")
+    if row.stays:
+        said.append(f"it is not drained: {some(row.stays)} may not go")
+    if row.preempted:
+        said.append(f"{plural(row.preempted, 'pod')} evicted for them")
+    return "; ".join(said[1:] if len(said) > 1 and not pods else said)
+
+
+def _stay(pods: Sequence[str]) -> str:
+    return f"{plural(len(pods), 'pod')} {'stays' if len(pods) == 1 else 'stay'}"

@@ -47,6 +47,7 @@ def capacity(report: Report, row: CapacityRow, detail: Detail) -> Iterator[Block
     yield from [Sentence(missing, "strong")] if missing else ()
     if best.stop is None and row.target is None:
         yield Sentence(f"Counted up to {row.limit:,} (--max): more may fit", "faint")
+    yield from _racks(best)
     yield from _places(best)
     if best.stop is not None:
         yield from _stop(best.stop, best, report, last=row.preempting is not None)
@@ -54,6 +55,10 @@ def capacity(report: Report, row: CapacityRow, detail: Detail) -> Iterator[Block
 
 def _places(fit: FitRow) -> Iterator[Block]:
     """What was counted; then zone by zone, and node by node."""
+    if _is_one_gang(fit):
+        nodes = [(each, sum(counts)) for each, counts in _counts(fit)]
+        yield from folded("Where they land", Table([node(), number("Pods")], nodes))
+        return
     columns = (name("Workload"), number("In a set"), number("Pods"), words("Each requests"), number("Priority"))
     yield Table(columns, [(each.workload, each.times, each.pods, _asks(each), each.priority) for each in fit.counted])
     is_one = len(fit.counted) == 1
@@ -65,11 +70,28 @@ def _places(fit: FitRow) -> Iterator[Block]:
     yield from folded("Where they land", Table([node(), *pods], _nodes(fit)))
 
 
+def _is_one_gang(fit: FitRow) -> bool:
+    """Whether a set is one group of pods, and nothing else."""
+    return len(fit.gangs) == 1 and sum(counted.times for counted in fit.counted) == fit.gangs[0].pods
+
+
+def _racks(fit: FitRow) -> Iterator[Block]:
+    """How many groups each value of their topology takes."""
+    for gang in fit.gangs:
+        if gang.topology_key and gang.placements:
+            counts = sorted(gang.placements.items(), key=lambda item: (-item[1], item[0]))
+            yield Table((name(gang.topology_key), number("Gangs")), counts)
+
+
 def _nodes(fit: FitRow) -> list[tuple[str | int, ...]]:
     """The nodes that take pods, those that take most first, and how many of each workload."""
+    return [(name, *counts) for name, counts in _counts(fit)]
+
+
+def _counts(fit: FitRow) -> list[tuple[str, list[int]]]:
     names = {name for counted in fit.counted for name in counted.nodes}
     rows = [(name, [counted.nodes.get(name, 0) for counted in fit.counted]) for name in names]
-    return [(name, *counts) for name, counts in sorted(rows, key=lambda row: (-sum(row[1]), row[0]))]
+    return sorted(rows, key=lambda row: (-sum(row[1]), row[0]))
 
 
 def _stop(stop: StopRow, fit: FitRow, report: Report, *, last: bool) -> Iterator[Block]:
@@ -137,6 +159,8 @@ def _how(row: CapacityRow) -> str:
 
 def _what(fit: FitRow, sets: int) -> str:
     """`pods of Deployment shop/web`; `sets of 2 pods of …`."""
+    if _is_one_gang(fit):
+        return f"gang{'s' * (sets != 1)} of {fit.gangs[0].pods:,} like {fit.gangs[0].group}"
     first, *others = fit.counted
     if not others and first.times == 1:
         return f"pod{'s' * (sets != 1)} {_of(first)}"
@@ -187,8 +211,9 @@ def _amounts(requests: Mapping[str, int]) -> str:
 def _stop_sentence(stop: StopRow, fit: FitRow, report: Report, *, last: bool) -> str:
     """Why the next pod does not fit; `last`: with eviction."""
     is_single = len(fit.counted) == 1 and fit.counted[0].times == 1
-    which = f"{'pod' if is_single else 'set'} {fit.sets + 1:,}"
-    about = f"{which} ({stop.workload})" if len(fit.counted) > 1 else which
+    is_gang = _is_one_gang(fit)
+    which = f"{'gang' if is_gang else 'pod' if is_single else 'set'} {fit.sets + 1:,}"
+    about = f"{which} ({stop.workload})" if len(fit.counted) > 1 and not is_gang else which
     found = [decision for decision in report.decisions if decision.pod == stop.pod]
     decision = found[-1 if last else 0] if found else None
     match stop.outcome:

@@ -62,6 +62,9 @@ def nodes_in(report: Report) -> Iterator[str]:
             yield from (*row.before.nodes, *row.after.nodes)
     if report.capacity is not None and report.capacity.best is not None:
         yield from (node for counted in report.capacity.best.counted for node in counted.nodes)
+    for finding in report.audit.findings if report.audit is not None else ():
+        shown = (each for each in finding.shown_by if each.probe in ("outage", "drain"))
+        yield from (name for each in shown for name in each.names)
     for story in (report.story, *(row.story for row in report.scenarios)):
         yield from () if story is None else _nodes_of_story(story)
     yield from (node for row in report.scenarios for node in row.verdict.nodes)

@@ -278,6 +278,11 @@ _CONSTANT: Mapping[type, str] = {
     autoscaling.PricesUnknown: "prices are not known",
     autoscaling.ShapesObservedOnly: "only instance types that run in the cluster are tried",
     autoscaling.CloudCapacityUnknown: "what the cloud has is not known",
+    autoscaling.NodeStartupAssumed: "how long nodes take to start is assumed",
+    autoscaling.PodsLeftByAutoscaler: "the autoscaler and the scheduler disagree",
+    autoscaling.UnreadableObject: "some objects cannot be understood",
+    autoscaling.AutoscalerObjectsNotModelled: "some objects of the autoscaler are not modelled",
+    autoscaling.AutoscalerSettingsAssumed: "the autoscaler's settings are assumed",
     autoscaling.KarpenterVersionAssumed: "the version of Karpenter is assumed",
     autoscaling.AutoscalerDisagrees: "two autoscalers are there",
 }

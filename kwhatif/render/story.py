@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+
+from msgspec.structs import replace
 
 from kwhatif.render.blocks import (
     Block,
@@ -23,6 +25,7 @@ from kwhatif.render.blocks import (
 )
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality, doubted
+from kwhatif.render.pod_groups import group_parts
 from kwhatif.render.story_rows import (
     FEW,
     anyway_rows,
@@ -39,9 +42,9 @@ from kwhatif.render.story_rows import (
 )
 from kwhatif.render.timeline import seconds, timeline, tree
 from kwhatif.report.maintenance import VerdictRow
+from kwhatif.report.pod_groups import GroupRow
 from kwhatif.report.story import (
     FactRow,
-    PendingRow,
     RunsRow,
     Story,
     StoryBudgetRow,
@@ -50,6 +53,7 @@ from kwhatif.report.story import (
     What,
 )
 from kwhatif.words.amounts import but, plural, some, took
+from kwhatif.words.pod_groups import group_line
 
 #: How many rows of what happens anyway are shown.
 _MOST_ANYWAY = 12
@@ -84,7 +88,13 @@ def _headline(story: Story) -> str:
         for command in story.commands
         if command.ok is False
     )
-    return "; ".join((*failed, _end(story)))
+    return "; ".join((*failed, *map(group_line, _not_placed(story)[:1]), _end(story)))
+
+
+def _not_placed(story: Story) -> list[GroupRow]:
+    """The groups of pods that have no place in the end."""
+    groups = () if story.pod_groups is None else story.pod_groups.groups
+    return [group for group in groups if group.outcome != "scheduled"]
 
 
 def _end(story: Story) -> str:
@@ -94,7 +104,7 @@ def _end(story: Story) -> str:
         case "settled":
             return f"settled after {after}: {_summary(story)}"
         case "pending":
-            return f"settled after {after}, {pods} pending: {_owners(story.pending)}"
+            return f"settled after {after}, {pods} pending: {_owners(story)}"
         case "terminating":
             return f"settled after {after}, but pods stay terminating for good: {_summary(story)}"
         case "stalled":
@@ -119,10 +129,12 @@ def _endless(story: Story) -> str:
     return f"it never settles: {who} replace each other {again}"
 
 
-def _owners(pending: Sequence[PendingRow]) -> str:
+def _owners(story: Story) -> str:
     counts: dict[str, int] = {}
-    for row in pending:
-        name = row.owner or f"Pod {row.pod}"
+    members = {} if story.pod_groups is None else {row.pod: row.group for row in story.pod_groups.pods}
+    for row in story.pending:
+        group = members.get(row.pod)
+        name = f"PodGroup {group}" if group else row.owner or f"Pod {row.pod}"
         counts[name] = counts.get(name, 0) + row.count
     return some([f"{name} ({count})" if count > 1 else name for name, count in counts.items()])
 
@@ -159,6 +171,7 @@ def story_blocks(story: Story, detail: Detail, doubt: str = "") -> Iterator[Bloc
     asked = of_question(story)
     is_whole = story.verdict is None or detail.wide
     yield from shown(waves(asked), blocked(asked))
+    yield from group_parts(story.pod_groups, replace(detail, quiet=not is_whole))
     yield from _workloads(asked, detail)
     yield from what_becomes(asked)
     yield from shown(_nodes(asked)) if story.verdict is None else ()

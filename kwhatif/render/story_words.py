@@ -45,7 +45,11 @@ def _assumptions(story: Story) -> Iterator[str]:
     yield f"a pod takes {end} to end"
     if any(row.workload.startswith("Job ") for row in story.workloads):
         yield "Jobs run on, unless it is said for how long, or a deadline within 10 minutes makes room for others"
-    yield "nothing else acts: no autoscaler, operator, descheduler, or person"
+    if "nodeStartup" in given:
+        yield f"a new node is ready {_seconds(given['nodeStartup'])} after the autoscaler has asked for it"
+        yield "nothing else acts: no operator, descheduler, or person"
+    else:
+        yield "nothing else acts: no autoscaler, operator, descheduler, or person"
     yield _conventions(story)
     yield "volumes are provisioned and attached, images pulled, pods admitted by their kubelets, without a failure"
 

@@ -15,6 +15,34 @@ class AutoscaleRow(Row):
     rounds: tuple[ScalingRound, ...] = ()
 
 
+class LandedRow(Row):
+    """How many pods the scheduler puts on a node."""
+
+    node: str
+    pods: int
+
+
+class DrainedRow(Row):
+    """What a drain of nodes that the autoscaler would remove comes to in a simulation, after those before it.
+
+    `pending` are the pods that find no other node, but those that the autoscaler counts as `expendable`; `stays` are
+    those that a budget keeps where they are.
+    """
+
+    nodes: tuple[str, ...]
+    landed: tuple[LandedRow, ...] = ()
+    pending: tuple[str, ...] = ()
+    expendable: tuple[str, ...] = ()
+    stays: tuple[str, ...] = ()
+    #: How many pods are evicted by the scheduler for those that move.
+    preempted: int = 0
+
+    @property
+    def ok(self) -> bool:
+        """Whether all pods get another node."""
+        return not (self.pending or self.stays)
+
+
 class ConsolidateRow(Row):
     """Which nodes the autoscaler would remove now: `nodes` of the Cluster Autoscaler, the rest of Karpenter."""
 
@@ -25,3 +53,7 @@ class ConsolidateRow(Row):
     nodes: tuple[NodeVerdict, ...] = ()
     commands: tuple[DisruptionCommand, ...] = ()
     kept: tuple[KeptNode, ...] = ()
+    #: Of each node, or command, that goes, in order.
+    drains: tuple[DrainedRow, ...] = ()
+    #: What all of it saves an hour, in the currency of the prices; null where a price is not known.
+    saved: float | None = None

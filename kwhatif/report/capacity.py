@@ -61,12 +61,27 @@ class StopRow(Row):
     tightest: tuple[TightestRow, ...] = ()
 
 
+class GangFitRow(Row):
+    """How many more groups of pods like one fit, each as a whole.
+
+    `pods` are in each, of which `min_count` have to fit; `placements`: by value of the topology's label, how many.
+    """
+
+    group: str
+    pods: int
+    min_count: int
+    fit: int = 0
+    topology_key: str = ""
+    placements: dict[str, int] = {}
+
+
 class FitRow(Row):
-    """How many sets fit; `stop` is null if the limit was reached first."""
+    """How many sets fit; `stop` is null if the limit was reached first. `gangs`: the groups of pods in each set."""
 
     sets: int
     counted: tuple[CountedRow, ...]
     stop: StopRow | None = None
+    gangs: tuple[GangFitRow, ...] = ()
 
 
 class PreemptingRow(Row):

@@ -7,6 +7,7 @@ from typing import Literal
 from kwhatif.controllers.contract import How
 from kwhatif.kube.model.meta import Row
 from kwhatif.report.maintenance import BlockedRow, VerdictRow, WaveRow
+from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.simulation.history import EventRow
 
 #: The worst that can be said of the end.
@@ -199,6 +200,8 @@ class Story(Row):
     nodes: tuple[StoryNodeRow, ...] = ()
     commands: tuple[CommandRow, ...] = ()
     waves: tuple[WaveRow, ...] = ()
+    #: The groups of pods that were tried, or wait; null where there are none.
+    pod_groups: PodGroupsRow | None = None
     blocked: tuple[BlockedRow, ...] = ()
     cycle: CycleRow | None = None
     #: What was decided by convention, and how often: `nodes` that were equally good, whom to evict (`evictions`), the

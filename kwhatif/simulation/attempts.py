@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.batch.cache import BatchCache, Cycles
-from kwhatif.scheduler.batch.result import ScheduleResult, result_of
+from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.scheduler.pod_groups.attempt import attempt_group
@@ -84,14 +84,17 @@ class SimulatedAttempts:
         alone = for_members(profile)
 
         def tries(fork: State, some: frozenset[str] | None) -> Try:
-            if some is not None:
-                return lambda pod: self._by_heap(result_of(attempt(alone, pod, fork, placement=some)), alone, fork)
-            known = base.fork(fork, Cycles())
-            return lambda pod: self._by_heap(known.attempt(pod), alone, fork)
+            if some is None:
+                known = base.fork(fork, Cycles())
+            else:
+                known = BatchCache(alone, fork, Cycles(), scored=False, choose=self._choose, placement=some)
+            return lambda pod: self._by_heap(known.attempt(pod), alone, fork, some)
 
         return attempt_group(group_cycle(profile, tries, self._choose_placement), group, members, state)
 
-    def _by_heap(self, result: ScheduleResult, profile: Profile, state: State) -> ScheduleResult:
+    def _by_heap(
+        self, result: ScheduleResult, profile: Profile, state: State, some: frozenset[str] | None = None
+    ) -> ScheduleResult:
         """Of several best nodes the one that kube-scheduler's heap has first, by convention.
 
         Of clusters with more nodes it looks at some only, beginning anywhere: there is no such order.
@@ -100,7 +103,7 @@ class SimulatedAttempts:
             return result
         if not self._world.chance.is_convention or len(state.nodes) > _ALL_LOOKED_AT:
             return result
-        whole = result.whole or attempt(replace(profile, pre_enqueue=()), result.pod, state)
+        whole = result.whole or attempt(replace(profile, pre_enqueue=()), result.pod, state, placement=some)
         if whole.scores is None:
             return result
         return replace(result, node=whole.scores.first_in_heap(), reserve=whole.cycle.reserve)

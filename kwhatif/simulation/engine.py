@@ -32,8 +32,8 @@ from kwhatif.state.state import State
 
 #: The disruption controller's name: it counts while the scheduler continues, so a burst of pods is not counted.
 BUDGETS = ("PodDisruptionBudget",)
-#: Controllers that sync periodically: their next sync may be later than what is asked for.
-LATE = ("HorizontalPodAutoscaler",)
+#: Controllers that sync periodically, and autoscalers of nodes: what they do next may be later than what is asked for.
+LATE = ("HorizontalPodAutoscaler", "ClusterAutoscaler", "Karpenter")
 #: More attempts at one moment than this times the number of pods never end.
 _TOO_MANY = 10
 

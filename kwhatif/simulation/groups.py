@@ -31,6 +31,8 @@ class GroupOutcome(NamedTuple):
     result: GroupResult
     #: What the condition says; "" once the group was placed.
     message: str
+    #: Those that evicted others.
+    evicting: tuple[GroupResult, ...] = ()
 
 
 class GroupScheduler(Scheduler):
@@ -38,16 +40,18 @@ class GroupScheduler(Scheduler):
 
     #: By the key of the group, what came of it.
     groups: dict[str, GroupOutcome]
+    #: UIDs of the pods that this scheduler has given their nodes.
+    placed: set[str]
 
     def _make_queue(self, profiles: dict[str, QueueProfile], cluster: Cluster) -> SchedulingQueue:
-        self.groups = {}
+        self.groups, self.placed = {}, set()
         return GroupSchedulingQueue(profiles, cluster)
 
     def fork(self, world: World) -> GroupScheduler:
         """An independent scheduler for a fork of the world."""
         other = super().fork(world)
         assert isinstance(other, GroupScheduler), "it is a copy"
-        other.groups = self.groups.copy()
+        other.groups, other.placed = self.groups.copy(), self.placed.copy()
         return other
 
     # --- an attempt ----------------------------------------------------------------------------------
@@ -65,8 +69,6 @@ class GroupScheduler(Scheduler):
             return
         because = next(filter(None, [self._causes.pop(member.uid, None) for member in members]), None)
         result = self.attempts.attempt_group(group, [member.pod_info for member in members])
-        if self.group_watcher is not None:
-            self.group_watcher(result)
         event = self._note_group(info, result, because)
         victims = [] if result.preemption is None else [pod for pod in result.preemption.pods if not pod.terminating]
         if victims:
@@ -81,7 +83,10 @@ class GroupScheduler(Scheduler):
         key, message = info.group_key, "" if result.is_placed else result.status.message
         before = self.groups.get(key)
         was_placed = before is not None and before.result.is_placed and not before.message
-        self.groups[key] = GroupOutcome(result, "" if was_placed else message)
+        evicting = () if before is None else before.evicting
+        if result.preemption is not None and result.preemption.victims:
+            evicting = (*evicting, result)
+        self.groups[key] = GroupOutcome(result, "" if was_placed else message, evicting)
         if before is not None and before.result.status == result.status and not result.is_placed:
             self._in_vain[info.uid] += 1
             return because
@@ -101,6 +106,10 @@ class GroupScheduler(Scheduler):
                 self._bind(info, own, own.node, event)
             else:
                 self._fail_member(info, result, own, event)
+
+    def _bind(self, info: QueuedPodInfo, result: ScheduleResult, node: str, because: int | None) -> None:
+        self.placed.add(info.uid)
+        super()._bind(info, result, node, because)
 
     def _fail_member(
         self, info: QueuedPodInfo, result: GroupResult, own: ScheduleResult | None, event: int | None

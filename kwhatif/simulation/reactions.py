@@ -99,6 +99,12 @@ class Reactions:
         for before, after in edited:
             self._observe(before, after, None)
 
+    def sync_soon(self, name: str, key: str) -> None:
+        """Make the key of the controller of that name due."""
+        for number, controller in enumerate(self._controllers):
+            if controller.name == name:
+                self._due[number].setdefault(key, None)
+
     def look_at(self, obj: KubernetesObject | None, event: int | None) -> None:
         """Every controller of the object syncs it, as if it were new."""
         if obj is not None:

@@ -22,7 +22,6 @@ from kwhatif.kube.model.pod_status import PodCondition
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.diagnosis import NO_NODES
 from kwhatif.scheduler.framework.profile import Profile
-from kwhatif.scheduler.pod_groups.result import GroupResult
 from kwhatif.scheduler.queue.event_handlers import EventHandlers
 from kwhatif.scheduler.queue.failure import FailedAttempt, handle_failure
 from kwhatif.scheduler.queue.nominator import pod_lister
@@ -93,8 +92,6 @@ class Scheduler:
         self.grace: float | None = None
         #: Called with the result of every attempt before anything changes; forks have none.
         self.watcher: Callable[[ScheduleResult], None] | None = None
-        #: The same of the attempts of groups.
-        self.group_watcher: Callable[[GroupResult], None] | None = None
         for info in sorted(world.state.pending.values(), key=lambda info: info.pod.metadata.creation_timestamp or ""):
             if (
                 info.pod.spec.scheduler_name in profiles
@@ -114,7 +111,6 @@ class Scheduler:
         other = copy(self)
         state = world.state
         other._world, other._lister, other.watcher = world, pod_lister(state.cluster), None
-        other.group_watcher = None
         other._preemptions = deque()
         other._preempting = self._preempting.fork(other._lister)
         other.attempts = self.attempts.fork(world)

@@ -48,7 +48,10 @@ def read_instance_types(path: str, *, stdin: BinaryIO) -> tuple[InstanceType, ..
     """
     file = read_data(path, stdin=stdin, kind="list of instance types")
     try:
-        return build_instance_types(file.data)
+        data = file.data
+        if isinstance(data, Mapping) and data.get("kind") == "List":  # how a list of Python objects comes here
+            data = data.get("items")
+        return build_instance_types(data)
     except InputError as failure:
         raise file.located(failure) from None
 

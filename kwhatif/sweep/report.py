@@ -68,7 +68,8 @@ def _sweep(
     command = "drain" if isinstance(question, DrainOptions) else "outage"
     found = (*player.base.caveats(player.base.engine), *left_out)
     ends = (caveat for outcome in outcomes for caveat in outcome.caveats)
-    report = session.report(command, (), in_one([*found, *ends]))
+    grown = () if session.scaling is None else (*session.scaling.caveats, *session.scaling.of_new_nodes)
+    report = session.report(command, (), in_one([*found, *ends, *grown]))
     return replace(report, scenarios=(*explained, *rows[len(explained) :]))
 
 

@@ -14,6 +14,11 @@ def group_name(row: GroupRow) -> str:
     return f"gang {row.group} (needs {row.min_count} of {row.pods})"
 
 
+def group_line(row: GroupRow) -> str:
+    """Which group, and what becomes of it."""
+    return f"{group_name(row)} {group_sentence(row)}"
+
+
 def group_sentence(row: GroupRow) -> str:
     """What becomes of the group, in a few words."""
     if row.outcome == "waiting":

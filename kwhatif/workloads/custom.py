@@ -34,11 +34,18 @@ class _Owner(msgspec.Struct, rename="camel"):
     metadata: ObjectMeta = ObjectMeta()
 
 
-def pods_from_template_path(raw: Mapping[str, Any], path: str, cluster: Cluster) -> Expansion:
+def pods_from_template_path(raw: Mapping[str, Any], path: str, cluster: Cluster, running: int = 0) -> Expansion:
     """The pods of a custom resource, from the pod template (or templates) at `path`.
 
     Its controller is not known here. Assumed is what is common: the pods are controlled by the resource itself, and
-    there are as many as a number called `replicas` beside the template says, else one.
+    there are as many as a number called `replicas` beside the template says. Where one template has no such number, it
+    has the rest of those that run, else one: what a manifest leaves out stays as it is.
+
+    Args:
+        raw: the resource.
+        path: where its templates are.
+        cluster: where the pods will be.
+        running: how many of its pods run.
 
     Raises:
         TemplatePathError: the path is malformed, leads nowhere, or to something else.
@@ -52,13 +59,16 @@ def pods_from_template_path(raw: Mapping[str, Any], path: str, cluster: Cluster)
     groups: list[ReplicaGroup] = []
     most, left_out = most_pods(cluster), 0
     used: set[str] = set()
-    for place, parent, found in _follow(raw, _steps(path)):
+    places = list(_follow(raw, _steps(path)))
+    given = [_replicas(parent) for _, parent, _ in places]
+    left = max(1, running - sum(count or 0 for count in given)) if given.count(None) == 1 else 1
+    for (place, _, found), number in zip(places, given, strict=True):
         template = _convert(_without_nulls(found), PodTemplateSpec, place)
         if not template.spec.containers:
             raise TemplatePathError(f"{place} is not a pod template: it has no spec.containers")
         _check_quantities(template.spec, place)
         pod = pod_of(template, meta.namespace, owner)
-        count = _replicas(parent)
+        count = left if number is None else number
         left_out += max(0, count - most)
         if names := free_names(pod, min(count, most), cluster, used):
             groups.append(ReplicaGroup(pod, names))
@@ -100,9 +110,9 @@ def _enter(path: str, value: Any, step: str | int) -> list[tuple[str, Any, Any]]
     raise TemplatePathError(f"{path or 'the object'} has no {step!r}")
 
 
-def _replicas(parent: Any) -> int:
+def _replicas(parent: Any) -> int | None:
     replicas = parent.get("replicas") if isinstance(parent, Mapping) else None
-    return max(0, replicas) if isinstance(replicas, int) else 1
+    return max(0, replicas) if isinstance(replicas, int) else None
 
 
 def _check_quantities(spec: PodSpec, place: str) -> None:

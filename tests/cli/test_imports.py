@@ -30,6 +30,7 @@ OURS = {
     "kwhatif.cli",
     "kwhatif.cli.app",
     "kwhatif.cli.autoscale",
+    "kwhatif.cli.autoscaling",
     "kwhatif.cli.capacity",
     "kwhatif.cli.characters",
     "kwhatif.cli.cluster",

@@ -14,6 +14,25 @@ from tests.gangs.play import compared, play
 FOUND = ROOT / "build" / "disagreements"
 #: How often the judge runs a case, and how often where kwhatif goes a way that was not seen: ties are left to chance.
 _RUNS, _MORE_RUNS, _MOST_RUNS = 1, 6, 40
+#: So many ways are not all seen.
+_MANY = 3
+
+
+def agrees(made: Json, ways: list[Json]) -> bool:
+    """Whether kwhatif goes one of the ways.
+
+    Where there are many, as evictions are seen now earlier and now later, it is enough that the same groups and pods
+    have a place, and the same pods are evicted.
+    """
+    if compared(made) in [compared(each) for each in ways]:
+        return True
+    return len(ways) >= _MANY and _coarse(made) in [_coarse(each) for each in ways]
+
+
+def _coarse(found: Json) -> Json:
+    groups = {row["group"]: row["outcome"] for row in found["groups"]}
+    pods = sorted(row["pod"] for row in found["pods"] if row.get("node"))
+    return {"groups": groups, "pods": pods, "victims": sorted(found.get("victims") or ())}
 
 
 def main() -> int:
@@ -38,7 +57,7 @@ def main() -> int:
                 made[number] = play(cases[number])
             known = seen.setdefault(number, {})
             known.update((json.dumps(each["outcome"], sort_keys=True), each["outcome"]) for each in ways)
-            if compared(made[number]) in [compared(each) for each in known.values()]:
+            if agrees(made[number], list(known.values())):
                 agreed[cases[number]["about"]] += 1
                 del left[number]
         print(f"{len(left)} of {len(cases)} disagree after {runs} run(s) each", file=sys.stderr, flush=True)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import ClassVar
 
-from kwhatif.autoscaler.answer import RefusedPod, ScalingPlan, ScalingRound
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.autoscaler.answer import Autoscaler, RefusedPod, ScalingPlan, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler.batch import pods_to_help, shown, snapshot_of
-from kwhatif.autoscaler.cluster_autoscaler.groups import DEFAULT_EXPANDER, NodeGroups
+from kwhatif.autoscaler.cluster_autoscaler.groups import DEFAULT_EXPANDER, NodeGroup, NodeGroups
 from kwhatif.autoscaler.cluster_autoscaler.nodes import is_halted, readiness
-from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable
+from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable, is_mirror
 from kwhatif.autoscaler.cluster_autoscaler.scale_down import ScaleDown
-from kwhatif.autoscaler.cluster_autoscaler.scale_up import ScaleUp, Scaling, grown, upcoming
-from kwhatif.autoscaler.cluster_autoscaler.templates import templates_of
+from kwhatif.autoscaler.cluster_autoscaler.scale_up import ScaleUp, Scaling, upcoming
+from kwhatif.autoscaler.cluster_autoscaler.templates import Template, copied_templates, templates_of
+from kwhatif.autoscaler.contract import Decided, NewNode, free_names
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import (
     AutoscalerHalted,
@@ -29,7 +35,11 @@ from kwhatif.state.state import State
 
 
 def scale_up(
-    state: State, profiles: Mapping[str, Profile], settings: NodeGroups, at: str
+    state: State,
+    profiles: Mapping[str, Profile],
+    settings: NodeGroups,
+    at: str,
+    cached: Mapping[str, Template] | None = None,
 ) -> tuple[ScalingRound, tuple[Caveat, ...]]:
     """What one loop adds for the pods that are marked unschedulable.
 
@@ -38,12 +48,13 @@ def scale_up(
         profiles: the scheduler's, which the autoscaler knows only where `scheduler-config-file` says so.
         settings: the node groups, the expander and the flags.
         at: the moment, RFC 3339.
+        cached: templates that are kept of nodes that were there before.
     """
     now, flags = parse_time(at), settings.flags
     said = (*_of_settings(settings), *_of_expendable(state, settings))
     if is_halted([info.node for info in state.nodes], flags, now):
         return ScalingRound(), (*said, AutoscalerHalted())
-    templates = templates_of(settings, state, now)
+    templates = templates_of(settings, state, now, cached)
     snapshot = snapshot_of(state, _profile(profiles, settings), flags, expendable=True)
     upcoming(settings, snapshot, templates, now)
     batch = pods_to_help(snapshot, state, flags, now)
@@ -58,9 +69,75 @@ def scale_up(
     return found.round, (*said, *_of_choice(settings, found))
 
 
-def with_new_nodes(state: State, settings: NodeGroups, round_: ScalingRound, at: str) -> tuple[State, NodeGroups]:
-    """The cluster, and its groups, once the nodes of a round are there; the state stays as it is."""
-    return grown(state, settings, round_.scale_up, parse_time(at))
+class ClusterAutoscaler(msgspec.Struct, frozen=True):
+    """The autoscaler with its node groups."""
+
+    settings: NodeGroups
+    #: The names of nodes that were asked for and are not there yet.
+    coming: frozenset[str] = frozenset()
+    #: By group, what it has kept of nodes that it has seen.
+    cached: Mapping[str, Template] = {}
+    name: ClassVar[Autoscaler] = "cluster-autoscaler"
+    kind: ClassVar[str] = "ClusterAutoscaler"
+    #: `--scan-interval`.
+    delay: ClassVar[float] = 10.0
+
+    @classmethod
+    def of(cls, settings: NodeGroups, state: State, at: str) -> ClusterAutoscaler:
+        """The autoscaler of a cluster, which has looked at its nodes."""
+        return cls(settings, cached=copied_templates(settings, state, parse_time(at)))
+
+    def decide(self, state: State, profiles: Mapping[str, Profile], at: str) -> Decided:
+        """One loop; see `NodeAutoscaler`."""
+        settings = replace(self.settings, groups=[_present(group, state) for group in self.settings.groups])
+        found, caveats = scale_up(state, profiles, settings, at, self.cached)
+        nodes = tuple(self._asked_for(found, state, at)) if found.scale_up else ()
+        more = {each.group: each.delta for each in found.scale_up}
+        groups = [_asked(group, more.get(group.name, 0)) for group in settings.groups]
+        coming = self.coming.union(node.name for node in nodes)
+        return Decided(
+            found, nodes, replace(self, settings=replace(self.settings, groups=groups), coming=coming), caveats
+        )
+
+    def _asked_for(self, found: ScalingRound, state: State, at: str) -> Iterator[NewNode]:
+        templates = templates_of(self.settings, state, parse_time(at), self.cached)
+        for row in found.scale_up:
+            template = templates[row.group].real()
+            names = free_names(template.node.metadata.name, state, self.coming)
+            for name in islice(names, row.delta):
+                suffix = name.removeprefix(f"{template.node.metadata.name}-")
+                node, pods, besides = template.made(suffix)
+                node = replace(node, metadata=replace(node.metadata, creation_timestamp=at))
+                mirrors = (pod for pod in pods if is_mirror(pod))  # those of DaemonSets come of themselves
+                yield NewNode(
+                    node=node,
+                    group=row.group,
+                    startup_taints=template.startup_taints,
+                    besides=(*besides, *mirrors),
+                )
+
+    def with_nodes(self, nodes: Sequence[NewNode]) -> ClusterAutoscaler:
+        """See `NodeAutoscaler`."""
+        there: dict[str, list[str]] = {}
+        for node in nodes:
+            there.setdefault(node.group, []).append(node.name)
+        groups = [replace(group, nodes=(*group.nodes, *there.get(group.name, ()))) for group in self.settings.groups]
+        coming = self.coming.difference(node.name for node in nodes)
+        return replace(self, settings=replace(self.settings, groups=groups), coming=coming)
+
+
+def _present(group: NodeGroup, state: State) -> NodeGroup:
+    """The group without nodes that are gone: the cloud is taken not to replace them by itself."""
+    nodes = tuple(name for name in group.nodes if state.node(name) is not None)
+    gone = len(group.nodes) - len(nodes)
+    if not gone:
+        return group
+    target = None if group.target is None else max(group.target - gone, 0)
+    return replace(group, nodes=nodes, target=target)
+
+
+def _asked(group: NodeGroup, nodes: int) -> NodeGroup:
+    return replace(group, target=group.size + nodes) if nodes else group
 
 
 def _profile(profiles: Mapping[str, Profile], settings: NodeGroups) -> Profile:

@@ -162,7 +162,8 @@ class ScaleDown:
         self._removed += 1
         self._destinations.discard(verdict.node)
         self._budgets.remove(moved.pods)
-        return replace(verdict, removable=True, destinations=tuple(found))
+        price = self._groups[verdict.node].price
+        return replace(verdict, removable=True, destinations=tuple(found), saved=price)
 
     def _exhausted(self, pod: PodInfo, reason: str) -> tuple[str, ...]:
         """The budgets that allow no disruption of the pod, where that is the reason."""

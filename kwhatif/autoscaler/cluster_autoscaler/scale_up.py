@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count, islice
 
 import msgspec
-from msgspec.structs import replace
 
 from kwhatif.autoscaler.answer import (
     GroupDelta,
@@ -26,13 +24,11 @@ from kwhatif.autoscaler.cluster_autoscaler.nearest import nearest
 from kwhatif.autoscaler.cluster_autoscaler.nodes import amount_of, gpu_of, gpu_type, has_started, readiness
 from kwhatif.autoscaler.cluster_autoscaler.pods import equivalent
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot
-from kwhatif.autoscaler.cluster_autoscaler.templates import Template, templates_of
+from kwhatif.autoscaler.cluster_autoscaler.templates import Template
 from kwhatif.kube.matching.requests import CPU, MEMORY
 from kwhatif.kube.model.node import Node
 from kwhatif.scheduler.framework.status import Verdict
-from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.state import State
 
 # Limits of the whole cluster: cores, memory, GPUs (`resourcequotas/`).
 
@@ -345,24 +341,3 @@ def upcoming(settings: NodeGroups, snapshot: Snapshot, templates: Mapping[str, T
         for number in range(count if template is not None else 0):
             assert template is not None
             snapshot.add_node(*template.made(f"upcoming-{number}"))
-
-
-def grown(state: State, settings: NodeGroups, added: Iterable[GroupDelta], now: int) -> tuple[State, NodeGroups]:
-    """The cluster and its groups once these nodes are there, with the pods of their DaemonSets; the state stays."""
-    templates = templates_of(settings, state, now)
-    state, more = state.fork(), dict[str, list[str]]()
-    for row in added:
-        template = templates[row.group].real()
-        free = (f"new-{number}" for number in count(1))
-        suffixes = (each for each in free if state.node(f"{template.node.metadata.name}-{each}") is None)
-        for suffix in islice(suffixes, row.delta):
-            node, pods, besides = template.made(suffix)
-            state.apply(Upsert(node), *map(Upsert, besides), *map(Upsert, pods))
-            more.setdefault(row.group, []).append(node.metadata.name)
-    groups = [_with(group, more.get(group.name, [])) for group in settings.groups]
-    return state, replace(settings, groups=groups)
-
-
-def _with(group: NodeGroup, names: Sequence[str]) -> NodeGroup:
-    target = None if group.target is None else group.target + len(names)
-    return replace(group, nodes=(*group.nodes, *names), target=target)

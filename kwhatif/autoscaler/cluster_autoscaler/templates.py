@@ -13,11 +13,16 @@ from msgspec.structs import replace
 
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroup, NodeGroups
-from kwhatif.autoscaler.cluster_autoscaler.nodes import is_marked_for_deletion, is_passing_taint, readiness
+from kwhatif.autoscaler.cluster_autoscaler.nodes import (
+    is_marked_for_deletion,
+    is_passing_taint,
+    is_startup_taint,
+    readiness,
+)
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_daemon, is_mirror
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.meta import SECOND, controller_of
-from kwhatif.kube.model.node import Node, NodeStatus
+from kwhatif.kube.model.node import Node, NodeStatus, Taint
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.storage import CSINode
 from kwhatif.kube.model.workload import DaemonSet
@@ -44,6 +49,8 @@ class Template(msgspec.Struct, frozen=True):
     node: Node
     pods: tuple[Pod, ...]
     csi_node: CSINode | None = None
+    #: Those that its nodes have only while they start.
+    startup_taints: tuple[Taint, ...] = ()
 
     def made(self, suffix: str) -> tuple[Node, Sequence[Pod], Sequence[KubernetesObject]]:
         """A new node, with its pods and what else belongs to it; `suffix` makes their names unlike all others."""
@@ -59,7 +66,8 @@ class Template(msgspec.Struct, frozen=True):
         meta = self.node.metadata
         labels = {name: value for name, value in meta.labels.items() if name != _TEMPLATE_LABEL}
         name = self.group.replace("/", "-")
-        return replace(self, node=replace(self.node, metadata=replace(meta, name=name, labels=labels)))
+        spec = replace(self.node.spec, provider_id="")
+        return replace(self, node=replace(self.node, metadata=replace(meta, name=name, labels=labels), spec=spec))
 
     def info(self) -> NodeInfo:
         """The node with its pods, as a state would have it."""
@@ -77,17 +85,58 @@ def _on(pod: Pod, node: str, suffix: str) -> Pod:
     return replace(pod, metadata=meta, spec=replace(pod.spec, node_name=node))
 
 
-def templates_of(settings: NodeGroups, state: State, now: int) -> Mapping[str, Template]:
-    """The template of each group that has one, by the group's name; `now` in nanoseconds."""
-    found = {group.name: _template_of(group, settings.flags, state, now) for group in settings.groups}
-    return {name: template for name, template in found.items() if template is not None}
+def templates_of(
+    settings: NodeGroups, state: State, now: int, cached: Mapping[str, Template] | None = None
+) -> Mapping[str, Template]:
+    """The template of each group that has one, by the group's name.
+
+    Args:
+        settings: the groups.
+        state: the cluster.
+        now: nanoseconds since the epoch.
+        cached: what the autoscaler has kept of nodes that were good examples before.
+    """
+    known = cached or {}
+    found = {
+        group.name: _template_of(group, settings.flags, state, now, known.get(group.name)) for group in settings.groups
+    }
+    given = {group.name: group.template for group in settings.groups}
+    return {
+        name: replace(template, startup_taints=_startup_taints(given[name], settings.flags))
+        for name, template in found.items()
+        if template is not None
+    }
 
 
-def _template_of(group: NodeGroup, flags: Flags, state: State, now: int) -> Template | None:
-    nodes = [state.by_name[name] for name in sorted(group.nodes) if name in state.by_name]
-    good = next((node for node in nodes if _is_good_example(node.node, flags, now)), None)
+def _startup_taints(node: Node | None, flags: Flags) -> tuple[Taint, ...]:
+    """Those that a group's template gives: a node that has started does not show them any more."""
+    taints = () if node is None else node.spec.taints
+    return tuple(taint for taint in taints if is_startup_taint(taint.key, flags))
+
+
+def copied_templates(settings: NodeGroups, state: State, now: int) -> Mapping[str, Template]:
+    """The templates of groups with a node that is a good example: the autoscaler keeps them when it goes."""
+    examples = {group.name: _example(_nodes(group, state), settings.flags, now) for group in settings.groups}
+    return {
+        name: _copied(example, name, settings.flags, state) for name, example in examples.items() if example is not None
+    }
+
+
+def _nodes(group: NodeGroup, state: State) -> Sequence[NodeInfo]:
+    return [state.by_name[name] for name in sorted(group.nodes) if name in state.by_name]
+
+
+def _example(nodes: Iterable[NodeInfo], flags: Flags, now: int) -> NodeInfo | None:
+    return next((node for node in nodes if _is_good_example(node.node, flags, now)), None)
+
+
+def _template_of(group: NodeGroup, flags: Flags, state: State, now: int, cached: Template | None) -> Template | None:
+    nodes = _nodes(group, state)
+    good = _example(nodes, flags, now)
     if good is not None:
         return _copied(good, group.name, flags, state)
+    if cached is not None:
+        return cached
     if group.template is not None:
         return _from_template(group.template, group.name, flags, state)
     return _copied(nodes[0], group.name, flags, state) if nodes else None

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar
 
-from kwhatif.autoscaler.answer import ScalingPlan, ScalingRound
+import msgspec
+
+from kwhatif.autoscaler.answer import Autoscaler, ScalingPlan, ScalingRound
+from kwhatif.autoscaler.contract import Decided, NewNode, free_names
+from kwhatif.autoscaler.karpenter.claims import NewClaim
 from kwhatif.autoscaler.karpenter.disruption import disruption_plan
 from kwhatif.autoscaler.karpenter.instance_types import (
     Catalogue,
@@ -12,15 +17,17 @@ from kwhatif.autoscaler.karpenter.instance_types import (
     build_instance_types,
     catalogue_of,
 )
+from kwhatif.autoscaler.karpenter.launched import launched
 from kwhatif.autoscaler.karpenter.nodes import World
 from kwhatif.autoscaler.karpenter.observed import observed_types, seen_version
 from kwhatif.autoscaler.karpenter.provisioning import provisioning_round
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import KarpenterVersionAssumed, PricesUnknown, ShapesObservedOnly
 from kwhatif.kube.model.meta import parse_time
+from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
 
-__all__ = ["InstanceType", "build_instance_types", "disrupt", "provision"]
+__all__ = ["InstanceType", "Karpenter", "build_instance_types", "disrupt", "disruption", "provision"]
 
 _VERSION = "1.14.1"
 
@@ -33,16 +40,59 @@ def provision(state: State, types: Iterable[InstanceType] | None, at: str) -> tu
         types: the catalogue; None: not given, and only the shapes that run in the cluster are known.
         at: the moment, RFC 3339.
     """
-    catalogue = catalogue_of(observed_types(state) if types is None else types)
-    found = provisioning_round(World(state, catalogue, parse_time(at)))
-    return found, tuple(_said(state, catalogue, is_observed=types is None))
+    found = Karpenter.of(state, types).decide(state, {}, at)
+    return found.round, found.caveats
+
+
+class Karpenter(msgspec.Struct, frozen=True):
+    """The provisioner with its catalogue; `is_observed`: it was read off the nodes that are there."""
+
+    types: tuple[InstanceType, ...]
+    is_observed: bool = False
+    name: ClassVar[Autoscaler] = "karpenter"
+    kind: ClassVar[str] = "Karpenter"
+    #: `BATCH_IDLE_DURATION`.
+    delay: ClassVar[float] = 1.0
+
+    @classmethod
+    def of(cls, state: State, types: Iterable[InstanceType] | None) -> Karpenter:
+        """With this catalogue; None: with the shapes that run in the cluster."""
+        return cls(tuple(observed_types(state) if types is None else types), is_observed=types is None)
+
+    def decide(self, state: State, profiles: Mapping[str, Profile], at: str) -> Decided:
+        """One batch; see `NodeAutoscaler`."""
+        del profiles  # it has a scheduler of its own
+        catalogue = catalogue_of(self.types)
+        found, claims = provisioning_round(World(state, catalogue, parse_time(at)))
+        said = tuple(_said(state, catalogue, is_observed=self.is_observed))
+        return Decided(found, tuple(_made(claims, state, at)), self, said)
+
+    def with_nodes(self, nodes: Sequence[NewNode]) -> Karpenter:
+        """See `NodeAutoscaler`: NodeClaims know of their nodes."""
+        del nodes
+        return self
 
 
 def disrupt(state: State, types: Iterable[InstanceType] | None, at: str) -> tuple[ScalingPlan, tuple[Caveat, ...]]:
     """What the disruption controller would do now; arguments as of `provision`."""
+    plan, _, caveats = disruption(state, types, at)
+    return plan, caveats
+
+
+def disruption(
+    state: State, types: Iterable[InstanceType] | None, at: str
+) -> tuple[ScalingPlan, Sequence[tuple[NewNode, ...]], tuple[Caveat, ...]]:
+    """The same, and of each command the nodes that come in the place of those that go."""
     catalogue = catalogue_of(observed_types(state) if types is None else types)
-    plan = disruption_plan(World(state, catalogue, parse_time(at)))
-    return plan, tuple(_said(state, catalogue, is_observed=types is None))
+    plan, commands = disruption_plan(World(state, catalogue, parse_time(at)))
+    made = [tuple(_made([claim for claim in command.replacements if claim.types], state, at)) for command in commands]
+    return plan, made, tuple(_said(state, catalogue, is_observed=types is None))
+
+
+def _made(claims: Sequence[NewClaim], state: State, at: str) -> Iterator[NewNode]:
+    names = {claim.template.name: free_names(claim.template.name, state) for claim in claims}
+    nodes = (launched(claim, next(names[claim.template.name]), state, at) for claim in claims)
+    return (node for node in nodes if node is not None)
 
 
 def _said(state: State, catalogue: Catalogue, *, is_observed: bool) -> Iterator[Caveat]:

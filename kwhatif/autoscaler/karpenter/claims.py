@@ -11,6 +11,7 @@ from kwhatif.autoscaler.karpenter.amounts import (
     merged,
     requests_of,
 )
+from kwhatif.autoscaler.karpenter.groups import Choice
 from kwhatif.autoscaler.karpenter.instance_types import (
     Catalogue,
     InstanceType,
@@ -50,6 +51,8 @@ from kwhatif.kube.model.node import Taint
 from kwhatif.kube.model.pod import Pod
 
 MOST_TYPES = 600
+#: How many ways to choose among equal domains are tried for a pod.
+_MOST_CHOICES = 16
 
 
 def own_requirements(pool: NodePool, labels: Mapping[str, str] | None = None) -> Requirements:
@@ -219,7 +222,22 @@ class NewClaim:
         requests = merged(self._requests, pod.requests)
         if self.pods and not any(fits(requests, type_.allocatable) for type_ in self.types):
             return Refusal(str)  # not reported: the pod gets a NodeClaim of its own then
-        narrowed = self._topology.narrowed(pod, self.template.taints, base)
+        choice = Choice()
+        first = found = self._chosen(pod, base, requests, choice)
+        for _ in range(_MOST_CHOICES):
+            another = None if isinstance(found, Addition) else choice.another()
+            if another is None:
+                break
+            choice = another
+            found = self._chosen(pod, base, requests, choice)
+        return found if isinstance(found, Addition) else first
+
+    def _chosen(self, pod: Wanted, base: Requirements, requests: Amounts, choice: Choice) -> Addition | Refusal:
+        """With one choice among domains that are as good.
+
+        Upstream chooses by chance, and again each time that it tries a pod: where a choice fails, another is made soon.
+        """
+        narrowed = self._topology.narrowed(pod, self.template.taints, base, choice)
         if isinstance(narrowed, Refusal):
             return narrowed
         refusal = base.objection(narrowed, self.template.well_known)

@@ -376,7 +376,7 @@ def _is_balanced(savings: float, cost: float, totals: Totals) -> bool:
     return disturbed == 0 or savings / totals.price / disturbed >= 1 / _BALANCE
 
 
-def disruption_plan(world: World) -> ScalingPlan:
+def disruption_plan(world: World) -> tuple[ScalingPlan, list[Command]]:
     """What the controller would do now, and what it says of nodes that stay."""
     disruption = Disruption(world)
     reason, commands = disruption.run()
@@ -385,8 +385,10 @@ def disruption_plan(world: World) -> ScalingPlan:
             reason=reason,
             nodes=tuple(sorted(each.name for each in command.candidates)),
             replacements=tuple(claim_row(claim) for claim in command.replacements),
+            saved=round(command.savings, 6) if world.catalogue.has_prices else None,
         )
         for command in commands
     )
-    kept = disruption.events.by_node.items()
-    return ScalingPlan(commands=rows, kept=tuple(KeptNode(node=n, messages=tuple(sorted(m))) for n, m in sorted(kept)))
+    events = sorted(disruption.events.by_node.items())
+    kept = tuple(KeptNode(node=name, messages=tuple(sorted(messages))) for name, messages in events)
+    return ScalingPlan(commands=rows, kept=kept), commands

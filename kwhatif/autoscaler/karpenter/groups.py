@@ -154,6 +154,28 @@ def _selector_identity(selector: LabelSelector | None) -> Hashable:
     return frozenset(selector.match_labels.items()), expressions
 
 
+class Choice:
+    """Which of equal domains are taken, where upstream takes any: at each fork in the way, the number of the domain."""
+
+    def __init__(self, picks: Sequence[int] = ()) -> None:
+        self._picks = picks
+        self._sizes: list[int] = []
+
+    def of(self, equal: Sequence[str]) -> str:
+        """The one that is taken."""
+        place = len(self._sizes)
+        self._sizes.append(len(equal))
+        return equal[self._picks[place] if place < len(self._picks) else 0]
+
+    def another(self) -> Choice | None:
+        """The next way to choose; None: there is no other."""
+        picks = [*self._picks, *(0 for _ in self._sizes)][: len(self._sizes)]
+        for place in reversed(range(len(picks))):
+            if picks[place] + 1 < self._sizes[place]:
+                return Choice((*picks[:place], picks[place] + 1))
+        return None
+
+
 class Group:
     """Pods counted by the domains of one label."""
 
@@ -187,16 +209,18 @@ class Group:
         """Whether it would be counted on a node with these taints and requirements."""
         return self.selects(pod) and self.spec.nodes.matches(taints, requirements)
 
-    def next(self, pod: Wanted, allowed: Requirement, of_node: Requirement, best: Requirement) -> Requirement:
+    def next(
+        self, pod: Wanted, allowed: Requirement, of_node: Requirement, best: Requirement, choice: Choice
+    ) -> Requirement:
         """The domains for the pod: among those that the node may have and the pod allows; none where it has none.
 
-        Of domains that are as good, one that other groups of the pod leave (`best`): chance would find it, too.
+        Of domains that are as good, first one that other groups of the pod leave (`best`): chance would find it, too.
         """
         match self.spec.kind:
             case "topology spread":
-                return self._spread(pod, allowed, of_node, best)
+                return self._spread(pod, allowed, of_node, best, choice)
             case "pod affinity":
-                return self._together(pod, allowed, of_node, best)
+                return self._together(pod, allowed, of_node, best, choice)
             case _:
                 return self._apart(allowed, of_node)
 
@@ -206,7 +230,9 @@ class Group:
             return (domain for domain in sorted(of_node.values) if domain in domains)
         return (domain for domain in sorted(domains) if of_node.has(domain))
 
-    def _spread(self, pod: Wanted, allowed: Requirement, of_node: Requirement, best: Requirement) -> Requirement:
+    def _spread(
+        self, pod: Wanted, allowed: Requirement, of_node: Requirement, best: Requirement, choice: Choice
+    ) -> Requirement:
         """The domain with the fewest pods, if that does not skew them (`nextDomainTopologySpread`)."""
         key, skew, more = self.spec.key, self.spec.max_skew, int(self.selects(pod))
         if key == HOSTNAME and len(of_node.values) == 1:
@@ -218,9 +244,9 @@ class Group:
         fitting = [domain for domain in self._of_node(of_node, known) if known[domain] + more - least <= skew]
         if not fitting:
             return Requirement(key)
-        return Requirement(
-            key, frozenset((min(fitting, key=lambda domain: (known[domain], not best.has(domain), domain)),))
-        )
+        fewest = min(known[domain] for domain in fitting)
+        equal = [domain for domain in fitting if known[domain] == fewest]
+        return Requirement(key, frozenset((choice.of(_first(equal, best)),)))
 
     def _on_host(self, of_node: Requirement) -> int:
         return self.domains.get(next(iter(of_node.values)), 0)
@@ -234,7 +260,9 @@ class Group:
             return 0
         return min(counts, default=UNBOUNDED)
 
-    def _together(self, pod: Wanted, allowed: Requirement, of_node: Requirement, best: Requirement) -> Requirement:
+    def _together(
+        self, pod: Wanted, allowed: Requirement, of_node: Requirement, best: Requirement, choice: Choice
+    ) -> Requirement:
         """Domains that have such pods; for the first of all, any (`nextDomainAffinity`)."""
         key, known = self.spec.key, self.domains
         if key == HOSTNAME and len(of_node.values) == 1:
@@ -243,12 +271,10 @@ class Group:
             return Requirement(key, of_node.values if fits else frozenset())
         found = [domain for domain in self._of_node(of_node, known) if known[domain] > 0 and allowed.has(domain)]
         if not found and self._is_first(pod, allowed):
-            both = allowed.intersection(of_node)
-            ordered = sorted(known, key=lambda domain: (not best.has(domain), domain))
-            found = [
-                *[domain for domain in ordered if both.has(domain)][:1],
-                *[domain for domain in ordered if allowed.has(domain)][:1],
-            ]
+            ordered = _first(known, best)
+            for asked in (allowed.intersection(of_node), allowed):
+                equal = [domain for domain in ordered if asked.has(domain)]
+                found += [choice.of(equal)] if equal else []
         return Requirement(key, frozenset(found))
 
     def _is_first(self, pod: Wanted, allowed: Requirement) -> bool:
@@ -282,3 +308,8 @@ class Group:
             )
 
         return Refusal(say)
+
+
+def _first(domains: Iterable[str], best: Requirement) -> list[str]:
+    """By name, but those first that others leave."""
+    return sorted(domains, key=lambda domain: (not best.has(domain), domain))

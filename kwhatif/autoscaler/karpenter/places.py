@@ -13,7 +13,7 @@ from kwhatif.autoscaler.karpenter.claims import (
     daemon_groups,
     own_requirements,
 )
-from kwhatif.autoscaler.karpenter.groups import Domains, StandingNode, pool_domains
+from kwhatif.autoscaler.karpenter.groups import Choice, Domains, StandingNode, pool_domains
 from kwhatif.autoscaler.karpenter.instance_types import variety
 from kwhatif.autoscaler.karpenter.nodes import StateNode, World, duration_of, is_true, nanos_of
 from kwhatif.autoscaler.karpenter.pods import Wanted, is_daemon, taints_objection, uses_claims
@@ -232,7 +232,7 @@ class Place:
                 if base.objection(alternative) is not None:
                     continue
                 found = base.plus(alternative)
-            narrowed = topology.narrowed(pod, standing.taints, found)
+            narrowed = topology.narrowed(pod, standing.taints, found, Choice())
             if not isinstance(narrowed, Refusal) and found.objection(narrowed) is None:
                 return found.plus(narrowed)
         return None

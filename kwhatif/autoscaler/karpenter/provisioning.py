@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from kwhatif.autoscaler.answer import ExistingNode, IgnoredPod, NewNodeClaim, RefusedPod, ScalingRound
 from kwhatif.autoscaler.karpenter.claims import NewClaim
-from kwhatif.autoscaler.karpenter.instance_types import cheapest_of
+from kwhatif.autoscaler.karpenter.launched import best_offering
 from kwhatif.autoscaler.karpenter.nodes import World
 from kwhatif.autoscaler.karpenter.places import Ground
 from kwhatif.autoscaler.karpenter.pods import Wanted, is_provisionable
@@ -105,19 +105,18 @@ def moving_pods(world: World) -> list[Wanted]:
     ]
 
 
-def provisioning_round(world: World) -> ScalingRound:
+def provisioning_round(world: World) -> tuple[ScalingRound, list[NewClaim]]:
     """What the provisioner makes for the pending pods, and those of nodes that are going (`Provisioner.Schedule`)."""
     batch = Batch(world)
     pods = [*batch.pods, *moving_pods(world)]
     if not pods:
-        return ScalingRound(ignored=batch.ignored)
+        return ScalingRound(ignored=batch.ignored), []
     if not world.pools:
         words = "no dynamic nodepools found"
-        return ScalingRound(
-            refused=tuple(RefusedPod(pod=pod.key, message=words) for pod in pods), ignored=batch.ignored
-        )
+        refused = tuple(RefusedPod(pod=pod.key, message=words) for pod in pods)
+        return ScalingRound(refused=refused, ignored=batch.ignored), []
     results = Scheduler(Ground(world), pods, strictly_reserved=True).solve()
-    return _round(results, batch.ignored)
+    return _round(results, batch.ignored), results.claims
 
 
 def _round(results: Results, ignored: tuple[IgnoredPod, ...]) -> ScalingRound:
@@ -139,8 +138,7 @@ def _round(results: Results, ignored: tuple[IgnoredPod, ...]) -> ScalingRound:
 
 def claim_row(claim: NewClaim) -> NewNodeClaim:
     """The NodeClaim as the report shows it."""
-    known = claim.template.well_known
-    best = next(iter(cheapest_of(claim.types, claim.requirements, known)), None)
+    best = best_offering(claim)
     cheapest = ""
     if best is not None:
         offering = best.offering

@@ -15,6 +15,7 @@ from kwhatif.autoscaler.karpenter.groups import (
     IGNORE,
     SPREAD,
     UNBOUNDED,
+    Choice,
     Domains,
     Group,
     GroupSpec,
@@ -189,23 +190,27 @@ class Topology:
             for group in groups:
                 group.register(domain)
 
-    def narrowed(self, pod: Wanted, taints: Sequence[Taint], requirements: Requirements) -> Requirements | Refusal:
+    def narrowed(
+        self, pod: Wanted, taints: Sequence[Taint], requirements: Requirements, choice: Choice
+    ) -> Requirements | Refusal:
         """What a node of these requirements has to be if the pod comes to it (`AddRequirements`)."""
         groups = list(self._matching(pod, taints, requirements))
-        found = self._narrowed_by(groups, pod, requirements)
+        found = self._narrowed_by(groups, pod, requirements, choice)
         if len(groups) > 1 and isinstance(found, Requirements):
             keys = {group.spec.key for group in groups}
             if not all(found[key].values for key in keys):
                 # Each group may have had a choice that leaves none to those before it.
-                return self._narrowed_by(groups[::-1], pod, requirements)
+                return self._narrowed_by(groups[::-1], pod, requirements, choice)
         return found
 
-    def _narrowed_by(self, groups: Sequence[Group], pod: Wanted, requirements: Requirements) -> Requirements | Refusal:
+    def _narrowed_by(
+        self, groups: Sequence[Group], pod: Wanted, requirements: Requirements, choice: Choice
+    ) -> Requirements | Refusal:
         found = requirements
         for group in groups:
             key = group.spec.key
             allowed, of_node = pod.strict.want(key), requirements.want(key)
-            domains = group.next(pod, allowed, of_node, found.want(key))
+            domains = group.next(pod, allowed, of_node, found.want(key), choice)
             if not domains.values:
                 return group.objection(allowed, of_node)
             found = found.plus({key: domains})

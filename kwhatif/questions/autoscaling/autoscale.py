@@ -2,76 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
 
 from kwhatif.autoscaler import cluster_autoscaler, karpenter
-from kwhatif.autoscaler.answer import Autoscaler, Destination, ScalingPlan, ScalingRound
-from kwhatif.autoscaler.cluster_autoscaler import scale_up, with_new_nodes
+from kwhatif.autoscaler.answer import Autoscaler, ScalingPlan, ScalingRound
+from kwhatif.autoscaler.cluster_autoscaler import ClusterAutoscaler
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroups
 from kwhatif.autoscaler.cluster_autoscaler.observed import observed_groups
-from kwhatif.autoscaler.karpenter import InstanceType
+from kwhatif.autoscaler.karpenter import InstanceType, Karpenter
 from kwhatif.kube.model.bystanders import NodeClaim, NodePool
-from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.autoscaling import AutoscalerDisagrees, CloudCapacityUnknown, ExpanderTied
-from kwhatif.questions.placing.pending_pods import in_queue_order
+from kwhatif.kube.model.caveat import Caveat, merged
+from kwhatif.kube.model.caveat.autoscaling import AutoscalerDisagrees, AutoscalerSettingsAssumed, CloudCapacityUnknown
+from kwhatif.kube.model.caveat.scheduling import PendingAsleep
+from kwhatif.kube.model.caveat.workloads import NodesNotAdded
+from kwhatif.questions.autoscaling.proof import Step, proven
+from kwhatif.questions.autoscaling.rounds import rounds_of
+from kwhatif.questions.judging.judge import judge
+from kwhatif.questions.judging.question import Question
+from kwhatif.questions.session.scaling import Scaling
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
-from kwhatif.scheduler.batch import BatchCache
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
-from kwhatif.state.change import Bind
-from kwhatif.state.state import State
 
-# Loop after loop of the Cluster Autoscaler: its nodes come, the scheduler places pods on them, and it looks again.
-
-
-def rounds_of(
-    session: Session, settings: NodeGroups, at: str, most: int
-) -> tuple[tuple[ScalingRound, ...], tuple[Caveat, ...]]:
-    """What is added until nothing more is, in so many rounds at most, and what is to be said about it.
-
-    A last round that only repeats what is refused is left out.
-    """
-    state, rounds = session.state, list[ScalingRound]()
-    said: dict[Caveat, None] = {}
-    while len(rounds) < most:
-        found, caveats = scale_up(state, session.profiles, settings, at)
-        if rounds and not found.scale_up and {row.pod for row in found.refused} <= _refused(rounds):
-            break
-        said.update(
-            dict.fromkeys(caveats if not rounds else (each for each in caveats if isinstance(each, ExpanderTied)))
-        )
-        if not found.scale_up:
-            rounds.append(found)
-            break
-        state, settings = with_new_nodes(state, settings, found, at)
-        placed = tuple(_placed(state, session.profiles))
-        rounds.append(replace(found, placed=placed))
-        if not placed:
-            break
-    return tuple(rounds), tuple(said)
-
-
-def _refused(rounds: list[ScalingRound]) -> set[str]:
-    return {row.pod for found in rounds for row in found.refused}
-
-
-def _placed(state: State, profiles: Mapping[str, Profile]) -> Iterator[Destination]:
-    """Give the pending pods their nodes, as the scheduler does; those that would have to evict others go on waiting."""
-    caches = {name: BatchCache(profile, state) for name, profile in profiles.items()}
-    for pod in in_queue_order(state.pending.values(), state.cluster.scheduling_events):
-        cache = caches.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
-        result = None if cache is None else cache.attempt(pod)
-        if result is None or result.outcome != "Placed" or result.node is None:
-            continue
-        state.apply(Bind(pod.key, result.node, tuple(result.reserve(state.by_name[result.node]))))
-        yield Destination(pod=pod.key, node=result.node)
-
-
+#: How many times an autoscaler looks, unless it adds nothing.
+_ROUNDS = 10
 #: What `auto` stands for is seen in the cluster.
 AutoscalerChoice = Literal["auto", "cluster-autoscaler", "karpenter"]
 
@@ -86,43 +44,87 @@ class AutoscalerQuestion(msgspec.Struct, frozen=True, kw_only=True):
     instance_types: Sequence[InstanceType] | None = None
     #: The moment, RFC 3339.
     at: str
-    #: How many rounds of the Cluster Autoscaler, unless nothing more is added.
-    rounds: int = 1
+    #: How many rounds, unless nothing more is added.
+    rounds: int = _ROUNDS
+    #: How many seconds a node takes from being asked for until it is ready.
+    startup: float = 90.0
     #: The name of the only node that is to be explained; None: all are.
     explain: str | None = None
     caveats: Sequence[Caveat] = ()
 
 
-def ask_autoscale(session: Session, question: AutoscalerQuestion) -> Report:
-    """What would be added for the pods that are marked unschedulable?"""
-    autoscaler = _which(session, question)
-    rounds: tuple[ScalingRound, ...]
-    if autoscaler == "karpenter":
-        found, caveats = karpenter.provision(session.state, question.instance_types, question.at)
-        rounds = (found,)
-    else:
-        groups = question.groups or observed_groups(session.state)
-        rounds, caveats = rounds_of(session, groups, question.at, question.rounds)
-    said = (*_said(session, question, autoscaler), *caveats, *_adding(rounds))
-    row = AutoscaleRow(autoscaler=autoscaler, at=question.at, rounds=rounds)
-    return replace(_report(session, "autoscale", said), autoscaler=row)
+def scaling_of(session: Session, question: AutoscalerQuestion) -> Scaling:
+    """The autoscaler that the question means, with its settings as files and the cluster show them."""
+    asked = _which(session, question)
+    return Scaling(
+        autoscaler=(
+            Karpenter.of(session.state, question.instance_types)
+            if asked == "karpenter"
+            else ClusterAutoscaler.of(question.groups or observed_groups(session.state), session.state, question.at)
+        ),
+        at=question.at,
+        startup=question.startup,
+        caveats=tuple(_said(session, question, asked)),
+    )
+
+
+def ask_autoscale(session: Session, question: AutoscalerQuestion, applied: Question | None = None) -> Report:
+    """What would be added for the pods that are marked unschedulable, or are once this is applied?"""
+    scaling, report = scaling_of(session, question), None
+    state = session.state
+    if applied is not None:
+        answer = judge(session, applied)
+        # The pods that wait are looked at here, and nodes are added.
+        answer.caveats = {each: None for each in answer.caveats if not isinstance(each, NodesNotAdded | PendingAsleep)}
+        state, report = answer.marked(), answer.report(session, "autoscale")
+    rounds, caveats = rounds_of(state, session.profiles, scaling, question.rounds)
+    said = (*scaling.caveats, *caveats, *_adding(rounds))
+    row = AutoscaleRow(autoscaler=scaling.autoscaler.name, at=question.at, rounds=rounds)
+    if report is None:
+        return replace(_report(session, "autoscale", said), autoscaler=row)
+    return replace(report, autoscaler=row, caveat_details=merged((*report.caveat_details, *said)))
 
 
 def ask_consolidate(session: Session, question: AutoscalerQuestion) -> Report:
     """Which nodes would be removed now?"""
     autoscaler = _which(session, question)
     plan: ScalingPlan
+    cutoff = None
     if autoscaler == "karpenter":
-        plan, caveats = karpenter.disrupt(session.state, question.instance_types, question.at)
+        plan, made, caveats = karpenter.disruption(session.state, question.instance_types, question.at)
+        # Where a type is not known, the command's nodes still can be drained.
+        steps = [Step(row.nodes, nodes) for row, nodes in zip(plan.commands, made, strict=True)]
     else:
         groups = question.groups or observed_groups(session.state)
         plan, caveats = cluster_autoscaler.scale_down(session.state, session.profiles, groups, question.at)
+        steps = [Step((row.node,)) for row in plan.nodes if row.removable]
+        cutoff = groups.flags.expendable_pods_priority_cutoff
+    if question.explain is not None:  # what comes before it counts, and nothing behind it
+        last = max((place for place, step in enumerate(steps) if question.explain in step.nodes), default=-1)
+        steps = steps[: last + 1]
+    saved = [*(row.saved for row in plan.commands), *(row.saved for row in plan.nodes if row.removable)]
     row = ConsolidateRow(
-        autoscaler=autoscaler, at=question.at, nodes=plan.nodes, commands=plan.commands, kept=plan.kept
+        autoscaler=autoscaler,
+        at=question.at,
+        nodes=plan.nodes,
+        commands=plan.commands,
+        kept=plan.kept,
+        drains=tuple(proven(session, steps, cutoff)),
+        saved=None if None in saved or not saved else round(sum(filter(None, saved)), 6),
     )
     row = row if question.explain is None else _about(row, question.explain)
     said = (*_said(session, question, autoscaler), *caveats)
     return replace(_report(session, "consolidate", said), consolidate=row)
+
+
+def with_rounds(report: Report, session: Session, scaling: Scaling) -> Report:
+    """The report of another question, with what the autoscaler adds for the pods that wait in the cluster."""
+    rounds, caveats = rounds_of(session.state, session.profiles, scaling, _ROUNDS)
+    row = AutoscaleRow(autoscaler=scaling.autoscaler.name, at=scaling.at, rounds=rounds)
+    known = (each for each in report.caveat_details if not isinstance(each, NodesNotAdded))
+    return replace(
+        report, autoscaler=row, caveat_details=merged((*known, *scaling.caveats, *caveats, *_adding(rounds)))
+    )
 
 
 def _about(row: ConsolidateRow, node: str) -> ConsolidateRow:
@@ -133,11 +135,13 @@ def _about(row: ConsolidateRow, node: str) -> ConsolidateRow:
         nodes=tuple(each for each in row.nodes if each.node == node),
         commands=tuple(each for each in row.commands if node in each.nodes),
         kept=tuple(each for each in row.kept if each.node == node),
+        drains=tuple(each for each in row.drains if node in each.nodes),
+        saved=None,
     )
 
 
 def _report(session: Session, command: str, said: Iterable[Caveat]) -> Report:
-    return session.report(command, (), dict.fromkeys((*session.caveats, *said, *session.remarks())))
+    return session.report(command, (), dict.fromkeys((*session.caveats, *said, *session.remarks())), groups=False)
 
 
 def _which(session: Session, question: AutoscalerQuestion) -> Autoscaler:
@@ -152,6 +156,11 @@ def _which(session: Session, question: AutoscalerQuestion) -> Autoscaler:
 
 def _said(session: Session, question: AutoscalerQuestion, asked: Autoscaler) -> Iterator[Caveat]:
     yield from question.caveats
+    yield from session.of_autoscalers
+    if asked == "karpenter":
+        yield AutoscalerSettingsAssumed(autoscaler="Karpenter")
+    elif question.groups is None:
+        yield AutoscalerSettingsAssumed(autoscaler="the Cluster Autoscaler")
     has_pools, has_groups = bool(session.cluster.all(NodePool)), bool(observed_groups(session.state).groups)
     if asked == "cluster-autoscaler" and has_pools:
         yield AutoscalerDisagrees(asked="the Cluster Autoscaler", other="Karpenter")

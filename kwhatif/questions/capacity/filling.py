@@ -15,19 +15,24 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
+from kwhatif.admission.left_out import with_pod_images
 from kwhatif.admission.new_workload import check_workload
+from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.matching.requests import Resources
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import PendingAsleep
-from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.workload import PodSource
+from kwhatif.questions.capacity.gangs import Gangs
 from kwhatif.questions.capacity.room import Shortage, requests_of, shortage
 from kwhatif.questions.decisions.decide import denied, objections_of, refusal, stand_in
 from kwhatif.questions.decisions.nearest_miss import nearest_miss
 from kwhatif.questions.decisions.short import in_full
-from kwhatif.questions.manifests.applied import Applied, apply_claims, apply_surroundings
+from kwhatif.questions.groups.gates import is_about_groups
+from kwhatif.questions.manifests.applied import Applied, apply_claims, apply_groups, apply_surroundings
 from kwhatif.questions.manifests.candidates import PlannedPod, Planner
 from kwhatif.questions.manifests.daemons import new_nodes, run_daemons
 from kwhatif.questions.placing.pending_pods import in_queue_order, unschedulable_pods
@@ -40,8 +45,10 @@ from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
+from kwhatif.workloads.applied_template import template_of
 from kwhatif.workloads.comparison import unstarted
 from kwhatif.workloads.expand import named
+from kwhatif.workloads.many import wanted
 from kwhatif.workloads.more import copies, more_pods
 from kwhatif.workloads.owners import pods_of
 
@@ -58,7 +65,7 @@ def pods_without_end(applied: Applied, planner: Planner) -> Iterator[PlannedPod]
     else:
         workload = named(cast("PodSource", obj), cluster)
         if isinstance(workload, Pod):
-            workload = unstarted(workload) if applied.restarted else workload
+            workload = _as_asked(workload) if applied.restarted else workload
         elif not applied.restarted:
             wrong = check_workload(workload, cluster)
             if wrong is not None:
@@ -69,6 +76,15 @@ def pods_without_end(applied: Applied, planner: Planner) -> Iterator[PlannedPod]
     new = replace(applied, restarted=False)
     for group in more:
         yield from planner.admit(new, [group])
+
+
+def _as_asked(pod: Pod) -> Pod:
+    """A pod of the cluster as somebody might ask for it again: what admission has computed of it, it computes again.
+
+    It has images, whether or not the input has them.
+    """
+    new = with_pod_images(unstarted(pod), pod)
+    return replace(new, spec=replace(new.spec, priority=None, preemption_policy=""))
 
 
 class PendingToTry(NamedTuple):
@@ -124,6 +140,15 @@ class Part(NamedTuple):
     times: int = 1
 
 
+def _whole_gang(part: Part, cluster: Cluster) -> Part:
+    """Of a workload whose pods are a group, a set has all of them; of others as many as were asked for."""
+    obj = part.applied.object
+    template = None if isinstance(obj, Pod | CustomResource) else template_of(obj)
+    if template is None or template.spec.scheduling_group is None or not has_groups(cluster):
+        return part
+    return Part(part.applied, part.times * max(wanted(obj), 1))
+
+
 class Fit(NamedTuple):
     """How many sets fit, and the decision about the pod that does not, unless the limit was reached."""
 
@@ -171,13 +196,16 @@ class Filling:
         self._state = session.state.fork()
         self._cluster = self._state.cluster
         self.caveats: dict[Caveat, None] = dict.fromkeys(apply_surroundings(self._cluster, applied, admission=True))
+        refused_groups = list(apply_groups(self._cluster, applied))
         self._planner = Planner(self._cluster, "final", template_paths or {})
         deque(run_daemons(self._state, new_nodes(applied, session.state), self._planner, session.profiles), 0)
         self._placer = Placer(session.profiles, self._state)
+        self._gangs = Gangs(session.profiles, self._state) if is_about_groups(self._cluster) else None
         self._refused = [
             refusal(each, wrong.message, self._cluster)
-            for each, wrong in apply_claims(self._cluster, applied, self._planner.claims)
+            for each, wrong in (*refused_groups, *apply_claims(self._cluster, applied, self._planner.claims))
         ]
+        parts = [_whole_gang(part, self._cluster) for part in parts]
         self._sources = [_Source(part, pods_without_end(part.applied, self._planner)) for part in parts]
         self._pending, unschedulable = waiting(session, self._state, applied, [part.applied for part in parts])
         self.caveats |= {unschedulable: None} if unschedulable is not None else {}
@@ -233,6 +261,11 @@ class Filling:
         """Place the rest of the set; returns the reason if a pod does not fit."""
         while self._next:
             source, candidate, info = self._next[0]
+            if self._gangs is not None and group_of(candidate.pod) in self._cluster.all(PodGroup):
+                stop = self._place_gang(self._gangs, group_of(candidate.pod))
+                if stop is not None:
+                    return stop
+                continue
             if candidate.refusal:
                 workload = source.part.applied.source.object
                 return self._stopped(denied(candidate, self._cluster), workload, None)
@@ -249,6 +282,27 @@ class Filling:
             self._own.add(info.key)
             self._placed.append((source, placement.result.node or ""))
             del self._next[0]
+        return None
+
+    def _place_gang(self, gangs: Gangs, key: str) -> Fit | None:
+        """Place the pods of the set that are of this group, together; returns the reason if they do not fit."""
+        members = [each for each in self._next if group_of(each.candidate.pod) == key]
+        for source, candidate, _ in members:
+            if candidate.refusal:
+                return self._stopped(denied(candidate, self._cluster), source.part.applied.source.object, None)
+        self._place_earlier(members[0].info.priority)
+        result = gangs.place(key, self._sets + 1, [each.info.pod for each in members])
+        if not result.is_placed:
+            outcome: StopOutcome = "Unschedulable" if result.preemption is None else "Preempts"
+            stop = StopRow(pod=key, workload=f"PodGroup {key}", outcome=outcome, message=result.status.message)
+            return Fit(self._row(stop), None)
+        nodes = {each.pod.key: each.node for each in result.placed}
+        for source, _, info in members:
+            node = nodes.get(info.key)
+            if node is not None:
+                self._own.add(info.key)
+                self._placed.append((source, node))
+        self._next = [each for each in self._next if each not in members]
         return None
 
     def _goes_on(self, evicts: bool, result: ScheduleResult) -> bool:  # noqa: FBT001 - for partial
@@ -278,7 +332,8 @@ class Filling:
         return Fit(self._row(row), decision)
 
     def _row(self, stop: StopRow | None) -> FitRow:
-        return FitRow(sets=self._sets, counted=tuple(map(self._counted, self._sources)), stop=stop)
+        gangs = () if self._gangs is None else self._gangs.rows
+        return FitRow(sets=self._sets, counted=tuple(map(self._counted, self._sources)), stop=stop, gangs=gangs)
 
     def _counted(self, source: _Source) -> CountedRow:
         zones: dict[str, int] = {}

@@ -52,7 +52,7 @@ def ask_headroom(session: Session, limit: int, template_paths: Mapping[str, Sequ
         rows.append(ShapeRow(running=len(pods), workloads=tuple(names), fit=fit.row))
         decisions += stop
         caveats.update(dict.fromkeys(filling.left_out(stop)))
-    report = session.report("capacity", decisions, (*caveats, *session.remarks()))
+    report = session.report("capacity", decisions, (*caveats, *session.remarks()), groups=False)
     left_out = found[MOST_SHAPES:]
     row = CapacityRow(limit=limit, shapes=tuple(rows), other_shapes=len(left_out), other_pods=sum(map(len, left_out)))
     return msgspec.structs.replace(report, capacity=row)

@@ -30,8 +30,8 @@ from kwhatif.kube.model.policy import PriorityClass, RuntimeClass
 from kwhatif.questions.decisions.decide import decision_of, refusal
 from kwhatif.questions.decisions.short import in_full
 from kwhatif.questions.decisions.workload_rows import room_for_pods, workload_row
+from kwhatif.questions.groups.gates import is_about_groups, with_groups
 from kwhatif.questions.judging.alone import Alone
-from kwhatif.questions.judging.groups import is_about_groups, with_groups, without_modelled
 from kwhatif.questions.judging.instant import InstantRun
 from kwhatif.questions.judging.order import fits_later, rivals
 from kwhatif.questions.judging.planned import Explain, PendingPods, Planned
@@ -43,13 +43,14 @@ from kwhatif.questions.manifests.hooks import ends, in_phases, without_earlier_r
 from kwhatif.questions.manifests.warned import not_asked, warnings_of
 from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.placing.placer import Describe
-from kwhatif.questions.session.session import Session
+from kwhatif.questions.session.session import Session, without_modelled
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.policy import JudgedWorkload
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.simulation.reactions import LivelockError
+from kwhatif.simulation.world import World
 from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -130,7 +131,9 @@ class _Judging:
         self._question = question
         self._state = session.state.fork()
         self._cluster = self._state.cluster
-        self._caveats = dict.fromkeys(without_modelled((*session.caveats, *question.caveats), session.cluster))
+        told = (*session.caveats, *question.caveats)
+        is_alone = question.alone or not question.admission
+        self._caveats = dict.fromkeys(told if is_alone else without_modelled(told, session.cluster))
         #: What was assumed of pods and claims that were made.
         self._assumed: dict[Caveat, None] = {}
         self._problems = list(question.problems)
@@ -139,6 +142,8 @@ class _Judging:
         self.end = self._state
         self._kinds_and_keys = {(type(each.object).__name__, key_of(each.object)) for each in question.applied}
         self._groups: PodGroupsRow | None = None
+        #: The simulation in which an autoscaler may have added nodes.
+        self._growth: World | None = None
         refused = apply_groups(self._cluster, question.applied)
         #: PodGroups that the API server does not take.
         self._refused = [
@@ -159,7 +164,7 @@ class _Judging:
         if question.pending_in is None and not (judged or others or self._problems):
             self._caveats[NothingJudged()] = None
         decisions = [*(decision for each in judged for decision in each.decisions), *others]
-        left_out = self._session.left_out(self.end.cluster, decisions)
+        left_out = self._session.left_out(self.end.cluster, decisions, admission=question.admission)
         warned: list[Caveat] = []
         if question.admission:
             applied, before = question.applied, self._session.cluster
@@ -176,6 +181,8 @@ class _Judging:
             problems=self._problems,
             cluster=self._cluster,
             groups=self._groups,
+            end=self.end,
+            growth=self._growth,
         )
 
     # --- each alone ----------------------------------------------------------------------------------
@@ -224,7 +231,7 @@ class _Judging:
         except LivelockError:  # the simulation shows which of them never settle
             self._caveats = dict(caveats)
             return self._simulated(plan, before, usage)
-        if self._goes_on and fits_later(planned, self.end, self._session.profiles):
+        if self._goes_on and (self._nodes_come(found) or fits_later(planned, self.end, self._session.profiles)):
             self._caveats = dict(caveats)
             return self._simulated(plan, before, usage)
         self._note_rivals(planned)
@@ -234,6 +241,12 @@ class _Judging:
             else:
                 self._reacted = self._simulated(plan, before, usage)[0]
         return found
+
+    def _nodes_come(self, found: _Found) -> bool:
+        """Whether an autoscaler may add nodes for pods that find no room."""
+        judged, others, earlier = found
+        decisions = (*(each for row in judged for each in row.decisions), *others, *earlier)
+        return self._session.scaling is not None and any(each.outcome == "Unschedulable" for each in decisions)
 
     @property
     def _goes_on(self) -> bool:
@@ -259,9 +272,10 @@ class _Judging:
         earlier = simulated.play(pending.asked)
         self._caveats.update(dict.fromkeys(simulated.caveats))
         self.end = simulated.state
-        self._groups = None if simulated.groups is None else simulated.groups.rows()
+        self._growth = simulated.world
+        self._groups = simulated.groups
         self._note_rivals(planned)
-        return list(map(self._judged, planned)), [], earlier
+        return list(map(self._judged, planned)), list(simulated.others), earlier
 
     def _pending(self, planned: Sequence[Planned], state: State) -> PendingPods:
         wanted = {info.key for info in self._asked_pending()}
@@ -302,6 +316,8 @@ class _Judging:
         return Planned(applied, obj, update, update.removed)
 
     def _unschedulable(self, pending: PendingPods, planned: Sequence[Planned]) -> Collection[str]:
+        if self._session.scaling is not None:  # new nodes wake all of them
+            return frozenset()
         keys = pending.unschedulable(self._question.applied)
         if keys and planned:
             self._caveats[PendingAsleep(pods=tuple(keys))] = None

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.pod_status import PodCondition
 from kwhatif.questions.judging.planned import Explain
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.rows import queued_row
@@ -19,7 +20,13 @@ from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import ProblemRow
 from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.policy import JudgedWorkload
+from kwhatif.simulation.pods import with_condition
+from kwhatif.simulation.world import World
+from kwhatif.state.change import Upsert
+from kwhatif.state.state import State
 from kwhatif.workloads.comparison import Rollout
+
+_UNSCHEDULABLE = PodCondition(type="PodScheduled", status="False", reason="Unschedulable")
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +75,19 @@ class Answer(msgspec.Struct, kw_only=True):
     cluster: Cluster
     #: What becomes of groups of pods, where there are any.
     groups: PodGroupsRow | None = None
+    #: The state once the pods have been placed.
+    end: State
+    #: The simulation in which an autoscaler may have added nodes; None: there was none.
+    growth: World | None = None
+
+    def marked(self) -> State:
+        """That state, with pods marked as unschedulable that found no room, as the scheduler does."""
+        state = self.end.fork()
+        decisions = (*(each for judged in self.judged for each in judged.decisions), *self.others, *self.earlier)
+        keys = dict.fromkeys(each.pod for each in decisions if each.outcome == "Unschedulable")
+        pods = (state.pending[key].pod for key in keys if key in state.pending)
+        state.apply(*(Upsert(with_condition(pod, _UNSCHEDULABLE)) for pod in pods))
+        return state
 
     def between(self, before: Sequence[Answer], after: Sequence[Answer]) -> Answer:
         """The answer with what was judged before and after everything else."""
@@ -82,11 +102,12 @@ class Answer(msgspec.Struct, kw_only=True):
     def report(self, session: Session, command: str) -> Report:
         """The answer as a report."""
         decisions = [*(decision for each in self.judged for decision in each.decisions), *self.others]
-        return replace(
-            session.report(command, decisions, self.caveats),
+        report = replace(
+            session.report(command, decisions, self.caveats, groups=not self.alone),
             alone=self.alone,
             workloads=tuple(each.row for each in self.judged),
             queued_before=tuple(map(queued_row, self.earlier)),
             problems=tuple(self.problems),
             pod_groups=self.groups,
         )
+        return report if self.growth is None else session.with_growth(report, self.growth)

@@ -24,9 +24,9 @@ from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.questions.decisions.caveats import caveats_of
 from kwhatif.questions.decisions.decide import ignored
 from kwhatif.questions.decisions.short import in_short
+from kwhatif.questions.groups.gates import is_about_groups
+from kwhatif.questions.groups.rows import group_rows
 from kwhatif.questions.judging.described import Described
-from kwhatif.questions.judging.group_rows import GroupRows
-from kwhatif.questions.judging.groups import is_about_groups
 from kwhatif.questions.judging.manifest_rollout import ManifestRollout
 from kwhatif.questions.judging.planned import Asked, Explain, Planned
 from kwhatif.questions.manifests.prepared import prepare
@@ -34,6 +34,7 @@ from kwhatif.questions.rows import decision_about, with_chosen
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_verdict
 from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow
+from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.preemption import VictimRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import held_back
@@ -175,7 +176,7 @@ class SettledRun:
         workloads = [each.object for each in planned if each.update != "unchanged"]
         prepare(workloads, state.cluster, state.cluster.add)
         clock = Clock(start_of(state.cluster))
-        controllers = all_controllers()
+        controllers = (*all_controllers(), *session.autoscalers())
         self._engine = Engine(
             state,
             session.profiles,
@@ -196,8 +197,17 @@ class SettledRun:
         self._world.watchers.append(self._observe)
         self._world.admission_watcher = self._admitted
         self._engine.scheduler.watcher = self._tried
-        #: What becomes of groups of pods, where there are any.
-        self.groups = GroupRows(self._engine, session) if is_about_groups(state.cluster) else None
+        if is_about_groups(state.cluster):
+            self._go_as_recorded()
+
+    def _go_as_recorded(self) -> None:
+        """As in the recorded runs of groups, whose API is a fake: nominations are seen, and evictions felt, later."""
+        scheduler = self._engine.scheduler
+        # What is evicted is gone at once: how long it takes to stop makes no difference to who gets the room.
+        scheduler.grace = 0.0
+        scheduler.attempts.ties_by_heap = True
+        scheduler.forgets_nominations = True
+        scheduler.preempts_after = 1
 
     def play(self, asked: Mapping[str, Asked]) -> list[Decision]:
         """Apply everything, and go on until nothing happens any more.
@@ -210,6 +220,8 @@ class SettledRun:
         """
         self._asked = asked
         engine = self._engine
+        for autoscaler in self._session.autoscalers():  # pods that wait already
+            engine.reactions.sync_soon(autoscaler.name, "")
         engine.perform(*(partial(manifest.apply, self._session.cluster) for manifest in self._manifests))
         engine.settle()
         while foreign := self._foreign():
@@ -224,6 +236,26 @@ class SettledRun:
     def state(self) -> State:
         """The cluster as it is now."""
         return self._world.state
+
+    @property
+    def groups(self) -> PodGroupsRow | None:
+        """What becomes of groups of pods, where there are any."""
+        return group_rows(self._engine)
+
+    @property
+    def world(self) -> World:
+        """The simulated cluster."""
+        return self._world
+
+    @property
+    def others(self) -> Iterator[Decision]:
+        """What became of the pending pods that are asked for by themselves."""
+        for key, asking in self._asked.items():
+            info = self._world.state.pods.get(key)
+            if asking.planned is None and info is not None:
+                decision = self._attempts.fate(asking.explained, info.uid, key)
+                if decision is not None:
+                    yield decision
 
     @property
     def caveats(self) -> Iterator[Caveat]:

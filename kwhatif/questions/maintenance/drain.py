@@ -239,7 +239,8 @@ def drain(
         nodes = least_harmful_order(base, nodes, replace(options, parallel=1))
     played = Drained(base, nodes, options)
     blocked = tuple(with_remedies(played))
-    return replace(session.report("drain", (), played.caveats()), story=played.story(blocked))
+    report = replace(session.report("drain", (), played.caveats()), story=played.story(blocked))
+    return session.with_growth(report, played.engine.world)
 
 
 class Drained(Played):

@@ -37,7 +37,8 @@ def outage(session: Session, nodes: tuple[str, ...], parameters: Parameters, *, 
         deleted: whether the Node objects go; else their kubelets fall silent.
     """
     played = Lost(SettledCluster(session, parameters), nodes, deleted=deleted)
-    return replace(session.report("outage", (), played.caveats()), story=played.story())
+    report = replace(session.report("outage", (), played.caveats()), story=played.story())
+    return session.with_growth(report, played.engine.world)
 
 
 class Lost(Played):

@@ -155,10 +155,12 @@ class Planner:
         """Its controller is not known, so there is nothing to compare: what runs of it is replaced."""
         groups: tuple[ReplicaGroup, ...] = ()
         left_out = 0
-        for path in self._template_paths[resource.kind]:
-            found = pods_from_template_path(resource.data, path, self.cluster)
-            groups, left_out = groups + found.groups, left_out + found.left_out
         running = tuple(pods_controlled_by(resource.kind, resource.metadata, self.cluster))
+        paths = self._template_paths[resource.kind]
+        for path in paths:
+            kept = len(running) if len(paths) == 1 else 0
+            found = pods_from_template_path(resource.data, path, self.cluster, kept)
+            groups, left_out = groups + found.groups, left_out + found.left_out
         added = Expansion(groups)
         if not running:
             return WorkloadUpdate("new", added=added, left_out=left_out)

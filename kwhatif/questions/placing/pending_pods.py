@@ -76,7 +76,7 @@ def unschedulable_pods(
 
 def _occurrences(before: Cluster, after: Cluster, applied: Sequence[Applied]) -> Iterator[Occurrence]:
     for each in applied:
-        if each.is_workload or each.restarted:
+        if each.is_workload:
             continue
         kind, key = type(each.object), key_of(each.object)
         old, new = before.get(kind, key), after.get(kind, key)

@@ -15,6 +15,7 @@ from kwhatif.kube.model.caveat.lacking import (
     DanglingReference,
     NoBudgets,
     NodesNotInInput,
+    NoLimits,
     NoNamespaces,
     NoPods,
     NoPriorityClasses,
@@ -27,7 +28,7 @@ from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import Model, controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_terminal
-from kwhatif.kube.model.policy import PodDisruptionBudget, PriorityClass
+from kwhatif.kube.model.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota
 from kwhatif.kube.model.resource import ResourceClaim
 from kwhatif.kube.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from kwhatif.kube.model.unknown import lacks, lacks_node
@@ -56,8 +57,14 @@ def gaps(cluster: Cluster) -> Iterator[Caveat]:
             yield NoStorage(kinds=("CSINode",))
 
 
-def lacking_for(cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[Caveat]:
-    """What is missing that these decisions depend on; nothing of a cluster that was read whole."""
+def lacking_for(cluster: Cluster, decisions: Sequence[Decision], *, makes_pods: bool) -> Iterator[Caveat]:
+    """What is missing that these decisions depend on; nothing of a cluster that was read whole.
+
+    Args:
+        cluster: it.
+        decisions: the report's.
+        makes_pods: whether they are about pods that are new: then what bounds new pods matters.
+    """
     judged = [decision for decision in decisions if decision.outcome in _JUDGED]
     if not cluster.all(Node) or not judged:
         return
@@ -68,6 +75,8 @@ def lacking_for(cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[Cav
         del matters[NoPriorityClasses]
     if not any(decision.outcome == "Placed" for decision in judged):
         del matters[NoServices]
+    if not makes_pods:
+        del matters[NoLimits]
     yield from _absent(cluster, matters)
 
 
@@ -91,17 +100,21 @@ def said_of(inferred: Inferred, cluster: Cluster) -> Iterator[Caveat]:
         yield OwnersInferred(kinds=tuple(kind.__name__ for kind in kinds), reason=reason, count=count)
 
 
-def lacking_for_story(cluster: Cluster, *, evicts: bool, uses_volumes: bool = False) -> Iterator[Caveat]:
+def lacking_for_story(
+    cluster: Cluster, *, evicts: bool, makes_pods: bool = False, uses_volumes: bool = False
+) -> Iterator[Caveat]:
     """What is missing that a simulation from this cluster depends on.
 
     Args:
         cluster: it.
         evicts: whether it evicts pods: then budgets matter.
+        makes_pods: whether more pods are there in the end than before: then what bounds new pods matters.
         uses_volumes: whether it makes pods with claims: then it matters where their volumes are.
     """
     if not cluster.all(Node):
         return
-    yield from _absent(cluster, {NoPods: Pod, NoBudgets: PodDisruptionBudget} if evicts else {NoPods: Pod})
+    matters: dict[Callable[..., Caveat], bool] = {NoPods: True, NoBudgets: evicts, NoLimits: makes_pods}
+    yield from _absent(cluster, {each: _ABSENT[each] for each, counts in matters.items() if counts})
     storage = [kind.__name__ for kind in _STORAGE if uses_volumes and _lacks(cluster, kind)]
     if storage:
         yield NoStorage(kinds=tuple(storage))
@@ -109,14 +122,14 @@ def lacking_for_story(cluster: Cluster, *, evicts: bool, uses_volumes: bool = Fa
 
 _STORAGE = (PersistentVolumeClaim, PersistentVolume, StorageClass)
 _JUDGED = ("Placed", "Preempts", "Unschedulable")
-_Absent = type[NoPods] | type[NoBudgets] | type[NoPriorityClasses] | type[NoNamespaces] | type[NoServices]
-#: What is said about a dump without any object of a kind.
-_ABSENT: Mapping[_Absent, type[Model]] = {
-    NoPods: Pod,
-    NoBudgets: PodDisruptionBudget,
-    NoPriorityClasses: PriorityClass,
-    NoNamespaces: Namespace,
-    NoServices: Service,
+#: What is said about a dump without any object of some kinds.
+_ABSENT: Mapping[Callable[..., Caveat], Sequence[type[Model]]] = {
+    NoPods: (Pod,),
+    NoBudgets: (PodDisruptionBudget,),
+    NoPriorityClasses: (PriorityClass,),
+    NoLimits: (LimitRange, ResourceQuota),
+    NoNamespaces: (Namespace,),
+    NoServices: (Service,),
 }
 
 
@@ -125,8 +138,11 @@ def _depends_on_classes(decision: Decision) -> bool:
     return decision.outcome != "Placed" and not decision.priority_class_name and not decision.priority
 
 
-def _absent(cluster: Cluster, kinds: Mapping[_Absent, type[Model]]) -> Iterator[Caveat]:
-    return (lacking(kinds=(kind.__name__,)) for lacking, kind in kinds.items() if _lacks(cluster, kind))
+def _absent(cluster: Cluster, kinds: Mapping[Callable[..., Caveat], Sequence[type[Model]]]) -> Iterator[Caveat]:
+    for lacking, wanted in kinds.items():
+        missing = tuple(kind.__name__ for kind in wanted if _lacks(cluster, kind))
+        if missing:
+            yield lacking(kinds=missing)
 
 
 def _lacks(cluster: Cluster, kind: type[Model]) -> bool:

@@ -10,19 +10,25 @@ from msgspec.structs import replace
 from kwhatif.admission.pod_level import without_disabled
 from kwhatif.admission.pod_security.policy import enforced, fills_in_contexts
 from kwhatif.admission.quota.scopes import KNOWN_SCOPES
+from kwhatif.controllers.contract import Controller, View
+from kwhatif.kube.matching.groups import has_groups
 from kwhatif.kube.matching.pod_resources import pod_resources
 from kwhatif.kube.model.caveat import Caveat, merged
+from kwhatif.kube.model.caveat.autoscaling import AutoscalerObjectsNotModelled
 from kwhatif.kube.model.caveat.manifests import PodSecurityNotChecked, UnknownQuotaScope
-from kwhatif.kube.model.caveat.reading import StaleSnapshot, UndatedSnapshot
-from kwhatif.kube.model.caveat.scheduling import HugeAmounts
+from kwhatif.kube.model.caveat.reading import StaleSnapshot, UndatedSnapshot, VersionNotDefault
+from kwhatif.kube.model.caveat.scheduling import GangsNotModelled, HugeAmounts
+from kwhatif.kube.model.caveat.workloads import NodesNotAdded
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.originals import SessionOriginals
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
 from kwhatif.kube.model.quantity import LARGEST_EXACT
 from kwhatif.kube.model.unknown import lacks
 from kwhatif.questions.session.completeness import lacking_for, nodes_not_in_input, said_of
 from kwhatif.questions.session.node_autoscalers import nodes_not_added
+from kwhatif.questions.session.scaling import Scaling
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import EditRow, SchedulerInfo, SnapshotInfo
@@ -80,6 +86,18 @@ def _scopes(quota: ResourceQuota) -> Iterator[str]:
     yield from quota.spec.scopes
     if quota.spec.scope_selector is not None:
         yield from (requirement.scope_name for requirement in quota.spec.scope_selector.match_expressions)
+
+
+def without_modelled(caveats: Iterable[Caveat], cluster: Cluster) -> Iterator[Caveat]:
+    """The caveats without those about pods of groups, where these are placed together."""
+    for caveat in caveats:
+        if isinstance(caveat, GangsNotModelled) and has_groups(cluster):
+            if caveat.groups:
+                yield GangsNotModelled(groups=caveat.groups)
+        elif isinstance(caveat, VersionNotDefault) and caveat.kind == PodGroup.__name__ and has_groups(cluster):
+            continue  # the gate asks for this version
+        else:
+            yield caveat
 
 
 # Which nominated pods the scheduler knows of (`pkg/scheduler/backend/queue/scheduling_queue.go`).
@@ -152,7 +170,11 @@ class Session:
         #: Where extenders are called: what pods and nodes were read from.
         self.originals = originals
         #: What is to be said about how the cluster was read.
-        self.caveats = tuple(caveats)
+        self.caveats: tuple[Caveat, ...] = tuple(
+            each for each in caveats if not isinstance(each, AutoscalerObjectsNotModelled)
+        )
+        #: The same, as far as it matters only where an autoscaler adds or removes nodes.
+        self.of_autoscalers = tuple(each for each in caveats if isinstance(each, AutoscalerObjectsNotModelled))
         #: What was made up of the pods, since the input lacks it (`with_owners`).
         self.inferred: tuple[Caveat, ...] = ()
         #: This session with them, once that was asked for; itself, if it has them already.
@@ -165,6 +187,8 @@ class Session:
         #: The edits that were made, and the session as it was without them.
         self.changes: tuple[EditRow, ...] = ()
         self.unedited: Session | None = None
+        #: The autoscaler that adds nodes for pods that find no room; None: no node comes.
+        self.scaling: Scaling | None = None
         #: Notes of these edits that are true only without reactions.
         self.notes_at_rest: frozenset[str] = frozenset()
 
@@ -237,6 +261,18 @@ class Session:
         other._with_owners = other if self._with_owners is self else None
         return other
 
+    def with_scaling(self, scaling: Scaling) -> Session:
+        """The session with an autoscaler: every question about it goes on with the nodes that this adds."""
+        other = copy(self)
+        other.scaling, other._with_owners = scaling, other if self._with_owners is self else None
+        if self.unedited is not None:
+            other.unedited = self.unedited.with_scaling(scaling)
+        return other
+
+    def autoscalers(self) -> tuple[Controller, ...]:
+        """The autoscaler of nodes as an actor of simulations; nothing where none is asked for."""
+        return () if self.scaling is None else self.scaling.controllers(self.profiles)
+
     def remarks(self, limit: int | None = None) -> Iterator[Caveat]:
         """What every answer about the cluster leaves out: nodes that the input lacks, and what came since.
 
@@ -249,18 +285,42 @@ class Session:
         elif self.age > (HOUR if limit is None else limit):
             yield StaleSnapshot(taken_at=self.taken_at, age=self.age)
 
-    def left_out(self, cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[Caveat]:
-        """What the decisions depend on and this session does not know; `cluster` has what manifests bring."""
-        yield from lacking_for(self.cluster, decisions)
+    def left_out(self, cluster: Cluster, decisions: Sequence[Decision], *, admission: bool = True) -> Iterator[Caveat]:
+        """What the decisions depend on and this session does not know.
+
+        Args:
+            cluster: with what manifests bring.
+            decisions: the report's.
+            admission: whether new pods are admitted; else they are taken as they are.
+        """
         pending = self.state.pending  # existing pods were admitted when they were created
-        yield from unmodelled_for(cluster, [each for each in decisions if each.pod not in pending])
+        new = [each for each in decisions if each.pod not in pending]
+        yield from lacking_for(self.cluster, decisions, makes_pods=admission and bool(new))
+        yield from unmodelled_for(cluster, new)
         unschedulable = [each.pod for each in decisions if each.outcome == "Unschedulable"]
         pods = cluster.all(Pod)
-        yield from nodes_not_added(cluster, [pods[key] for key in unschedulable if key in pods])
+        if self.scaling is None:
+            yield from nodes_not_added(cluster, [pods[key] for key in unschedulable if key in pods])
         yield from huge_amounts(self.state.nodes)
 
-    def report(self, command: str, decisions: Sequence[Decision], caveats: Iterable[Caveat]) -> Report:
-        """The decisions as a report about this session's cluster; `render.caveats.worded` completes it."""
+    def with_growth(self, report: Report, view: View) -> Report:
+        """The report with the nodes that the autoscaler has added in a simulation."""
+        if self.scaling is None:
+            return report
+        row, caveats = self.scaling.played(view)
+        story = report.story
+        if story is not None:
+            story = replace(story, parameters={**story.parameters, "nodeStartup": self.scaling.startup})
+        known = (each for each in report.caveat_details if not isinstance(each, NodesNotAdded))
+        return replace(report, autoscaler=row, story=story, caveat_details=merged((*known, *caveats)))
+
+    def report(
+        self, command: str, decisions: Sequence[Decision], caveats: Iterable[Caveat], *, groups: bool = True
+    ) -> Report:
+        """The decisions as a report about this session's cluster; `render.caveats.worded` completes it.
+
+        `groups`: whether groups of pods were judged, where the cluster has them.
+        """
         return Report(
             command=command,
             scheduler=self.scheduler,
@@ -274,7 +334,7 @@ class Session:
                 taken_at=self.taken_at,
             ),
             changes=tuple(map(self._going_on, self.changes)) if command in _PLAYED else self.changes,
-            caveat_details=merged(caveats),
+            caveat_details=merged(without_modelled(caveats, self.cluster) if groups else caveats),
             decisions=tuple(decisions),
         )
 

@@ -40,6 +40,7 @@ from kwhatif.questions.manifests.resized import caveats_of_resizes
 from kwhatif.questions.session.asked import admission_not_asked, new_pods
 from kwhatif.questions.session.completeness import lacking_for_story
 from kwhatif.questions.session.node_autoscalers import nodes_not_added
+from kwhatif.questions.story.end import makes_pods
 from kwhatif.simulation.deadlines import NEAR
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.world import World
@@ -309,7 +310,9 @@ def caveats_of_story(engine: Engine, before: Cluster) -> Iterator[Caveat]:
     made = (pod for key, pod in now.all(Pod).items() if key not in was or was[key].metadata.uid != pod.metadata.uid)
     yield from admission_not_asked(new_pods(made), now)
     evicts = any(gone.how in ("Preempted", "Evicted") for gone in engine.world.history.gone.values())
-    yield from lacking_for_story(before, evicts=evicts, uses_volumes=_uses_volumes(engine))
+    yield from lacking_for_story(
+        before, evicts=evicts, makes_pods=makes_pods(engine, before), uses_volumes=_uses_volumes(engine)
+    )
 
 
 def _uses_volumes(engine: Engine) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.kube.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
@@ -127,3 +128,14 @@ def _causes(preemptor: Pod) -> Iterator[LoopCause]:
         yield "anti-affinity"
     if any(each.when_unsatisfiable == "DoNotSchedule" for each in preemptor.spec.topology_spread_constraints):
         yield "spread"
+
+
+def makes_pods(engine: Engine, before: Cluster) -> bool:
+    """Whether there are pods that do not stand in for others like them: those use what the others gave back."""
+    if any(gone.how == "RolledOut" for gone in engine.world.history.gone.values()):
+        return True
+    was, now = (
+        Counter(pod.metadata.namespace for pod in cluster.all(Pod).values() if not is_terminal(pod))
+        for cluster in (before, engine.world.state.cluster)
+    )
+    return bool(now - was)

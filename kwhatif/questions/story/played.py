@@ -95,7 +95,7 @@ def begin(
     """
     session = session.with_owners()
     state = session.state.fork()
-    controllers = all_controllers(parameters.node_monitor_grace_period)
+    controllers = (*all_controllers(parameters.node_monitor_grace_period), *session.autoscalers())
     clock = Clock(start_of(state.cluster) if start is None else start)
     # The disruption controller runs all the time: it has counted before the first action.
     budgets = list(recounted(SimulatedView(state, clock)))

@@ -12,6 +12,7 @@ from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.drain_filters import joined
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, pod_condition
+from kwhatif.questions.groups.rows import tried_groups
 from kwhatif.questions.story.end import loop_row
 from kwhatif.questions.story.ending import Ending
 from kwhatif.report.story import (
@@ -76,6 +77,7 @@ def story_of(ending: Ending, commands: tuple[CommandRow, ...] = (), asked: Asked
         budgets=tuple(_budgets(ending)),
         nodes=tuple(_nodes(ending)),
         commands=commands,
+        pod_groups=tried_groups(engine),
         conventions=dict(sorted(engine.world.chance.choices.items())),
         cycle=None if engine.cycle is None else replace(loop_row(engine, engine.cycle), anyway=ending.is_cycle_anyway),
     )

@@ -23,6 +23,7 @@ from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import Namespace
+from kwhatif.questions.groups.gates import with_gate
 from kwhatif.questions.manifests.edited import Given
 from kwhatif.questions.manifests.writes import USER, as_applied
 from kwhatif.questions.session.session import Session
@@ -94,7 +95,7 @@ def simulate(
         story = replace(story, runs=compared(runs, others))
     caveats = (*session.caveats, *session.remarks(), *assumed, *caveats_of_story(playing.engine, session.cluster))
     report = session.report("simulate", (), caveats)
-    return replace(report, story=story)
+    return session.with_growth(replace(report, story=story), playing.engine.world)
 
 
 def played(session: Session, steps: Sequence[Given], parameters: Parameters) -> tuple[Story, tuple[Caveat, ...]]:
@@ -103,6 +104,7 @@ def played(session: Session, steps: Sequence[Given], parameters: Parameters) -> 
     Raises:
         InputError: a step names an object that does not exist at that point.
     """
+    session = with_gate(session, applied_in(steps))
     playing, story, assumed = _play(session, steps, parameters, "", Chance(), lenient=True)
     return story, (*assumed, *caveats_of_story(playing.engine, session.cluster))
 
@@ -154,6 +156,11 @@ def _without(
         engine.world.state.prepare()
         return Without(engine.fork(), again(session))
     return None if session.unedited is None else Without(again(session.unedited)(), again(session.unedited))
+
+
+def applied_in(steps: Sequence[Given]) -> Iterator[object]:
+    """What is applied in any step."""
+    return (obj for step in steps if isinstance(step.edit, Apply) for obj in step.edit.objects)
 
 
 def _changes(steps: Sequence[Given]) -> bool:

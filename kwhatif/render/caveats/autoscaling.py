@@ -7,6 +7,8 @@ from typing import assert_never
 from kwhatif.kube.model.caveat.autoscaling import (
     AutoscalerDisagrees,
     AutoscalerHalted,
+    AutoscalerObjectsNotModelled,
+    AutoscalerSettingsAssumed,
     AutoscalingCaveat,
     CloudCapacityUnknown,
     ExpanderAssumed,
@@ -15,13 +17,16 @@ from kwhatif.kube.model.caveat.autoscaling import (
     FlagsNotModelled,
     GroupBoundsUnknown,
     KarpenterVersionAssumed,
+    NodeStartupAssumed,
+    PodsLeftByAutoscaler,
     PricesUnknown,
     ShapesObservedOnly,
+    UnreadableObject,
 )
-from kwhatif.words.amounts import plural, some
+from kwhatif.words.amounts import listed, plural, some
 
 
-def sentence(caveat: AutoscalingCaveat) -> str:  # noqa: C901, PLR0911 - an arm for each kind
+def sentence(caveat: AutoscalingCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - an arm for each kind
     """What is left out, or was assumed."""
     match caveat:
         case GroupBoundsUnknown(groups=()):
@@ -60,6 +65,22 @@ def sentence(caveat: AutoscalingCaveat) -> str:  # noqa: C901, PLR0911 - an arm 
             )
         case CloudCapacityUnknown():
             return "whether the cloud has the machines is not known"
+        case NodeStartupAssumed(seconds=seconds):
+            return f"new nodes are taken to be ready after {seconds:g} s (--node-startup DURATION says it)"
+        case PodsLeftByAutoscaler(pods=pods):
+            return (
+                f"the autoscaler sees room for {some(pods)} on nodes that are there or have come, and adds no more; the"
+                " scheduler sees none"
+            )
+        case UnreadableObject(object=named, field=field, why=why):
+            where = f": {field}" if field else ""
+            return f"{named} cannot be understood, and is left out{where}: {why[:1].lower()}{why[1:]}"
+        case AutoscalerObjectsNotModelled(kinds=kinds):
+            named = listed([plural(count, kind) for kind, count in kinds])
+            verb = "is" if sum(count for _, count in kinds) == 1 else "are"
+            return f"{named} would change what the autoscaler does, and {verb} not modelled"
+        case AutoscalerSettingsAssumed(autoscaler=autoscaler):
+            return f"how {autoscaler} was started is not known: its settings are taken to be the defaults"
         case KarpenterVersionAssumed(version=version):
             return f"which Karpenter runs is not known: the rules of {version} are assumed"
         case AutoscalerDisagrees(asked=asked, other=other):

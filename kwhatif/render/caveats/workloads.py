@@ -137,17 +137,18 @@ def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - 
 
 
 def _not_added(caveat: NodesNotAdded) -> str:
-    """Who would add nodes, and for whom."""
-    runs = "a node autoscaler runs, which is not modelled"
-    said = f"{caveat.sign} shows that {runs}: no nodes are added for pending pods"
+    """What would be added, as far as that can be said, and what says the rest."""
+    said = f"{caveat.sign} shows that a node autoscaler runs, and no node is added here"
     pods = some(caveat.pods)
     if caveat.pools:
         pools = f"NodePool{'s' * (len(caveat.pools) > 1)} {listed(caveat.pools)} would allow one for {pods}"
-        return f"{said}; by requirements, taints and limits {pools} (instance types are not looked at)"
+        how = "--autoscaler karpenter goes on with what it adds, --instance-types FILE says what it chooses from"
+        return f"{said}; by requirements, taints and limits {pools} ({how})"
     if caveat.objections:
         why = "; ".join(f"{each.pool}: {each.why}" for each in caveat.objections)
         return f"{said}; no NodePool would allow one for {pods} ({why})"
-    return said
+    how = "--autoscaler auto goes on with what it adds, --node-groups FILE says its groups"
+    return f"{said}; what it would add for {pods} depends on its node groups ({how})"
 
 
 def _injected(caveat: Injected) -> str:

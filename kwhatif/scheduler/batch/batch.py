@@ -231,7 +231,8 @@ class Batch:
                     return None
                 for key, value in domains:
                     names.update(nodes_by_label(state.cluster).of(key).get(value, ()))
-        return names
+        placement = self._cycle.placement
+        return names if placement is None else names & placement
 
     def _followers(self) -> Iterator[NodeFilter | NodeScorer]:
         for _, plugin in self._cycle.filters:

@@ -87,6 +87,7 @@ class BatchCache:
         *,
         scored: bool = True,
         choose: Callable[[ScheduleResult], ScheduleResult] = _as_found,
+        placement: frozenset[str] | None = None,
     ) -> None:
         """Set up.
 
@@ -96,6 +97,7 @@ class BatchCache:
             cycles: shared by all profiles of one scheduler; by default there is only this profile.
             scored: whether to score the node if it is the only feasible one: the scheduler does not.
             choose: chooses one of several equally good nodes; by default the first by name.
+            placement: the names of the nodes that are looked at; None: all.
         """
         self._profile = profile
         self._state = state
@@ -105,7 +107,7 @@ class BatchCache:
         #: Extenders are not called more often than necessary, and custom plugins may have side effects.
         self._asks_base = not profile.extenders and not any(isinstance(each, GuardedPlugin) for each in profile.plugins)
         self._opportunistic = OpportunisticBatch(profile, state)
-        self._scored, self._choose = scored, choose
+        self._scored, self._choose, self._placement = scored, choose, placement
         self._columns = Columns()
         self._errors = _Errors()
         #: By signature; the most recently used one is at the end.
@@ -143,7 +145,7 @@ class BatchCache:
             return gated_result(pod, gated)
         cycle = self._cycles.begin()
         signature = opportunistic.sign(pod, state)
-        hinted = opportunistic.hint(pod, signature, state, cycle)
+        hinted = opportunistic.hint(pod, signature, state, cycle) if self._placement is None else ()
         result = self._choose(self._try_first(pod, hinted) if hinted else self._from_batch(pod))
         opportunistic.store(signature, result, hinted[0].name if hinted else "", state, cycle)
         return result
@@ -180,7 +182,7 @@ class BatchCache:
         known = None if is_reference() else self._errors.of(pod, self._state)
         if known is not None:
             return known
-        whole = attempt(self._profile, pod, self._state, columns=self._columns)
+        whole = attempt(self._profile, pod, self._state, columns=self._columns, placement=self._placement)
         result = result_of(whole)
         if whole.failed:
             self._errors.keep(result)
@@ -191,7 +193,13 @@ class BatchCache:
 
     def _from_base(self, pod: PodInfo, signature: Signature) -> Batch | None:
         """The batch of the signature from the cache that this one was forked from, computed there if necessary."""
-        if self._base is None or signature.compiled or pod.claim_names or not self._asks_base:
+        if (
+            self._base is None
+            or self._placement is not None
+            or signature.compiled
+            or pod.claim_names
+            or not self._asks_base
+        ):
             return None
         base, generation = self._base
         if base._state.generation != generation:

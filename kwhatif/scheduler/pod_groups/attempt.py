@@ -17,7 +17,7 @@ from kwhatif.scheduler.framework.filters import NamedFilter
 from kwhatif.scheduler.framework.incremental import tracks_pods
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.reference import is_reference
-from kwhatif.scheduler.framework.status import Code, Status, unresolvable, unschedulable
+from kwhatif.scheduler.framework.status import Code, Status, error, unresolvable, unschedulable
 from kwhatif.scheduler.plugins.dynamic_resources import DynamicResources
 from kwhatif.scheduler.pod_groups.cycle import GroupCycle, bound_members, run_algorithm, without_nominations
 from kwhatif.scheduler.pod_groups.result import GroupPreemption, GroupResult, failure
@@ -54,8 +54,11 @@ def post_filter(
     reasons: list[str] = []
     for plugin in cycle.post_filter:
         if plugin == DynamicResources.name:
-            if not (cycle.profile.placement_generate and found.group.spec.scheduling_constraints is not None):
-                reasons.append(_CLAIMS_DONE)
+            if cycle.profile.placement_generate and found.group.spec.scheduling_constraints is not None:
+                continue
+            if not found.results:  # QUIRK: its PreFilter has not run, so it does not find what that leaves
+                return error(f'error in "{plugin}" PodGroupPostFilter plugins: not found'), None
+            reasons.append(_CLAIMS_DONE)
             continue
         said, preemption = _preempt(cycle, found, state, freed)
         if said.code is not Code.UNSCHEDULABLE:
@@ -199,7 +202,7 @@ def attempt_group(cycle: GroupCycle, group: PodGroup, members: Sequence[PodInfo]
         return found
     said, preemption = post_filter(cycle, found, state, freed)
     if said.code is Code.ERROR:
-        return replace(found, status=said)
+        return replace(found, status=failure(said.message))
     waits = said.code is Code.SUCCESS
     return replace(found, status=found.status.with_reason(said.message), preemption=preemption, waits_for_victims=waits)
 

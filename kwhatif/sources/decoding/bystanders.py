@@ -16,8 +16,9 @@ from kwhatif.kube.model.bystanders import (
     NodePool,
     ServiceAccount,
 )
+from kwhatif.kube.model.caveat.autoscaling import UnreadableObject
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.meta import ApiObject, Model
+from kwhatif.kube.model.meta import ApiObject, Model, ObjectMeta
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.decoding.kinds import group_of
 from kwhatif.sources.decoding.scheduling_events import ApiEvent, EventLog
@@ -51,6 +52,8 @@ _DECODERS: dict[tuple[str, str], msgspec.json.Decoder[Any]] = {
     ("", "Event"): msgspec.json.Decoder(ApiEvent),
     ("events.k8s.io", "Event"): msgspec.json.Decoder(ApiEvent),
 }
+#: Without them an autoscaler would be said to do something else.
+_MISSED = ("NodePool", "NodeClaim", "HorizontalPodAutoscaler")
 _SECONDS = len("2026-01-31T12:00:00")
 
 
@@ -62,10 +65,17 @@ class Bystanders:
         #: The newest time at which a lease was renewed or an event happened, to the second; "" if there is none.
         self.newest = ""
         self.events = EventLog()
+        #: Objects of which an answer would say more, and that cannot be understood: what, which field, and why.
+        self.unreadable: list[UnreadableObject] = []
 
     def see(self, api_version: str, kind: str, json: Any) -> None:
         """Look at one object, as JSON."""
-        found = _understood(api_version, kind, json)
+        try:
+            found = _decoded(api_version, kind, json)
+        except FAILURES as failure:
+            if kind in _MISSED:
+                self.unreadable.append(_unreadable(kind, json, failure))
+            return
         if isinstance(found, ApiEvent):
             self.events.see(found.reason, json)
         if isinstance(found, _Lease | ApiEvent):
@@ -89,8 +99,31 @@ def read_bystander(api_version: str, kind: str, json: Any) -> ApiObject | None:
 
 
 def _understood(api_version: str, kind: str, json: Any) -> Any:
-    decoder = _DECODERS.get((group_of(api_version), kind))
     try:
-        return None if decoder is None else decoder.decode(json)
+        return _decoded(api_version, kind, json)
     except FAILURES:
         return None
+
+
+def _decoded(api_version: str, kind: str, json: Any) -> Any:
+    decoder = _DECODERS.get((group_of(api_version), kind))
+    return None if decoder is None else decoder.decode(json)
+
+
+class _Named(Model):
+    """As much of an object as is needed to name it."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
+_NAME = msgspec.json.Decoder(_Named)
+
+
+def _unreadable(kind: str, json: Any, failure: Exception) -> UnreadableObject:
+    """What is wrong with it: msgspec says `Expected ... - at `$.spec.weight``."""
+    why, _, path = str(failure).partition(" - at `$")
+    try:
+        name = _NAME.decode(json).metadata.name
+    except FAILURES:
+        name = ""
+    return UnreadableObject(object=f"{kind} {name}".strip(), field=path.rstrip("`").lstrip("."), why=why)

@@ -56,6 +56,7 @@ class Collected(msgspec.Struct):
         decoder.bystanders.add_to(self.cluster)
         self.skipped = without_understood(decoder.skipped + decoder.outdated, self.cluster)
         self.last_seen = decoder.bystanders.newest
+        self.caveats += decoder.bystanders.unreadable
 
     def said_of(self, cluster: Cluster, admission: Iterable[Caveat]) -> list[Caveat]:
         """All that is to be said about the reading, and about this cluster as it was read and admitted."""

@@ -9,6 +9,7 @@ from operator import attrgetter
 from kwhatif.dra.taints import gate_of_rules, rules_count
 from kwhatif.kube.model.admission_hooks import ADMISSION_HOOKS
 from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.autoscaling import AutoscalerObjectsNotModelled
 from kwhatif.kube.model.caveat.manifests import AdmissionNotAsked
 from kwhatif.kube.model.caveat.reading import NoDates
 from kwhatif.kube.model.caveat.scheduling import DevicesNotModelled, TaintRulesIgnored
@@ -28,6 +29,8 @@ _ADMISSION = (
     "MutatingAdmissionPolicy",
     "ValidatingAdmissionPolicy",
 )
+#: These change which nodes an autoscaler adds or removes: of Karpenter, and of the Cluster Autoscaler.
+_AUTOSCALING = ("NodeOverlay", "CapacityBuffer", "CapacityQuota", "ProvisioningRequest")
 #: The first release that serves rules in v1; and the first in which they cannot select by classes or expressions.
 _SERVED, _WITHOUT_CLASSES = 37, 35
 #: There are a hundred thousand pods.
@@ -76,6 +79,9 @@ def not_read(skipped: Counter[str]) -> Iterator[Caveat]:
     admission = tuple((kind, kinds[kind]) for kind in _ADMISSION if kinds[kind])
     if admission:
         yield AdmissionNotAsked(kinds=admission)
+    scaling = tuple((kind, kinds[kind]) for kind in _AUTOSCALING if kinds[kind])
+    if scaling:
+        yield AutoscalerObjectsNotModelled(kinds=scaling)
 
 
 def without_understood(skipped: Counter[str], cluster: Cluster) -> Counter[str]:
@@ -89,7 +95,8 @@ def without_understood(skipped: Counter[str], cluster: Cluster) -> Counter[str]:
 
 def asked_about(skipped: Counter[str]) -> dict[str, int]:
     """Of the objects that were left out those that a caveat is about, by `apiVersion/kind`."""
-    return {name: count for name, count in sorted(skipped.items()) if kind_of(name) in _ADMISSION or is_gang(name)}
+    known = (*_ADMISSION, *_AUTOSCALING)
+    return {name: count for name, count in sorted(skipped.items()) if kind_of(name) in known or is_gang(name)}
 
 
 def devices_not_modelled(cluster: Cluster, *, live: bool) -> Iterator[Caveat]:

@@ -314,3 +314,13 @@ def test_a_target_needs_a_manifest() -> None:
         ask(loaded(node("a")), target=3)
     with pytest.raises(TypeError, match="takes a cluster first"):
         kwhatif.capacity("cluster.yaml", "pod.yaml")  # type: ignore[arg-type]
+
+
+def test_the_shape_of_a_pod_of_the_cluster_is_admitted_as_if_it_were_asked_for_again() -> None:
+    """The input may lack its images, and there may be another default class of priority today."""
+    bare = running("old", "a")
+    del bare["spec"]["containers"][0]["image"]
+    default = priority("new-default", 7) | {"globalDefault": True}
+    session = loaded(node("a"), bare, default)
+    (shape,) = row_of(ask(session)).shapes
+    assert (shape.workloads, shape.fit.sets) == (("Pod default/old",), 3)

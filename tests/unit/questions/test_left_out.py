@@ -6,13 +6,13 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.lacking import NoBudgets, NoNamespaces, NoPods, NoPriorityClasses, NoServices
+from kwhatif.kube.model.caveat.lacking import NoBudgets, NoLimits, NoNamespaces, NoPods, NoPriorityClasses, NoServices
 from kwhatif.kube.model.caveat.manifests import PodSecurityNotChecked, UnknownQuotaScope
 from kwhatif.kube.model.caveat.reading import StaleSnapshot
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec
+from kwhatif.kube.model.policy import LimitRange, PriorityClass, ResourceQuota, ResourceQuotaSpec
 from kwhatif.kube.model.workload import Service
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
@@ -36,6 +36,31 @@ def dump(*objects: object) -> Cluster:
 def report_of(session: Session, candidate: Pod) -> Report:
     applied = Applied(candidate, SourceRow(file="pod.yaml", object=f"Pod {key_of(candidate)}"))
     return judge(session, Question(applied=(applied,), admission=False)).report(session, "schedule")
+
+
+def admitted(of: Cluster, *there: Pod) -> list[Caveat]:
+    """The caveats about limits and quotas, where a pod is asked about that is new, or one that is there."""
+    candidates = there or (pod("new").image("x").requests(cpu="1").build(),)
+    applied = [
+        Applied(each, SourceRow(file="", object=f"Pod {key_of(each)}"), restarted=bool(there)) for each in candidates
+    ]
+    report = judge(Session(of), Question(applied=applied)).report(Session(of), "schedule")
+    return [caveat for caveat in report.caveat_details if isinstance(caveat, NoLimits)]
+
+
+def test_what_bounds_new_pods_matters_where_pods_are_made() -> None:
+    quota = ResourceQuota(metadata=ObjectMeta(name="q", namespace="other"))
+    limits = LimitRange(metadata=ObjectMeta(name="l", namespace="other"))
+    (both,) = admitted(dump(node("n1")))
+    assert both == NoLimits(kinds=("LimitRange", "ResourceQuota"))
+    assert (both.level, both.missing) == ("pass", True)
+    assert NoLimits(kinds=("LimitRange",), reason="no permission to list").level == "warn"
+    assert admitted(dump(node("n1"), quota)) == [NoLimits(kinds=("LimitRange",))]
+    assert admitted(dump(node("n1"), limits)) == [NoLimits(kinds=("ResourceQuota",))]
+    assert admitted(dump(node("n1"), quota, limits)) == []
+    assert admitted(cluster(node("n1"))) == []
+    waits = pod("waits").requests(cpu="1").build()
+    assert admitted(dump(node("n1"), waits), waits) == []
 
 
 def asked(of: Cluster, cpu: str = "1", **spec: object) -> Report:
@@ -121,17 +146,18 @@ def test_what_was_read_more_than_an_hour_ago_is_old(age: int | None, is_old: boo
 
 
 @pytest.mark.parametrize(
-    ("made", "evicts", "lacking"),
+    ("made", "evicts", "makes", "lacking"),
     [
-        (dump(node("n1")), False, [NoPods]),
-        (dump(node("n1")), True, [NoPods, NoBudgets]),
-        (dump(node("n1"), pod("p").on("n1")), False, []),
-        (dump(node("n1"), pod("p").on("n1")), True, [NoBudgets]),
-        (dump(node("n1"), pod("p").on("n1"), budget("b", 1, selector(app="x"))), True, []),
-        (cluster(node("n1")), True, []),
+        (dump(node("n1")), False, False, [NoPods]),
+        (dump(node("n1")), True, False, [NoPods, NoBudgets]),
+        (dump(node("n1"), pod("p").on("n1")), False, False, []),
+        (dump(node("n1"), pod("p").on("n1")), True, False, [NoBudgets]),
+        (dump(node("n1"), pod("p").on("n1"), budget("b", 1, selector(app="x"))), True, False, []),
+        (dump(node("n1"), pod("p").on("n1")), False, True, [NoLimits]),
+        (cluster(node("n1")), True, True, []),
     ],
 )
-def test_a_simulation_lacks_pods_and_where_it_evicts_budgets(
-    made: Cluster, evicts: bool, lacking: list[type[Caveat]]
+def test_a_simulation_lacks_pods_and_where_it_evicts_budgets_and_where_it_makes_pods_limits(
+    made: Cluster, evicts: bool, makes: bool, lacking: list[type[Caveat]]
 ) -> None:
-    assert [type(caveat) for caveat in lacking_for_story(made, evicts=evicts)] == lacking
+    assert [type(caveat) for caveat in lacking_for_story(made, evicts=evicts, makes_pods=makes)] == lacking

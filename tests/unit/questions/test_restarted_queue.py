@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec import convert
+from msgspec.structs import replace
+
+from kwhatif.kube.model.pod_status import PodStatus
 from kwhatif.questions.session.session import Session
 from tests.builders import cluster, pod
 from tests.unit.questions.test_gate import bare, workload
@@ -31,3 +35,14 @@ def test_all_of_them_count_as_gone() -> None:
     report = ask(session(NOWHERE), "", "sts/db")
     assert fates(report) == "db-0:U db-1:W"
     assert row(report).removed == 2
+
+
+def test_a_pending_pod_that_is_asked_for_comes_after_those_before_it_in_the_queue() -> None:
+    """It is tried again, and so are the others that found no node."""
+    tried = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}
+    waiting = [replace(pod(name).cpu("4").build(), status=convert(tried, PodStatus)) for name in ("first", "second")]
+    first, second = (
+        replace(each, spec=replace(each.spec, priority=at)) for each, at in zip(waiting, (5, 0), strict=True)
+    )
+    report = ask(Session(cluster(*small("n1"), first, second)), "", "pod/second")
+    assert fates(report) == "second:U"

@@ -11,6 +11,8 @@ from kwhatif.kube.model.caveat import CODES, Caveat, merged
 from kwhatif.kube.model.caveat.autoscaling import (
     AutoscalerDisagrees,
     AutoscalerHalted,
+    AutoscalerObjectsNotModelled,
+    AutoscalerSettingsAssumed,
     CloudCapacityUnknown,
     ExpanderAssumed,
     ExpanderTied,
@@ -18,8 +20,11 @@ from kwhatif.kube.model.caveat.autoscaling import (
     FlagsNotModelled,
     GroupBoundsUnknown,
     KarpenterVersionAssumed,
+    NodeStartupAssumed,
+    PodsLeftByAutoscaler,
     PricesUnknown,
     ShapesObservedOnly,
+    UnreadableObject,
 )
 from kwhatif.kube.model.caveat.descheduling import (
     EvictionOrder,
@@ -165,7 +170,7 @@ SENTENCES: dict[Caveat, str] = {
         " new"
     ),
     NoLimits(kinds=("LimitRange",), reason=FORBIDDEN): (
-        "no permission to list limitranges in the core group: these count as if there were none"
+        "no permission to list limitranges in the core group: what limits would add to new pods, or quotas refuse, is unknown"
     ),
     NoStorage(kinds=("CSINode",)): (
         "the dump has no CSINodes: answers about pods with volumes cannot be trusted"
@@ -460,17 +465,19 @@ SENTENCES: dict[Caveat, str] = {
         " priority each in its own time; here in the order of the manifests"
     ),
     NodesNotAdded(sign="Node a", pods=("a/b",)): (
-        "Node a shows that a node autoscaler runs, which is not modelled: no nodes are added for pending pods"
+        "Node a shows that a node autoscaler runs, and no node is added here; what it would add for a/b depends on its"
+        " node groups (--autoscaler auto goes on with what it adds, --node-groups FILE says its groups)"
     ),
     NodesNotAdded(sign="NodePool x", pools=("x", "y"), pods=("a/b",)): (
-        "NodePool x shows that a node autoscaler runs, which is not modelled: no nodes are added for pending pods; by"
-        " requirements, taints and limits NodePools x and y would allow one for a/b (instance types are not looked at)"
+        "NodePool x shows that a node autoscaler runs, and no node is added here; by requirements, taints and limits"
+        " NodePools x and y would allow one for a/b (--autoscaler karpenter goes on with what it adds, --instance-types"
+        " FILE says what it chooses from)"
     ),
     NodesNotAdded(
         sign="NodePool x", objections=(PoolObjection(pool="x", why="taint dedicated:NoSchedule"),), pods=("a/b",)
     ): (
-        "NodePool x shows that a node autoscaler runs, which is not modelled: no nodes are added for pending pods; no"
-        " NodePool would allow one for a/b (x: taint dedicated:NoSchedule)"
+        "NodePool x shows that a node autoscaler runs, and no node is added here; no NodePool would allow one for a/b"
+        " (x: taint dedicated:NoSchedule)"
     ),
     LeftOutOfStory(what="readiness-gates", objects=("Pod a/b",)): (
         "Pod a/b: has readiness gates; who opens them is not modelled: here they are open as soon as it runs"
@@ -635,6 +642,19 @@ SENTENCES: dict[Caveat, str] = {
         " gives the others)"
     ),
     CloudCapacityUnknown(): "whether the cloud has the machines is not known",
+    NodeStartupAssumed(seconds=90.0): "new nodes are taken to be ready after 90 s (--node-startup DURATION says it)",
+    PodsLeftByAutoscaler(pods=("a/x",)): (
+        "the autoscaler sees room for a/x on nodes that are there or have come, and adds no more; the scheduler sees none"
+    ),
+    UnreadableObject(object="NodePool a", field="spec.weight", why="Expected `int | null`, got `str`"): (
+        "NodePool a cannot be understood, and is left out: spec.weight: expected `int | null`, got `str`"
+    ),
+    AutoscalerObjectsNotModelled(kinds=(("NodeOverlay", 2), ("CapacityBuffer", 1))): (
+        "2 NodeOverlays and 1 CapacityBuffer would change what the autoscaler does, and are not modelled"
+    ),
+    AutoscalerSettingsAssumed(autoscaler="Karpenter"): (
+        "how Karpenter was started is not known: its settings are taken to be the defaults"
+    ),
     KarpenterVersionAssumed(version="v1.14.1"): ("which Karpenter runs is not known: the rules of v1.14.1 are assumed"),
     AutoscalerDisagrees(asked="the Cluster Autoscaler", other="Karpenter"): (
         "the cluster shows Karpenter as well: the Cluster Autoscaler and Karpenter do not know of each other, and both may"

@@ -53,6 +53,34 @@ def test_path(raw: dict[str, Any], path: str, number: int) -> None:
         assert pod.spec.containers[0].resources.requests == {"cpu": 1}
 
 
+KEPT = {
+    "no number": (resource(template=TEMPLATE), ".spec.template", 3),
+    "a number": (resource(replicas=2, template=TEMPLATE), ".spec.template", 2),
+    "none at all": (resource(replicas=0, template=TEMPLATE), ".spec.template", 0),
+    "null": (resource(replicas=None, template=TEMPLATE), ".spec.template", 3),
+    "one of two numbers": (
+        resource(groups=[{"template": TEMPLATE}, {"replicas": 1, "template": TEMPLATE}]),
+        ".spec.groups[*].template",
+        3,
+    ),
+    "more elsewhere than run": (
+        resource(groups=[{"template": TEMPLATE}, {"replicas": 4, "template": TEMPLATE}]),
+        ".spec.groups[*].template",
+        5,
+    ),
+    "no number of two": (
+        resource(groups=[{"template": TEMPLATE}, {"template": TEMPLATE}]),
+        ".spec.groups[*].template",
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize(("raw", "path", "number"), KEPT.values(), ids=KEPT.keys())
+def test_what_the_manifest_leaves_open_stays_as_many_as_run(raw: dict[str, Any], path: str, number: int) -> None:
+    assert len(pods_from_template_path(raw, path, Cluster(), running=3).pods) == number
+
+
 WRONG = {
     "leads nowhere": (".spec.pod", ".spec has no 'pod'"),
     "leads to something else": (".metadata", ".metadata is not a pod template: it has no spec.containers"),

@@ -61,6 +61,41 @@ class CloudCapacityUnknown(BaseCaveat, tag="cloud-capacity-unknown", kw_only=Tru
     """Whether the cloud has the machines that are asked for is not known."""
 
 
+class NodeStartupAssumed(BaseCaveat, tag="node-startup-assumed", kw_only=True):
+    """How long a new node takes to be ready is not known: a number of seconds is assumed."""
+
+    seconds: float
+
+
+class PodsLeftByAutoscaler(BaseCaveat, tag="pods-left-by-autoscaler", kw_only=True):
+    """Pods for which the autoscaler sees room on nodes that are there or have come, and the scheduler none."""
+
+    warns = True
+
+
+class UnreadableObject(IncompleteCaveat, tag="autoscaler-object-unreadable", kw_only=True):
+    """A NodePool, NodeClaim or HorizontalPodAutoscaler of the input cannot be understood, and is left out."""
+
+    #: Such as `NodePool general`.
+    object: str
+    #: The path of the field, such as `spec.weight`; "": the object as a whole.
+    field: str
+    why: str
+
+
+class AutoscalerObjectsNotModelled(IncompleteCaveat, tag="autoscaler-objects-not-modelled", kw_only=True):
+    """Objects that change what an autoscaler does, and are left out of the answer."""
+
+    #: Kind, and how many.
+    kinds: tuple[tuple[str, int], ...]
+
+
+class AutoscalerSettingsAssumed(BaseCaveat, tag="autoscaler-settings-assumed", kw_only=True):
+    """How the autoscaler itself was started is not known: its flags and feature gates are taken to be the defaults."""
+
+    autoscaler: str
+
+
 class KarpenterVersionAssumed(BaseCaveat, tag="karpenter-version-assumed", kw_only=True):
     """The input does not say which Karpenter runs: the rules are those of this version."""
 
@@ -85,6 +120,11 @@ AutoscalingCaveat = (
     | PricesUnknown
     | ShapesObservedOnly
     | CloudCapacityUnknown
+    | NodeStartupAssumed
+    | PodsLeftByAutoscaler
+    | UnreadableObject
+    | AutoscalerObjectsNotModelled
+    | AutoscalerSettingsAssumed
     | KarpenterVersionAssumed
     | AutoscalerDisagrees
 )

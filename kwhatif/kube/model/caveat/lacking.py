@@ -62,7 +62,15 @@ class NoWorkloads(Lacking, tag="no-workloads", kw_only=True):
 
 
 class NoLimits(Lacking, tag="no-limits", kw_only=True):
-    """LimitRanges, ResourceQuotas or RuntimeClasses could not be read: the answer assumes that there are none."""
+    """LimitRanges, ResourceQuotas or RuntimeClasses are not known, and new pods are made: the answer assumes none.
+
+    It is a warning only where they could not be read: many clusters have none.
+    """
+
+    @property
+    def level(self) -> str:
+        """The level that it has unless a policy sets one."""
+        return "warn" if self.reason else "pass"
 
 
 class NoStorage(Lacking, tag="no-storage", kw_only=True):

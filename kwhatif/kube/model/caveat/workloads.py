@@ -146,7 +146,10 @@ class Injected(BaseCaveat, tag="injected", kw_only=True):
 
 
 class UnknownController(BaseCaveat, tag="unknown-controller", kw_only=True):
-    """A custom resource has pods, and how its controller replaces them is not known: all count as replaced."""
+    """A custom resource has pods, and how its controller replaces them is not known: all count as replaced.
+
+    Where its manifest names no number of pods, they stay as many.
+    """
 
     workload: str
 
@@ -213,7 +216,7 @@ class PoolObjection(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=T
 
 
 class NodesNotAdded(IncompleteCaveat, tag="node-autoscaler", kw_only=True):
-    """An autoscaler may add nodes for pending pods: that is not modelled, and no nodes are added here.
+    """An autoscaler may add nodes for pending pods, and none is added here: `--autoscaler` was not given.
 
     Requirements, taints and limits of Karpenter's NodePools are checked, instance types are not.
     """

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
 from kwhatif.kube.gates import GROUPS_GATE
 from kwhatif.kube.matching.groups import GROUPS_SINCE, has_groups
-from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.reading import VersionNotDefault
-from kwhatif.kube.model.caveat.scheduling import GangsNotModelled
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
@@ -25,16 +22,24 @@ def with_groups(session: Session, applied: Sequence[Applied]) -> tuple[Session, 
     A PodGroup can only be applied where the gate is on: that is taken to be so, unless somebody has turned it off. Pods
     and groups that bear a UID were read from an API server, which has admitted them: they are taken as they stand.
     """
-    groups = [each for each in applied if isinstance(each.object, PodGroup)]
-    if not groups and not (has_groups(session.cluster) and session.cluster.all(PodGroup)):
-        return session, applied
-    settings = session.scheduler.feature_gates
-    if session.cluster.minor >= GROUPS_SINCE and settings.get(GROUPS_GATE, True):
-        if not has_groups(session.cluster):
-            gates = {**settings, GROUPS_GATE: True}
-            session = session.for_release(find_release(session.cluster.minor).with_gates(gates))
+    session = with_gate(session, [each.object for each in applied])
+    if has_groups(session.cluster):
         applied = [replace(each, stored=True) if _is_stored(each) else each for each in applied]
     return session, applied
+
+
+def with_gate(session: Session, objects: Iterable[object]) -> Session:
+    """The session whose gate is on, where a PodGroup is to be applied; itself, where it is, or is turned off."""
+    settings, minor = session.scheduler.feature_gates, session.cluster.minor
+    if has_groups(session.cluster) or minor < GROUPS_SINCE or not settings.get(GROUPS_GATE, True):
+        return session
+    if not any(isinstance(each, PodGroup) for each in objects):
+        return session
+    release = find_release(minor).with_gates({**settings, GROUPS_GATE: True})
+    made = session.for_release(release)
+    made.scheduler = session.scheduler
+    made.unedited = None if session.unedited is None else session.unedited.for_release(release)
+    return made
 
 
 def _is_stored(each: Applied) -> bool:
@@ -44,15 +49,3 @@ def _is_stored(each: Applied) -> bool:
 def is_about_groups(cluster: Cluster) -> bool:
     """Whether a cluster has groups that its scheduler places together: then time has to pass until they are settled."""
     return has_groups(cluster) and bool(cluster.all(PodGroup))
-
-
-def without_modelled(caveats: Iterable[Caveat], cluster: Cluster) -> Iterator[Caveat]:
-    """The caveats without those about pods of groups, where these are placed together."""
-    for caveat in caveats:
-        if isinstance(caveat, GangsNotModelled) and has_groups(cluster):
-            if caveat.groups:
-                yield GangsNotModelled(groups=caveat.groups)
-        elif isinstance(caveat, VersionNotDefault) and caveat.kind == PodGroup.__name__ and has_groups(cluster):
-            continue  # the gate asks for this version
-        else:
-            yield caveat

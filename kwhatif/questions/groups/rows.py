@@ -1,4 +1,4 @@
-"""`GroupRows`: what becomes of groups of pods in a simulation, as rows of the report."""
+"""`group_rows`: what becomes of groups of pods in a simulation, as rows of the report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from kwhatif.kube.matching.groups import group_of
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.pod_group import PodGroup
-from kwhatif.questions.session.session import Session
 from kwhatif.report.pod_groups import GroupPlacementRow, GroupPodRow, GroupRow, GroupShortageRow, PodGroupsRow
 from kwhatif.scheduler.framework.attempt import attempt, held_back
 from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource
@@ -24,29 +23,30 @@ from kwhatif.state.change import Bind
 _MOST_REORDERED = 64
 
 
+def group_rows(engine: Engine) -> PodGroupsRow | None:
+    """What became of all groups in a simulation; None where the scheduler knows none."""
+    scheduler = engine.scheduler
+    return GroupRows(engine, scheduler).rows() if isinstance(scheduler, GroupScheduler) else None
+
+
+def tried_groups(engine: Engine) -> PodGroupsRow | None:
+    """The same of the groups that were tried, or wait; None where there are none."""
+    rows = group_rows(engine)
+    if rows is None or not isinstance(engine.scheduler, GroupScheduler):
+        return None
+    tried = engine.scheduler.groups
+    groups = tuple(row for row in rows.groups if row.group in tried or row.outcome != "scheduled")
+    names = {row.group for row in groups}
+    pods = tuple(row for row in rows.pods if row.group in names)
+    return PodGroupsRow(groups=groups, pods=pods, victims=rows.victims) if groups else None
+
+
 class GroupRows:
-    """Looks on while groups are tried in a simulation, and says in the end what became of them."""
+    """Says what became of groups, once a simulation has come to its end."""
 
-    def __init__(self, engine: Engine, session: Session) -> None:
-        self._engine, self._world = engine, engine.world
-        self._profiles = session.profiles
-        self._before = session.state
-        #: By key: the last attempt, the last that evicted others, and how often it was tried.
-        self._tried: dict[str, GroupResult] = {}
-        self._evicting: dict[str, list[GroupResult]] = {}
-        engine.scheduler.group_watcher = self._note
-        # What is evicted is gone at once: how long it takes to stop makes no difference to who gets the room.
-        engine.scheduler.grace = 0.0
-        engine.scheduler.attempts.ties_by_heap = True
-        # As in the recorded runs, whose API is a fake: nominations are seen, and evictions felt, one attempt later.
-        engine.scheduler.forgets_nominations = True
-        engine.scheduler.preempts_after = 1
-
-    def _note(self, result: GroupResult) -> None:
-        key = key_of(result.group)
-        self._tried[key] = result
-        if result.preemption is not None and result.preemption.victims:
-            self._evicting.setdefault(key, []).append(result)
+    def __init__(self, engine: Engine, scheduler: GroupScheduler) -> None:
+        self._engine, self._world, self._scheduler = engine, engine.world, scheduler
+        self._profiles = scheduler.profiles
 
     def rows(self) -> PodGroupsRow:
         """What became of all groups."""
@@ -59,12 +59,10 @@ class GroupRows:
         )
 
     def _pods(self, cluster: Cluster) -> Iterator[GroupPodRow]:
-        messages = self._engine.scheduler.messages
+        messages = self._scheduler.messages
         for key, pod in sorted(cluster.all(Pod).items()):
-            there = self._before.pods.get(key)
-            was_bound = there is not None and there.pod.spec.node_name and there.uid == (pod.metadata.uid or key)
             is_ours = pod.spec.scheduler_name in self._profiles or group_of(pod)
-            if was_bound or is_terminal(pod) or not is_ours:
+            if self._was_bound(pod) or is_terminal(pod) or not is_ours:
                 continue
             yield GroupPodRow(
                 pod=key,
@@ -74,24 +72,24 @@ class GroupRows:
                 message="" if pod.spec.node_name else messages.get(pod.metadata.uid or key, ""),
             )
 
+    def _was_bound(self, pod: Pod) -> bool:
+        return bool(pod.spec.node_name) and (pod.metadata.uid or key_of(pod)) not in self._scheduler.placed
+
     def _group(self, group: PodGroup) -> GroupRow:
         key = key_of(group)
         state = self._world.state
         members = state.members_of(key).values()
         with_node = sum(bool(info.pod.spec.node_name) for info in members)
-        before = sum(
-            bool(info.pod.spec.node_name) and info.key in state.pods for info in self._before.members_of(key).values()
-        )
-        found = self._tried.get(key)
-        scheduler = self._engine.scheduler
-        assert isinstance(scheduler, GroupScheduler), "there are groups"
+        before = sum(self._was_bound(info.pod) for info in members)
+        fate = self._scheduler.groups.get(key)
+        found = None if fate is None else fate.result
         if with_node >= group.min_count:
             outcome, message = "scheduled", ""
-        elif found is None:
+        elif fate is None:
             outcome, message = "waiting", ""
         else:
-            outcome, message = "unscheduled", scheduler.groups[key].message or found.status.message
-        evicting = self._evicting.get(key, [])
+            outcome, message = "unscheduled", fate.message or fate.result.status.message
+        evicting = () if fate is None else fate.evicting
         units = [unit for each in evicting if each.preemption for unit in each.preemption.victims]
         return GroupRow(
             group=key,

@@ -1,0 +1,98 @@
+"""The proof of a consolidation: the nodes are drained in a simulation, one step after the other, as the plan says.
+
+An autoscaler places pods by rules of its own, and the scheduler by others, with scores; budgets, rollouts and new pods
+take time. So what comes of a drain is found out by one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable
+from kwhatif.autoscaler.contract import NewNode
+from kwhatif.controllers.contract import Create, Remove
+from kwhatif.controllers.drain import KubectlDrain
+from kwhatif.controllers.drain_filters import DrainOptions
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.played import SettledCluster
+from kwhatif.report.autoscale import DrainedRow, LandedRow
+from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.world import World
+
+#: An autoscaler evicts what it has found to be movable, and honours budgets.
+_OPTIONS = DrainOptions(ignore_daemonsets=True, delete_emptydir_data=True, force=True)
+_ACTOR = "autoscaler"
+
+
+class Step(msgspec.Struct, frozen=True):
+    """Nodes that go together, and those that come before."""
+
+    nodes: tuple[str, ...]
+    replacements: tuple[NewNode, ...] = ()
+
+
+def proven(session: Session, steps: Sequence[Step], cutoff: int | None = None) -> Iterator[DrainedRow]:
+    """What a drain of each step comes to, after the steps before it.
+
+    `cutoff`: pods of a lower priority may lose their room; None: no pod may.
+    """
+    if not steps:
+        return
+    base = SettledCluster(session, Parameters())
+    engine = base.fork()
+    for step in steps:
+        yield _drained(engine, step, cutoff)
+    engine.end()
+
+
+def _drained(engine: Engine, step: Step, cutoff: int | None) -> DrainedRow:
+    world = engine.world
+    engine.perform(lambda world: _come(world, step.replacements))
+    engine.settle()
+    waiting, known = set(world.state.pending), len(world.history.events)
+    options = msgspec.structs.replace(_OPTIONS, parallel=len(step.nodes))
+    drain = KubectlDrain(step.nodes, options)
+    engine.ask()
+    engine.evict(drain)
+    engine.settle()
+    pending = {key: info.pod for key, info in world.state.pending.items() if key not in waiting}
+    expendable = [key for key, pod in pending.items() if cutoff is not None and is_expendable(pod, cutoff)]
+    bound = (event.node for event in world.history.events[known:] if event.verb == "bound" and event.node)
+    stays = () if drain.done and drain.ok else tuple(_still_on(step.nodes, drain, engine))
+    if not stays:
+        engine.perform(lambda world: _go(world, step.nodes))
+        engine.settle()
+    return DrainedRow(
+        nodes=step.nodes,
+        landed=tuple(LandedRow(node=node, pods=count) for node, count in sorted(Counter(bound).items())),
+        pending=tuple(key for key in pending if key not in expendable),
+        expendable=tuple(expendable),
+        stays=stays,
+        preempted=sum(event.verb == "preempted" for event in world.history.events[known:]),
+    )
+
+
+def _come(world: World, nodes: Iterable[NewNode]) -> None:
+    for node in nodes:
+        for obj in (node.claim, node.node, *node.besides):
+            if obj is not None:
+                world.write(Create(obj, stored=isinstance(obj, Pod)), _ACTOR, None)
+
+
+def _go(world: World, nodes: Iterable[str]) -> None:
+    for name in nodes:
+        world.write(Remove(Node, name), _ACTOR, None)
+
+
+def _still_on(nodes: Sequence[str], drain: KubectlDrain, engine: Engine) -> Iterator[str]:
+    """The pods that the drain has not got rid of."""
+    for name in nodes:
+        info = engine.world.state.node(name)
+        there = {} if info is None else {pod.key: None for pod in info.pods}
+        yield from (key for key in drain.log.refusals if key in there)

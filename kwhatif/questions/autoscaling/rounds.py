@@ -1,0 +1,87 @@
+"""Rounds of an autoscaler at one moment: its nodes come, the scheduler places pods on them, and it looks again."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.autoscaler.answer import Destination, ScalingRound
+from kwhatif.autoscaler.cluster_autoscaler.pods import is_unschedulable
+from kwhatif.autoscaler.contract import NewNode
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.autoscaling import ExpanderTied, PodsLeftByAutoscaler
+from kwhatif.questions.manifests.candidates import Planner
+from kwhatif.questions.manifests.daemons import run_daemons
+from kwhatif.questions.placing.pending_pods import in_queue_order
+from kwhatif.questions.session.scaling import Scaling
+from kwhatif.scheduler.batch import BatchCache
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.state.change import Bind, Upsert
+from kwhatif.state.state import State
+
+
+def rounds_of(
+    state: State, profiles: Mapping[str, Profile], scaling: Scaling, most: int
+) -> tuple[tuple[ScalingRound, ...], tuple[Caveat, ...]]:
+    """What is added until nothing more is, in so many rounds at most, and what is to be said about it.
+
+    A last round that only repeats what is refused is left out. The state stays as it is.
+    """
+    autoscaler, rounds = scaling.autoscaler, list[ScalingRound]()
+    said: dict[Caveat, None] = {}
+    while len(rounds) < most:
+        found = autoscaler.decide(state, profiles, scaling.at)
+        if rounds and not found.nodes and {row.pod for row in found.round.refused} <= _refused(rounds):
+            break
+        said.update(dict.fromkeys(each for each in found.caveats if not rounds or isinstance(each, ExpanderTied)))
+        if not found.nodes:
+            rounds.append(found.round)
+            break
+        state = state.fork()
+        _arrive(state, found.nodes, profiles)
+        autoscaler = found.then.with_nodes(found.nodes)
+        placed = tuple(_placed(state, profiles))
+        rounds.append(replace(found.round, placed=placed))
+        if not placed:
+            break
+    left = () if len(rounds) == most else tuple(_left(state, rounds))
+    if left and any(each.new_nodes or each.scale_up for each in rounds):
+        said[PodsLeftByAutoscaler(pods=left)] = None
+    return tuple(rounds), tuple(said)
+
+
+def _refused(rounds: Iterable[ScalingRound]) -> set[str]:
+    return {row.pod for found in rounds for row in found.refused}
+
+
+def _left(state: State, rounds: Sequence[ScalingRound]) -> Iterator[str]:
+    """The pods that wait for a node, and of which no round says why."""
+    explained = _refused(rounds) | {row.pod for found in rounds for row in found.ignored}
+    return (key for key, info in state.pending.items() if is_unschedulable(info.pod) and key not in explained)
+
+
+def _arrive(state: State, nodes: Sequence[NewNode], profiles: Mapping[str, Profile]) -> None:
+    """The nodes register; pods of DaemonSets take their room there first; then the taints of the start go."""
+    names = [node.name for node in nodes]
+    claims = [node.claim for node in nodes if node.claim is not None]
+    state.apply(*map(Upsert, (*claims, *(node.registered for node in nodes))))
+    state.apply(*(Upsert(obj) for node in nodes for obj in node.besides))
+    planner = Planner(state.cluster, "end", {})
+    deque(run_daemons(state, names, planner, profiles), 0)
+    state.apply(*(Upsert(node.started(state.by_name[node.name].node)) for node in nodes))
+    if any(node.startup_taints for node in nodes):
+        deque(run_daemons(state, names, planner, profiles), 0)
+
+
+def _placed(state: State, profiles: Mapping[str, Profile]) -> Iterator[Destination]:
+    """Give the pending pods their nodes, as the scheduler does; those that would have to evict others go on waiting."""
+    caches = {name: BatchCache(profile, state) for name, profile in profiles.items()}
+    for pod in in_queue_order(state.pending.values(), state.cluster.scheduling_events):
+        cache = caches.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+        result = None if cache is None else cache.attempt(pod)
+        if result is None or result.outcome != "Placed" or result.node is None:
+            continue
+        state.apply(Bind(pod.key, result.node, tuple(result.reserve(state.by_name[result.node]))))
+        yield Destination(pod=pod.key, node=result.node)
