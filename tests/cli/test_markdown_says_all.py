@@ -18,8 +18,8 @@ COMMANDS = (
     f"drain general-a1 --ignore-daemonsets {DEMO}",
     "preempt fixtures/cloud/evictor.yaml --from fixtures/cloud/cluster.yaml",
 )
-#: What only a terminal has: how to see more, marks of lists, lines and bars.
-_ONLY_TERMINAL = re.compile(r"\(-o wide\)|nodes: \*\S*|[•─█░✔✘⏸!]")
+#: What only a terminal has: how to see more, the suffix of nodes, a title that has a number on a page.
+_ONLY_TERMINAL = re.compile(r"\(-o wide\)|nodes: \*\S*|^Caveats$", re.MULTILINE)
 
 
 def _words(text: str) -> set[str]:
