@@ -30,6 +30,7 @@ BENCHMARKS = (
     "simulation",
     "descheduling",
     "sweep",
+    "audit",
     "live",
     "watch",
 )
