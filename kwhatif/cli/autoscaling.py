@@ -70,7 +70,8 @@ At = Annotated[
     typer.Option(
         "--at",
         metavar="TIME",
-        help="The moment that ages count to, such as 2026-01-31T12:00:00Z. Without it, when the dump was taken.",
+        help="The moment that ages count to, and of a recording the one that is read, such as 2026-01-31T12:00:00Z."
+        " Without it, when the dump was taken.",
         rich_help_panel=AUTOSCALER,
     ),
 ]
@@ -93,11 +94,12 @@ def check_scaling(autoscaler: str, node_groups: str | None, instance_types: str 
     """
     from kwhatif.kube.model.meta import parse_time
 
-    given = {"--node-groups": node_groups, "--instance-types": instance_types, "--at": at}
+    given = {"--node-groups": node_groups, "--instance-types": instance_types}
     if autoscaler == "off":
         for option, value in given.items():
             if value is not None:
                 raise typer.BadParameter("it is about an autoscaler: give --autoscaler auto, too", param_hint=option)
+        return
     if node_groups is not None and (autoscaler == "karpenter" or instance_types is not None):
         raise typer.BadParameter(
             "it is about the Cluster Autoscaler: Karpenter's NodePools are in the cluster",
@@ -137,6 +139,11 @@ class Growth:
             BadParameter: in words for the user.
         """
         check_scaling(self.autoscaler.value, self.node_groups, self.instance_types, self.at)
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether nodes may come."""
+        return self.autoscaler is not Growing.OFF
 
     def refuse(self, option: str, given: object) -> None:
         """Refuse an option that cannot be meant together with nodes that come.

@@ -210,6 +210,16 @@ class Cluster:
         for build, kinds in list(self._asked.items()):
             self.derived(build, *kinds)
 
+    def take_over(self) -> None:
+        """Have what forks have derived of these very objects, and keep it up with them from now on.
+
+        For a collection that goes on changing while its forks are asked: what one fork derives the later ones have.
+        """
+        for build, found in self._of_origin.items():
+            if found.generations == tuple([self._generations.get(kind, 0) for kind in found.kinds]):
+                self._derived[build] = found
+        self._of_origin, self._origin = {}, next_generation()
+
     # --- the whole collection ------------------------------------------------------------------------
 
     def sort(self) -> None:

@@ -187,6 +187,8 @@ class InstantRun:
 
     def _tried(self, result: ScheduleResult) -> None:
         pod = result.pod
+        if self._session.tried is not None:
+            self._session.tried.note(result)
         number = self._made.get(pod.uid)
         if number is not None:
             planned = self._manifests[number].planned

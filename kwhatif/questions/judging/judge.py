@@ -190,6 +190,7 @@ class _Judging:
     # --- each alone ----------------------------------------------------------------------------------
 
     def _each_alone(self) -> _Found:
+        self._note_more()
         question = self._question
         alone = Alone(
             self._session.profiles,
@@ -250,6 +251,10 @@ class _Judging:
                 self._reacted = self._simulated(plan, before, usage)[0]
         return found
 
+    def _note_more(self) -> None:
+        if self._session.tried is not None:
+            self._session.tried.note_more()
+
     def _nodes_come(self, found: _Found) -> bool:
         """Whether an autoscaler may add nodes for pods that find no room."""
         judged, others, earlier = found
@@ -274,6 +279,7 @@ class _Judging:
         """With simulated time: rollouts continue to their end, with all reactions."""
         from kwhatif.questions.judging.settled import SettledRun  # most answers do without
 
+        self._note_more()
         pending = self._pending(planned, state)
         unschedulable = self._unschedulable(pending, planned)
         simulated = SettledRun(self._session, state, planned, self._explain, unschedulable, usage)

@@ -334,7 +334,7 @@ class _Upgrade:
         known[pod.resources] = columns
         while len(known) > _KEPT:
             del known[next(iter(known))]
-        return columns.fork()
+        return columns
 
 
 def _count_otherwise(before: Session, after: Session) -> bool:
