@@ -29,6 +29,7 @@ BENCHMARKS = (
     "queue",
     "simulation",
     "descheduling",
+    "autoscaling",
     "sweep",
     "audit",
     "live",

@@ -27,7 +27,7 @@ from kwhatif.report.audit import AuditFindingRow, AuditFixRow, AuditLevel, Audit
 from kwhatif.words.amounts import but, plural, some, took
 from kwhatif.words.audit import event, levels, why
 
-#: So many findings are on the first screen.
+#: How many findings are on the first screen.
 FIRST = 10
 #: So much of what helps is shown there.
 _MOST_HELP = 66
