@@ -31,6 +31,7 @@ BENCHMARKS = (
     "descheduling",
     "autoscaling",
     "sweep",
+    "audit",
     "live",
     "watch",
 )
