@@ -34,7 +34,7 @@ def require_no_autoscaler(session: Session, function: str) -> None:
 
 
 def require_known(options: Mapping[str, object], known: type, function: str) -> None:
-    """Only options that there are: `known` is the TypedDict of them.
+    """Only options that exist: `known` is the TypedDict of them.
 
     Raises:
         TypeError: one is not, as Python says of a function that names all of them.

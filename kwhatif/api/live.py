@@ -178,7 +178,7 @@ def watch(
 
     Args:
         strict: fail where information is missing, instead of a caveat in the report.
-        progress: hears how far each list is.
+        progress: is called with how far each list is.
         live: which cluster, and as whom: the arguments of `kwhatif.load_live`.
         scheduler: which scheduler is asked, see `SchedulerOptions`.
 

@@ -87,7 +87,7 @@ def load_live(
         as_groups: groups of `as_user`.
         request_timeout: how long one request may take, such as "30s"; "0" for as long as it likes.
         strict: fail where information is missing, instead of a caveat in the report.
-        progress: hears how far each list is.
+        progress: is called with how far each list is.
         scheduler: which scheduler is asked, see `SchedulerOptions`.
 
     Raises:

@@ -101,7 +101,7 @@ class ClusterSource:
 
     @contextmanager
     def progress(self) -> Iterator[Progress | None]:
-        """Who hears how far the reading is."""
+        """Who is called with how far the reading is."""
         if self.stages.verbose:
             yield self.stages.advance
             return

@@ -47,7 +47,7 @@ class Command(TyperCommand):
             return super().parse_args(ctx, args)
 
     def get_short_help_str(self, limit: int = 0) -> str:  # noqa: ARG002 - Typer calls it
-        """The first sentence, whole: whoever prints it folds it."""
+        """The first sentence, whole: its lines are folded where it is printed."""
         return _first_sentence(self.help)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -78,7 +78,7 @@ class CommandGroup(TyperGroup):
             return super().parse_args(ctx, args)
 
     def get_short_help_str(self, limit: int = 0) -> str:  # noqa: ARG002 - Typer calls it
-        """The first sentence, whole: whoever prints it folds it."""
+        """The first sentence, whole: its lines are folded where it is printed."""
         return _first_sentence(self.help)
 
 

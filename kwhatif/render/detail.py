@@ -22,7 +22,7 @@ class NodeNames:
     def __init__(self, names: Iterable[str] = ()) -> None:
         distinct = set(names)
         self.suffix = _shared_suffix(distinct) if len(distinct) > 1 else ""
-        # Not where the name goes on, as in another suffix that begins alike.
+        # Not where the name goes on, as in a longer suffix.
         self._pattern = re.compile(re.escape(self.suffix) + r"(?![\w-]|\.\w)") if self.suffix else None
 
     def cut(self, text: str) -> str:
@@ -47,7 +47,7 @@ def _shared_suffix(names: set[str]) -> str:
 
 
 def nodes_in(report: Report) -> Iterator[str]:
-    """Every node that the report names, as often as it does."""
+    """The nodes that the report names, with repetitions."""
     for decision in report.decisions:
         yield from _nodes_of(decision)
     for workload in report.workloads:
