@@ -26,10 +26,10 @@ from kwhatif.questions.decisions.decide import ignored
 from kwhatif.questions.decisions.short import in_short
 from kwhatif.questions.groups.gates import is_about_groups
 from kwhatif.questions.groups.rows import group_rows
-from kwhatif.questions.judging.described import Described
 from kwhatif.questions.judging.manifest_rollout import ManifestRollout
-from kwhatif.questions.judging.planned import Asked, Explain, Planned
+from kwhatif.questions.judging.planned import Asked, Planned
 from kwhatif.questions.manifests.prepared import prepare
+from kwhatif.questions.placing.described import Described, Explain
 from kwhatif.questions.rows import decision_about, with_chosen
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_verdict
@@ -44,6 +44,7 @@ from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.pods import begins_to_go, running
 from kwhatif.simulation.world import World
+from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
@@ -174,7 +175,7 @@ class SettledRun:
         self._manifests = [ManifestRollout(each) for each in planned]
         self._by_root = {name: manifest for manifest in self._manifests for name in manifest.roots()}
         workloads = [each.object for each in planned if each.update != "unchanged"]
-        prepare(workloads, state.cluster, state.cluster.add)
+        prepare(workloads, state.cluster, lambda obj: state.apply(Upsert(obj)))
         clock = Clock(start_of(state.cluster))
         controllers = (*all_controllers(), *session.autoscalers())
         self._engine = Engine(
