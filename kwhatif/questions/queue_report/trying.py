@@ -9,7 +9,9 @@ import msgspec
 
 from kwhatif.questions.decisions.decide import decision_of
 from kwhatif.questions.decisions.short import in_full
+from kwhatif.questions.groups.gates import is_about_groups
 from kwhatif.questions.placing.placer import Describe, Placer
+from kwhatif.questions.queue_report.groups import GroupTurns
 from kwhatif.questions.queue_report.wakeups import wake_ups
 from kwhatif.questions.rows import owner_of
 from kwhatif.questions.session.session import Session
@@ -49,7 +51,9 @@ class Trying:
     """Tries pods in order, each on what those before it have left."""
 
     def __init__(self, session: Session, question: QueueQuestion) -> None:
-        self.placer = Placer(session.profiles, session.state.fork())
+        state = session.state.fork()
+        self.placer = Placer(session.profiles, state)
+        self._groups = GroupTurns(session.profiles, state) if is_about_groups(state.cluster) else None
         self.found: list[Tried] = []
         self._question = question
         #: Replicas fail for the same reason: the first one's decision has it, and the events that would requeue them.
@@ -58,7 +62,8 @@ class Trying:
     def try_all(self, pods: Iterable[PodInfo]) -> Trying:
         """Try the pods in this order."""
         for info in pods:
-            self.found.append(self._try(info))
+            together = None if self._groups is None else self._groups.decide(info)
+            self.found.append(self._try(info) if together is None else Tried(info, together, (), ()))
         return self
 
     def _try(self, info: PodInfo) -> Tried:
