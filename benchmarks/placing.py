@@ -12,9 +12,10 @@ from benchmarks.context import Context
 from benchmarks.engine import ANTI_AFFINITY, SPREAD, pod
 from benchmarks.rows import Row, at_least
 from kwhatif.kube.model.affinity import TopologySpreadConstraint
-from kwhatif.questions.placing.placer import Placer
 from kwhatif.questions.session.session import Session
 from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.simulation.instant import InstantEngine
+from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
 
 TITLE = "Many pods, one after another"
@@ -92,9 +93,10 @@ def pace(session: Session, asked: Series) -> Pace:
         whole.append(time.process_time() - started)
     pods = asked.pods()
     started = time.process_time()
-    placer = Placer(session.profiles, session.state.fork())
-    for _ in placer.place_all(pods):
-        pass
+    engine = InstantEngine(session.state.fork(), session.profiles)
+    for info in sorted(pods, key=lambda each: -each.priority):
+        engine.world.state.apply(Upsert(info.pod))
+        engine.carry_out(info, engine.attempt(info))
     seconds = time.process_time() - started
     return Pace(len(pods), seconds, min(whole))
 

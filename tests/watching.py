@@ -17,6 +17,7 @@ from kwhatif.sources.live.intake import Intake
 from kwhatif.sources.live.lists import ListEnded, ListEvent, ListRestarted, Page, _reader
 from kwhatif.sources.live.read import take_in
 from kwhatif.sources.live.watches import WatchEvent
+from kwhatif.state.history import ChangedObject
 from kwhatif.state.state import State
 
 Json = dict[str, Any]
@@ -123,7 +124,15 @@ def _node(random: Random) -> Json:
         made["spec"]["taints"] = [{"key": "hard", "effect": "NoSchedule"}]
     amounts = {"cpu": random.choice(("1", "2")), "memory": "4Gi", "pods": "5"}
     made["status"] = {"allocatable": amounts, "capacity": amounts, "images": images[: random.randrange(2)]}
+    made["metadata"]["creationTimestamp"] = _time(random)
     return made
+
+
+def _time(random: Random) -> str | None:
+    """Mostly as the API server writes it."""
+    if not random.randrange(500):
+        return f"2026-01-01T{random.randrange(10, 14)}:00:00.25+01:00"
+    return f"2026-01-01T{random.randrange(10, 14)}:0{random.randrange(3)}:00Z" if random.randrange(3) else None
 
 
 def _pod(random: Random) -> Json:
@@ -153,7 +162,13 @@ def _pod(random: Random) -> Json:
     if "nodeName" not in spec and random.randrange(2):
         status["nominatedNodeName"] = random.choice(_NAMES)
     if random.randrange(2):
-        status["conditions"] = [{"type": "Ready", "status": random.choice(("True", "False"))}]
+        ready = {"type": "Ready", "status": random.choice(("True", "False")), "lastTransitionTime": _time(random)}
+        status["conditions"] = [ready]
+    status["startTime"], made["metadata"]["creationTimestamp"] = _time(random), _time(random)
+    if random.randrange(2):
+        del made["metadata"]["ownerReferences"]
+    elif random.randrange(4) == 3:
+        owner["name"], owner["uid"] = random.choice(_NAMES), random.choice("12")
     return made | {"spec": spec, "status": status}
 
 
@@ -232,8 +247,11 @@ class Watched:
         self._loaded = admitted(collected, None, strict=False)
         self._cache.begin(self._loaded.cluster)
 
-    def take(self, events: Iterable[ListEvent | WatchEvent]) -> None:
-        self._cache.take(events)
+    def take(self, events: Iterable[ListEvent | WatchEvent]) -> list[ChangedObject]:
+        return self._cache.take(events)
+
+    def as_read(self, taken_at: str) -> Collected:
+        return self._cache.as_read(taken_at)
 
     @property
     def session(self) -> Session:

@@ -8,7 +8,7 @@ About webhooks and admission policies, only what running pods show is known (`in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -126,34 +126,22 @@ def _ends_before(first: Toleration, second: Toleration) -> bool:
     return second.toleration_seconds is None or second.toleration_seconds > first.toleration_seconds
 
 
-def admit_pod(pod: Pod, cluster: Cluster, usage: QuotaUsage) -> Admitted[Pod] | Denied:
-    """The pod as the API server would store it, or why it is rejected; the pod is charged to `usage`."""
-    return next(admit_replicas(pod, (pod.metadata.name,), cluster, usage))
+def admit_pod(pod: Pod, cluster: Cluster, usage: QuotaUsage, name: str = "") -> Admitted[Pod] | Denied:
+    """The pod as the API server would store it, or why it is rejected; the pod is charged to `usage`.
 
-
-def admit_replicas(
-    pod: Pod, names: Sequence[str], cluster: Cluster, usage: QuotaUsage
-) -> Iterator[Admitted[Pod] | Denied]:
-    """Admit pods that differ only in their names, one at a time.
-
-    It costs little more than admitting one. Each is charged to `usage` when the caller takes it. If the API server
-    makes the names (`generateName`), `pod` has none yet.
+    `name`: that of a pod without one, which the API server makes (`generateName`) late: plugins that change the pod do
+    not see it.
     """
     prepared = run_steps(_STEPS, pod, cluster)
     if isinstance(prepared, Denied):
-        yield from (prepared for _ in names)
-        return
+        return prepared
     unmerged = prepared.object
     # Validation merges the label keys itself, to see whether they repeat a requirement of the selector.
     merged = merge_label_keys(unmerged)
     changes = (*prepared.changes, *changes_between("MatchLabelKeys", unmerged, merged))
-    valid = False
-    for name in names:
-        refusal = None if valid else _refusal(_named(unmerged, name), cluster)
-        valid = refusal is None
-        named = _named(merged, name)
-        refusal = refusal or usage.charge(named)
-        yield Admitted(named, changes) if refusal is None else refusal
+    named = _named(merged, name or pod.metadata.name)
+    refusal = _refusal(_named(unmerged, named.metadata.name), cluster) or usage.charge(named)
+    return Admitted(named, changes) if refusal is None else refusal
 
 
 class ReplicaAdmission:
@@ -162,12 +150,15 @@ class ReplicaAdmission:
     def __init__(self) -> None:
         #: The last pod's spec, all else that the result depends on, and the result.
         self._last: tuple[PodSpec, tuple[object, ...], Admitted[Pod]] | None = None
+        #: Whether the last pod was like the one before it.
+        self.is_repeated = False
 
     def admit(self, pod: Pod, cluster: Cluster, usage: QuotaUsage) -> Admitted[Pod] | Denied:
         """The pod as the API server would store it, or why it is rejected; the pod is charged to `usage`."""
         meta, last = pod.metadata, self._last
         like = replace(meta, name="", uid=""), pod.status, *map(cluster.generation, _READ)
-        if is_reference() or last is None or last[0] is not pod.spec or last[1] != like:
+        self.is_repeated = not (is_reference() or last is None or last[0] is not pod.spec or last[1] != like)
+        if last is None or not self.is_repeated:
             admitted = _admit_one(pod, cluster, usage)
             if not isinstance(admitted, Denied):
                 self._last = pod.spec, like, admitted
@@ -178,11 +169,10 @@ class ReplicaAdmission:
 
 
 def _admit_one(pod: Pod, cluster: Cluster, usage: QuotaUsage) -> Admitted[Pod] | Denied:
-    """A name that the API server makes it makes late: plugins that change the pod do not see it."""
     meta, owner = pod.metadata, controller_of(pod.metadata)
     if not meta.generate_name or (owner is not None and owner.kind == "StatefulSet"):  # which names its pods itself
         return admit_pod(pod, cluster, usage)
-    return next(admit_replicas(replace(pod, metadata=replace(meta, name="")), (meta.name,), cluster, usage))
+    return admit_pod(replace(pod, metadata=replace(meta, name="")), cluster, usage, meta.name)
 
 
 def complete_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -33,7 +34,7 @@ def require_no_autoscaler(session: Session, function: str) -> None:
 
 
 def require_known(options: Mapping[str, object], known: type, function: str) -> None:
-    """Only options that there are: `known` is the TypedDict of them.
+    """Only options that exist: `known` is the TypedDict of them.
 
     Raises:
         TypeError: one is not, as Python says of a function that names all of them.
@@ -71,3 +72,16 @@ def _require(given: object, argument: str, meant: str, types: tuple[type, ...]) 
         if not isinstance(each, types):
             kind = "None" if each is None else f"of type {type(each).__name__}"
             raise TypeError(f"{argument} {number} is {kind}; it is {meant}")
+
+
+def moment_of(at: datetime | None) -> str | None:
+    """The moment in UTC and whole seconds, as recordings have it.
+
+    Raises:
+        ValueError: it has no time zone.
+    """
+    if at is None:
+        return None
+    if at.tzinfo is None:
+        raise ValueError("at: it has no time zone")
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -44,7 +44,7 @@ def audit(
         session: the cluster; it stays as it is.
         namespace: only findings about workloads there.
         today: decides which accepted findings have expired.
-        progress: hears how many what-ifs are done, of how many.
+        progress: is called with how many what-ifs are done, of how many.
         options: what is asked, what is accepted, and who plays the what-ifs, see `AuditArguments`.
 
     Raises:
@@ -140,6 +140,11 @@ def _runner(options: MaintenanceOptions, goes_on: GoesOn, progress: Callable[[in
                 scope.stopped = "interrupted"
 
     return run
+
+
+def play_all(player: AuditPlayer, scope: Scope) -> None:
+    """Play all what-ifs."""
+    _runner({}, lambda: True, None)(player, scope)
 
 
 def _played(player: AuditPlayer, scenarios: Sequence[AuditScenario], jobs: int, dask: str) -> Iterator[AuditOutcome]:

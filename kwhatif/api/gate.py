@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from kwhatif.api.arguments import PathLike, require_known
 from kwhatif.api.manifests import ManifestOptions, read_manifests, require_asked
+from kwhatif.errors import InputError
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.manifests.hooks import in_phases
@@ -23,7 +24,12 @@ from kwhatif.sources.text.files import standard_input
 from kwhatif.workloads.comparison import Rollout
 
 if TYPE_CHECKING:
-    from kwhatif.policy.aftermath import Fragile
+    from collections.abc import Sequence
+
+    from kwhatif.kube.model.caveat import Caveat
+    from kwhatif.policy.aftermath import Audited, Fragile
+    from kwhatif.policy.schema import AuditRule
+    from kwhatif.questions.manifests.applied import Applied
 
 
 def find_policy(folder: PathLike | None = None) -> str | None:
@@ -72,6 +78,7 @@ def gate(
         raise ValueError(f"rollout: {rollout!r} is none of {', '.join(get_args(Rollout))}")
     if session.scaling is not None and rollout != "end":
         raise ValueError(f"rollout: nodes that an autoscaler adds come in time, and {rollout!r} is about one moment")
+    from kwhatif.policy.aftermath import Audited
     from kwhatif.policy.build import default_rulebook
     from kwhatif.questions.gate import gate as judge_by_policy
     from kwhatif.sources.policy import read_policy
@@ -95,6 +102,28 @@ def gate(
             objects = [each.object for each in in_phases(asked.applied).staying]
             fragile, caveats = survival(session, objects, book.policy.survives, play)
             question = replace(question, caveats=(*question.caveats, *caveats))
-        report = judge_by_policy(session, question, book, today=today, strict=strict, fixes=fixes, fragile=fragile)
+        audited = Audited()
+        if book.policy.audit is not None:
+            audited, caveats = _audited(session, asked.applied, book.policy.audit)
+            question = replace(question, caveats=(*question.caveats, *caveats))
+        report = judge_by_policy(
+            session, question, book, today=today, strict=strict, fixes=fixes, fragile=fragile, audited=audited
+        )
 
     return worded(report)
+
+
+def _audited(session: Session, applied: Sequence[Applied], rule: AuditRule) -> tuple[Audited, tuple[Caveat, ...]]:
+    """What the rule `audit` finds."""
+    from kwhatif.api.audit import play_all
+    from kwhatif.policy.aftermath import Audited
+    from kwhatif.questions.audit.audit import AuditQuestion, brought
+    from kwhatif.questions.audit.probes import OF_CHANGES
+    from kwhatif.questions.audit.ranking import LEVELS
+
+    objects = [each.object for each in in_phases(applied).staying]
+    try:
+        found, caveats = brought(session, objects, AuditQuestion(probes=rule.only or OF_CHANGES), play_all)
+    except InputError as wrong:
+        return Audited(unjudged="; ".join(problem.message for problem in wrong.problems)), ()
+    return Audited([each for each in found if LEVELS.index(each.level) <= LEVELS.index(rule.min_level)]), caveats

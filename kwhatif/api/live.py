@@ -11,7 +11,9 @@ from kwhatif.api.arguments import require_known
 from kwhatif.api.scheduler import SchedulerOptions, scheduler_source
 from kwhatif.api.sessions import FollowedScheduler, admitted, follow_release
 from kwhatif.garbage import no_garbage_collection
+from kwhatif.questions.session.again import Concern, Tried
 from kwhatif.questions.session.session import Session
+from kwhatif.report import Report
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster
 from kwhatif.sources.dumps.progress import Progress
 from kwhatif.sources.live.cache import Cache, matters
@@ -19,6 +21,7 @@ from kwhatif.sources.live.follow import Follower
 from kwhatif.sources.live.intake import Intake
 from kwhatif.sources.live.options import LiveArguments, LiveOptions
 from kwhatif.sources.live.reflector import Patience
+from kwhatif.sources.saving.record import Recorder
 from kwhatif.sources.saving.save import Moment, save
 
 #: Seconds between checks whether it is to end.
@@ -47,6 +50,7 @@ class LiveCluster:
         self._patience = patience
         self._follower: Follower | None = None
         self._latest: Session | None = None
+        self._concern: Concern | None = None
 
     def __enter__(self) -> Self:
         self._follower = Follower(self._options, self._patience)
@@ -102,15 +106,23 @@ class LiveCluster:
         """Take in what has happened; waits up to `timeout` seconds for something.
 
         Returns:
-            Whether that can change an answer.
+            Whether that can change an answer; where there is one (`answered`), whether it can change that.
 
         Raises:
             ClusterUnreadable: it cannot go on.
         """
-        changed = any(map(matters, self._cache.take(self.follower.take(timeout)))) or self._cache.has_news
-        if changed:
-            self._latest = None
-        return changed
+        changes = [each for each in self._cache.take(self.follower.take(timeout)) if matters(each)]
+        news = self._cache.has_news
+        if not (changes or news):
+            return False
+        self._latest = None
+        return self._concern is None or self._concern.is_of(changes, self._cache.state.cluster, news=news)
+
+    def answered(self, report: Report) -> None:
+        """This is the answer to the question that was asked of the last `session`, the only one that is asked."""
+        session = self._latest
+        tried = None if session is None else session.tried
+        self._concern = None if session is None or tried is None else Concern(report, tried, session.profiles)
 
     def settle(self) -> None:
         """As `wait`, until nothing is known to be missing.
@@ -127,7 +139,19 @@ class LiveCluster:
         if self._latest is None:
             state = self._cache.moment(_now())
             self._latest = self._scheduler.session(self._loaded, state, self._cache.caveats(state), 0)
+        self._latest.tried, self._concern = Tried(), None
         return self._latest
+
+    def record(self, recorder: Recorder, *, is_known: bool) -> int:
+        """Append the cluster as it is known now to a recording; returns how many objects are different.
+
+        `is_known`: whether nothing was known to be missing (`behind`) at any time since the last call.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        now = _now()
+        return recorder.note(self._cache.as_read(now), now, is_known=is_known)
 
     def save(self, file: str, *, images: bool = False, anonymize: bool = False) -> int:
         """Write the cluster as it is known now to a file, whole or not at all; returns how many objects.
@@ -154,7 +178,7 @@ def watch(
 
     Args:
         strict: fail where information is missing, instead of a caveat in the report.
-        progress: hears how far each list is.
+        progress: is called with how far each list is.
         live: which cluster, and as whom: the arguments of `kwhatif.load_live`.
         scheduler: which scheduler is asked, see `SchedulerOptions`.
 

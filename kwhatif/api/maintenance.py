@@ -44,7 +44,7 @@ def drain(
         nodes: names, globs, or label selectors such as `pool=general`; they are drained in order.
         selector: instead of nodes, the labels that they have.
         each: drain each of the nodes alone (`report.scenarios`).
-        progress: hears how many scenarios are done, of how many.
+        progress: is called with how many scenarios are done, of how many.
         options: the flags, how long things take, and who plays `each`, see `DrainArguments`.
 
     Raises:
@@ -89,7 +89,7 @@ def outage(
         nodes: names, globs, or label selectors such as `topology.kubernetes.io/zone=b`.
         selector: instead of nodes, the labels that they have.
         each: instead of nodes, a label: for each of its values its nodes fail alone (`report.scenarios`).
-        progress: hears how many scenarios are done, of how many.
+        progress: is called with how many scenarios are done, of how many.
         options: how they fail, how long things take, and who plays `each`, see `OutageArguments`.
 
     Raises:
@@ -120,7 +120,7 @@ def upgrade(session: Session, *, to: str, progress: Callable[[int, int], None] |
     Args:
         session: the cluster, asked under the release that it runs.
         to: the other release, such as "1.37"; older ones can be asked about, too.
-        progress: hears how many workloads are done, of how many.
+        progress: is called with how many workloads are done, of how many.
 
     Raises:
         InputError: that is not a release that is modelled, or it refuses the configuration or a feature gate.

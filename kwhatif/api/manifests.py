@@ -27,7 +27,7 @@ class ManifestOptions(TypedDict, total=False):
     namespace: str | None
     #: Where custom resources have their pod templates: "Rollout=.spec.template".
     template_paths: Sequence[str]
-    #: Fields that there are not, or that are there twice: errors ("strict", the default), caveats ("warn"), or left
+    #: Fields that do not exist, or that are given twice: errors ("strict", the default), caveats ("warn"), or left
     #: out ("ignore"), as kubectl's --validate.
     validation: Validation
 

@@ -28,7 +28,7 @@ POOL_LABELS = (
     "node.kubernetes.io/instance-type",
 )
 _ZONE, _HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
-#: So many more of a template are counted at most.
+#: Up to this number, pods of a template are counted.
 LIMIT = 1_000
 _CORE = 1_000
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Unpack
 
-from kwhatif.api.arguments import PathLike, require_edits, require_known, require_session
+from kwhatif.api.arguments import PathLike, moment_of, require_edits, require_known, require_session
 from kwhatif.api.scheduler import RequestedScheduler, SchedulerOptions, scheduler_source
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
@@ -32,20 +32,23 @@ def load(
     strict: bool = False,
     progress: Progress | None = None,
     now: datetime | None = None,
+    at: datetime | None = None,
     **scheduler: Unpack[SchedulerOptions],
 ) -> Session:
-    """Read a cluster from dumps: files, directories, archives, text, or objects.
+    """Read a cluster from dumps: files, directories, archives, text, objects, or a recording.
 
     Args:
         sources: what to read, see `kwhatif.Source`; "-" is standard input.
         strict: fail where information is missing, instead of a caveat in the report.
         progress: hears how far each file is, in bytes and objects.
-        now: the moment to compare the age of the dump with, instead of now.
+        now: the moment to compare the age of the dump with, instead of now; with `at`, instead of that.
+        at: the moment of a recording that is asked for; without it, its last one.
         scheduler: which scheduler is asked, see `SchedulerOptions`.
 
     Raises:
         InputError: with every problem of the input; with `strict` also where information is missing.
         TypeError: there is no source, or one that cannot be read.
+        ValueError: `at` has no time zone.
     """
     if not sources:
         raise TypeError("load() needs a dump; kwhatif.load_live() reads the live cluster")
@@ -56,9 +59,13 @@ def load(
     stored = None if source.originals is None else source.originals.stored
     with no_garbage_collection():
         collected = collect_dump(
-            named_inputs(sources, "dump"), stdin=standard_input(), originals=stored, progress=progress
+            named_inputs(sources, "dump"),
+            stdin=standard_input(),
+            originals=stored,
+            progress=progress,
+            at=moment_of(at),
         )
-        return _session(collected, source, progress, strict=strict, now=now)
+        return _session(collected, source, progress, strict=strict, now=now or at)
 
 
 def load_live(
@@ -81,7 +88,7 @@ def load_live(
         as_groups: groups of `as_user`.
         request_timeout: how long one request may take, such as "30s"; "0" for as long as it likes.
         strict: fail where information is missing, instead of a caveat in the report.
-        progress: hears how far each list is.
+        progress: is called with how far each list is.
         scheduler: which scheduler is asked, see `SchedulerOptions`.
 
     Raises:

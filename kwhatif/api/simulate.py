@@ -52,7 +52,7 @@ def simulate(
         scenario: a file with steps and parameters: they come after the manifests, and before `then`.
         namespace: of objects that name none; else that of the live cluster's context, or `default`.
         validation: see `schedule`.
-        progress: hears how many of the runs are done, of how many.
+        progress: is called with how many of the runs are done, of how many.
         options: how long things take, and how often to play it, see `SimulationOptions`.
 
     Raises:

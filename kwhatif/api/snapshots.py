@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Unpack
 
-from kwhatif.api.arguments import PathLike
+from kwhatif.api.arguments import PathLike, moment_of
 from kwhatif.api.sessions import require_complete
 from kwhatif.questions.session.inventory import Inventory, inventory
 from kwhatif.render.caveats import inventory_worded
@@ -28,6 +28,7 @@ def save_snapshot(
     anonymize: bool = False,
     strict: bool = False,
     taken_at: datetime | None = None,
+    at: datetime | None = None,
     progress: Progress | None = None,
     **live: Unpack[LiveArguments],
 ) -> int:
@@ -41,6 +42,7 @@ def save_snapshot(
         strict: fail where information is missing.
         taken_at: the moment to note for a live cluster, instead of now, and for dumps that do not show when they were
             taken; without it, their snapshot does not show it, either.
+        at: the moment of a recording that is asked for; without it, its last one.
         progress: hears how far each list is.
         live: which cluster, see `kwhatif.load_live`.
 
@@ -55,6 +57,7 @@ def save_snapshot(
         anonymize=anonymize,
         strict=strict,
         taken_at=taken_at,
+        at=at,
         progress=progress,
         **live,
     ).size
@@ -68,10 +71,11 @@ def save_cluster(
     strict: bool,
     taken_at: datetime | None,
     progress: Progress | None,
+    at: datetime | None = None,
     **live: Unpack[LiveArguments],
 ) -> Saved:
     """As `save_snapshot`; returns what was saved, and what was kept of an anonymized one."""
-    collected = _collect(paths, progress, live)
+    collected = _collect(paths, at, progress, live)
     if strict:
         require_complete(collected.fork().admitted())
     return save(collected, str(file), taken_at=_moment(collected, taken_at), images=images, anonymize=anonymize)
@@ -87,23 +91,31 @@ def _moment(collected: Collected, given: datetime | None) -> Moment:
 
 
 def describe(
-    *paths: Source, strict: bool = False, progress: Progress | None = None, **live: Unpack[LiveArguments]
+    *paths: Source,
+    strict: bool = False,
+    at: datetime | None = None,
+    progress: Progress | None = None,
+    **live: Unpack[LiveArguments],
 ) -> Inventory:
     """What dumps (without any: the live cluster) hold, and what an answer about them would lack.
+
+    `at` is the moment of a recording that is asked for; without it, its last one.
 
     Raises:
         InputError: with every problem of the input.
         ClusterUnreadable: the live cluster could not be read.
     """
-    loaded = _collect(paths, progress, live).admitted()
+    loaded = _collect(paths, at, progress, live).admitted()
     if strict:
         require_complete(loaded)
     return inventory_worded(inventory(loaded.cluster, loaded.sources, loaded.caveats))
 
 
-def _collect(paths: tuple[Source, ...], progress: Progress | None, live: LiveArguments) -> Collected:
+def _collect(
+    paths: tuple[Source, ...], at: datetime | None, progress: Progress | None, live: LiveArguments
+) -> Collected:
     if paths:
-        return collect_dump(named_inputs(paths, "dump"), stdin=standard_input(), progress=progress)
+        return collect_dump(named_inputs(paths, "dump"), stdin=standard_input(), progress=progress, at=moment_of(at))
     from kwhatif.sources.live import LiveOptions, read_live
 
     return read_live(LiveOptions.of(**live), progress)

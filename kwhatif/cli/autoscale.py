@@ -117,6 +117,7 @@ def autoscale(
         ),
         pods,
         namespace=namespace,
+        dates=True,
     )
     answer(answers, Style(output.value, printing), conditions)
 
@@ -144,5 +145,5 @@ def consolidate(
     if explain is not None:  # one line
         printing = replace(printing, quiet=True)
     arguments = scaling.arguments()
-    answers = cluster.ask(lambda session, _: kwhatif.consolidate(session, explain=explain, **arguments))
+    answers = cluster.ask(lambda session, _: kwhatif.consolidate(session, explain=explain, **arguments), dates=True)
     answer(answers, Style(output.value, printing), conditions)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kwhatif.cli.options import one_of
+from kwhatif.cli.usage import AUTOSCALER
 
 if TYPE_CHECKING:
     from kwhatif.questions.session.session import Session
-
-_PANEL = "Autoscaler"
 
 
 class Autoscaler(Enum):
@@ -45,7 +44,7 @@ WhetherGrowing = Annotated[
         "--autoscaler",
         metavar="NAME",
         help=f"Go on with the nodes that it adds for what finds no room: {one_of(Growing)}.",
-        rich_help_panel=_PANEL,
+        rich_help_panel=AUTOSCALER,
     ),
 ]
 NodeGroupsFile = Annotated[
@@ -54,7 +53,7 @@ NodeGroupsFile = Annotated[
         "--node-groups",
         metavar="FILE",
         help="The Cluster Autoscaler's node groups and flags, or -. Without it, the groups that labels of nodes show.",
-        rich_help_panel=_PANEL,
+        rich_help_panel=AUTOSCALER,
     ),
 ]
 InstanceTypesFile = Annotated[
@@ -63,7 +62,7 @@ InstanceTypesFile = Annotated[
         "--instance-types",
         metavar="FILE",
         help="The instance types that Karpenter chooses from, or -. Without it, those that run in the cluster.",
-        rich_help_panel=_PANEL,
+        rich_help_panel=AUTOSCALER,
     ),
 ]
 At = Annotated[
@@ -71,8 +70,9 @@ At = Annotated[
     typer.Option(
         "--at",
         metavar="TIME",
-        help="The moment that ages count to, such as 2026-01-31T12:00:00Z. Without it, when the dump was taken.",
-        rich_help_panel=_PANEL,
+        help="The moment that ages count to, and of a recording the one that is read, such as 2026-01-31T12:00:00Z."
+        " Without it, when the dump was taken.",
+        rich_help_panel=AUTOSCALER,
     ),
 ]
 NodeStartup = Annotated[
@@ -81,7 +81,7 @@ NodeStartup = Annotated[
         "--node-startup",
         metavar="DURATION",
         help="How long a node takes from being asked for until it is ready.",
-        rich_help_panel=_PANEL,
+        rich_help_panel=AUTOSCALER,
     ),
 ]
 
@@ -94,11 +94,12 @@ def check_scaling(autoscaler: str, node_groups: str | None, instance_types: str 
     """
     from kwhatif.kube.model.meta import parse_time
 
-    given = {"--node-groups": node_groups, "--instance-types": instance_types, "--at": at}
+    given = {"--node-groups": node_groups, "--instance-types": instance_types}
     if autoscaler == "off":
         for option, value in given.items():
             if value is not None:
                 raise typer.BadParameter("it is about an autoscaler: give --autoscaler auto, too", param_hint=option)
+        return
     if node_groups is not None and (autoscaler == "karpenter" or instance_types is not None):
         raise typer.BadParameter(
             "it is about the Cluster Autoscaler: Karpenter's NodePools are in the cluster",
@@ -138,6 +139,11 @@ class Growth:
             BadParameter: in words for the user.
         """
         check_scaling(self.autoscaler.value, self.node_groups, self.instance_types, self.at)
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether nodes may come."""
+        return self.autoscaler is not Growing.OFF
 
     def refuse(self, option: str, given: object) -> None:
         """Refuse an option that cannot be meant together with nodes that come.

@@ -14,6 +14,7 @@ import typer
 from kwhatif.cli.cluster_options import (
     As,
     AsGroup,
+    At,
     CallExtenders,
     Context,
     FeatureGates,
@@ -50,6 +51,7 @@ class ClusterSource:
     """The cluster that the options name."""
 
     from_: From = None
+    at: At = None
     kubeconfig: Kubeconfig = None
     context: Context = None
     as_user: As = None
@@ -79,6 +81,20 @@ class ClusterSource:
         except ValueError as wrong:
             raise typer.BadParameter(str(wrong), param_hint="--request-timeout") from wrong
 
+    def moment(self, paths: Sequence[str], *, dates: bool = False) -> datetime | None:
+        """The moment of a recording that is asked for, where these are the dumps; None: the last one.
+
+        `dates`: whether the command has another use for `--at`, which then need not be about a recording.
+
+        Raises:
+            BadParameter: it is not a time, or there is no dump.
+        """
+        if self.at is None or (dates and not _has_recording(paths)):
+            return None
+        if not paths:
+            raise typer.BadParameter("it is about a recording: name it with --from", param_hint="--at")
+        return _moment(self.at)
+
     @cached_property
     def stages(self) -> Stages:
         """What `-v` prints on the way."""
@@ -86,7 +102,7 @@ class ClusterSource:
 
     @contextmanager
     def progress(self) -> Iterator[Progress | None]:
-        """Who hears how far the reading is."""
+        """Who is called with how far the reading is."""
         if self.stages.verbose:
             yield self.stages.advance
             return
@@ -138,10 +154,17 @@ class SchedulerSource:
         """Whether missing information is an error."""
         return self.where.strict
 
-    def load(self, *, manifests: Sequence[str] = (), lenient: bool = False, namespace: str | None = None) -> Session:
+    def load(
+        self,
+        *,
+        manifests: Sequence[str] = (),
+        lenient: bool = False,
+        namespace: str | None = None,
+        dates: bool = False,
+    ) -> Session:
         """Read it, and make the edits; `lenient` for commands that have their own answer to missing information.
 
-        `namespace` is that of objects which edits name without one.
+        `namespace` is that of objects which edits name without one; `dates`: see `ClusterSource.moment`.
 
         Raises:
             UsageError: this is not a cluster, and one of the manifests is: the two are swapped.
@@ -153,7 +176,7 @@ class SchedulerSource:
             session = watcher.session(self.watch)
         else:
             with no_garbage_collection():
-                session = self._read(strict=self.strict and not lenient)
+                session = self._read(strict=self.strict and not lenient, dates=dates)
                 if self.where.from_:
                     check_not_swapped(self.where.from_, manifests, session)
                 keep(session)
@@ -170,13 +193,15 @@ class SchedulerSource:
         *,
         lenient: bool = False,
         namespace: str | None = None,
+        dates: bool = False,
         growth: Growth | None = None,
     ) -> Answers:
         """Read the cluster, and ask about these manifests; with `--compare` without the edits as well.
 
-        `growth`: the autoscaler that adds nodes.
+        `growth`: the autoscaler that adds nodes; `dates`: see `ClusterSource.moment`.
         """
-        session = self.load(manifests=manifests, lenient=lenient, namespace=namespace)
+        dates |= growth is not None and growth.is_asked
+        session = self.load(manifests=manifests, lenient=lenient, namespace=namespace, dates=dates)
         session = session if growth is None else growth.of(session)
         if not self.compare or session.unedited is None:
             return Answers(question(session, manifests))
@@ -195,7 +220,12 @@ class SchedulerSource:
         """
         from kwhatif.api.live import watch
 
-        refused = {"--from": self.where.from_, "--call-extenders": self.call_extenders, "--compare": self.compare}
+        refused = {
+            "--from": self.where.from_,
+            "--at": self.where.at,
+            "--call-extenders": self.call_extenders,
+            "--compare": self.compare,
+        }
         for option, value in refused.items():
             if value:
                 raise typer.BadParameter("a live cluster is watched: leave it out", param_hint=option)
@@ -211,15 +241,39 @@ class SchedulerSource:
             "treat_as_gang": self.treat_as_gang,
         }
 
-    def _read(self, *, strict: bool) -> Session:
+    def _read(self, *, strict: bool, dates: bool) -> Session:
         import kwhatif
 
         scheduler = self._scheduler()
+        at = self.where.moment(self.where.from_ or (), dates=dates)
         with self.where.progress() as advance:
             if self.where.from_:
-                moment = datetime.fromtimestamp(now(), UTC)
-                return kwhatif.load(*self.where.from_, strict=strict, progress=advance, now=moment, **scheduler)
+                moment = at or datetime.fromtimestamp(now(), UTC)
+                return kwhatif.load(*self.where.from_, strict=strict, progress=advance, now=moment, at=at, **scheduler)
             return kwhatif.load_live(**self.where.live(), strict=strict, progress=advance, **scheduler)
+
+
+def _has_recording(paths: Sequence[str]) -> bool:
+    from kwhatif.sources.dumps.recording import is_recording
+
+    return any(map(is_recording, paths))
+
+
+def _moment(text: str) -> datetime:
+    from kwhatif.sources.timeout import parse_timeout
+
+    try:
+        return datetime.fromtimestamp(now() - (parse_timeout(text) or 0.0), UTC)
+    except (ValueError, OverflowError, OSError):
+        pass
+    try:
+        found = datetime.fromisoformat(text)
+        if found.tzinfo is not None:
+            return found.astimezone(UTC)
+        reason = "it has no time zone"
+    except (ValueError, OverflowError):
+        reason = f"{text!r} is not a time"
+    raise typer.BadParameter(f"{reason}: 2026-01-31T14:05Z is one, and 90m is 90 minutes ago", param_hint="--at")
 
 
 def _refuse_standard_input(paths: Sequence[str]) -> None:

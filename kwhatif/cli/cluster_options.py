@@ -33,6 +33,15 @@ From = Annotated[
         rich_help_panel=CLUSTER,
     ),
 ]
+At = Annotated[
+    str | None,
+    typer.Option(
+        "--at",
+        metavar="TIME",
+        help="Of a recording (--from): what the cluster was like then: 2026-01-31T14:05Z, or 90m for 90 minutes ago.",
+        rich_help_panel=CLUSTER,
+    ),
+]
 Kubeconfig = Annotated[
     str | None,
     typer.Option("--kubeconfig", metavar="FILE", help="The kubeconfig file to use.", rich_help_panel=CLUSTER),

@@ -36,7 +36,8 @@ At = Annotated[
     typer.Option(
         "--at",
         metavar="TIME",
-        help="The moment that ages count to, such as 2026-01-31T12:00:00Z. Without it, when the dump was taken.",
+        help="The moment that ages count to, and of a recording the one that is read, such as 2026-01-31T12:00:00Z."
+        " Without it, when the dump was taken.",
     ),
 ]
 Rounds = Annotated[
@@ -78,7 +79,8 @@ def deschedule(
     # Two answers may need it.
     source = kwhatif.text(standard_input().read(), STDIN) if policy == "-" else policy
     answers = cluster.ask(
-        lambda session, _: kwhatif.deschedule(session, source, strategy=strategy, at=at, rounds=rounds, now=moment)
+        lambda session, _: kwhatif.deschedule(session, source, strategy=strategy, at=at, rounds=rounds, now=moment),
+        dates=True,
     )
     answer(answers, Style(output.value, printing), conditions)
 

@@ -25,7 +25,8 @@ def reads_cluster(command: Callable[..., None]) -> Callable[..., None]:
     the name `cluster`, or a `ClusterSource` under the name `where`.
     """
     own = inspect.signature(command, eval_str=True)
-    parameters = list(_spread(own))
+    # Where a command, or a later group, has its own words for an option, these count.
+    parameters = list({parameter.name: parameter for parameter in _spread(own)}.values())
 
     @wraps(command)
     def run(**values: Any) -> None:

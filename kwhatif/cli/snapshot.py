@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 from enum import Enum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,9 @@ from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import Color, ColorOption, seconds
 from kwhatif.cli.run import now, print_blocks, print_data
 from kwhatif.cli.usage import Command, CommandGroup
+
+if TYPE_CHECKING:
+    from kwhatif.api.live import LiveCluster
 
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True, rich_markup_mode=None)
 
@@ -28,10 +31,11 @@ class InfoOutput(Enum):
 @app.command(cls=Command)
 @reads_cluster
 def save(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="The file to write: .json or .yaml, also followed by .gz or .zst.")
-    ],
     where: ClusterSource,
+    file: Annotated[
+        str | None,
+        typer.Argument(metavar="FILE", help="The file to write: .json or .yaml, also followed by .gz or .zst."),
+    ] = None,
     images: Annotated[
         bool, typer.Option("--images", help="Keep the names of images, by which ImageLocality scores nodes.")
     ] = False,
@@ -44,9 +48,21 @@ def save(
     follow: Annotated[
         bool, typer.Option("--follow", help="Watch the live cluster, and write the file again when it has changed.")
     ] = False,
+    record: Annotated[
+        str | None,
+        typer.Option(
+            "--record", metavar="DIR", help="Watch the live cluster, and record in this folder what it is like when."
+        ),
+    ] = None,
     every: Annotated[
-        str, typer.Option("--every", metavar="TIME", help="With --follow: after so long at the earliest.")
+        str,
+        typer.Option(
+            "--every", metavar="TIME", help="With --follow: after so long at the earliest. With --record: so often."
+        ),
     ] = "1m",
+    keep: Annotated[
+        str, typer.Option("--keep", metavar="TIME", help="With --record: delete what is older, such as 48h.")
+    ] = "24h",
     color: ColorOption = Color.AUTO,
 ) -> None:
     """Save what scheduling reads of a cluster, and nothing else; loading it gives the same reports.
@@ -55,6 +71,7 @@ def save(
     Examples:
       kwhatif snapshot save cluster.json.gz
       kwhatif snapshot save cluster.json.gz --follow --every 5m
+      kwhatif snapshot save --record history --keep 48h
       kwhatif snapshot save bug.yaml --anonymize --report --from cluster.yaml
     """
     from kwhatif.api.snapshots import save_cluster
@@ -63,21 +80,28 @@ def save(
 
     if report and not anonymize:
         raise typer.BadParameter("lists what --anonymize keeps: give both", param_hint="--report")
+    if file is None and record is None:
+        raise typer.BadParameter("name the file to write, or a folder with --record", param_hint="FILE")
+    if record is not None and anonymize:
+        raise typer.BadParameter("every moment would have other names: leave it out", param_hint="--anonymize")
     try:
-        format_of(file)
+        format_of("any.json" if file is None else file)
     except ValueError as wrong:
         raise typer.BadParameter(f"{file} {wrong}", param_hint="FILE") from wrong
-    if follow:
-        _follow(file, where, every, images=images, anonymize=anonymize)
+    if follow or file is None or record is not None:
+        _follow(_Followed(file, record, every, keep, images=images, anonymize=anonymize), where)
         return
+    dumps = where.from_ or ()
+    at = where.moment(dumps)
     with where.progress() as advance:
         saved = save_cluster(
             file,
-            *(where.from_ or ()),
+            *dumps,
             images=images,
             anonymize=anonymize,
             strict=where.strict,
-            taken_at=None if where.from_ else datetime.fromtimestamp(now(), UTC),
+            at=at,
+            taken_at=None if dumps else datetime.fromtimestamp(now(), UTC),
             progress=advance,
             **where.live(),
         )
@@ -86,21 +110,60 @@ def save(
     typer.echo(f"{saved.size} objects saved to {file}", err=True)
 
 
-def _follow(file: str, where: ClusterSource, every: str, *, images: bool, anonymize: bool) -> None:
-    """Write the file whenever the cluster has changed and nothing is known to be missing; until it is interrupted."""
+class _Followed:
+    """What is written of a live cluster, again and again."""
+
+    def __init__(
+        self, file: str | None, record: str | None, every: str, keep: str, *, images: bool, anonymize: bool
+    ) -> None:
+        from kwhatif.sources.saving.record import Recorder
+
+        self._file, self._record = file, record
+        self._images, self._anonymize = images, anonymize
+        self.every = seconds(every, "--every")
+        self._recorder = None
+        if record is not None:
+            kept = seconds(keep, "--keep")
+            self._recorder = Recorder(record, every=self.every, keep=kept, images=images)
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it is written also where nothing has changed."""
+        return self._recorder is not None
+
+    def write(self, live: LiveCluster, *, has_changed: bool, is_known: bool) -> None:
+        """Write it as it is now.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        if self._recorder is not None:
+            number = live.record(self._recorder, is_known=is_known)
+            typer.echo(f"{number} objects recorded in {self._record}", err=True)
+        if self._file is not None and has_changed:
+            number = live.save(self._file, images=self._images, anonymize=self._anonymize)
+            typer.echo(f"{number} objects saved to {self._file}", err=True)
+
+
+def _follow(followed: _Followed, where: ClusterSource) -> None:
+    """Write it whenever the cluster has changed and nothing is known to be missing; until it is interrupted."""
     from kwhatif.api.live import watch
 
     if where.from_:
         raise typer.BadParameter("a live cluster is followed: leave it out", param_hint="--from")
-    interval = seconds(every, "--every")
     with watch(strict=where.strict, live=where.live()) as live:
         live.settle()
+        has_changed = is_known = True
         while True:
-            size, saved_at = live.save(file, images=images, anonymize=anonymize), time.monotonic()
-            typer.echo(f"{size} objects saved to {file}", err=True)
-            has_changed = False
-            while not has_changed or live.behind or time.monotonic() - saved_at < interval:
-                has_changed |= live.wait(1.0)
+            followed.write(live, has_changed=has_changed, is_known=is_known)
+            has_changed, is_known, written_at = False, True, time.monotonic()
+            while (
+                live.behind
+                or time.monotonic() - written_at < followed.every
+                or not (has_changed or followed.is_recorded)
+            ):
+                has_changed |= live.wait(min(1.0, max(followed.every, 0.05)))
+                is_known &= not live.behind
 
 
 @app.command(cls=Command)
@@ -127,9 +190,10 @@ def info(
     from kwhatif.render.data import to_json
     from kwhatif.render.inventory import inventory_blocks
 
+    dumps = [*(paths or ()), *(where.from_ or ())]
+    at = where.moment(dumps)
     with where.progress() as advance:
-        dumps = [*(paths or ()), *(where.from_ or ())]
-        inventory = kwhatif.describe(*dumps, strict=where.strict, progress=advance, **where.live())
+        inventory = kwhatif.describe(*dumps, strict=where.strict, at=at, progress=advance, **where.live())
     if output is InfoOutput.JSON:
         print_data(to_json(inventory), "json")
         return

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 CLUSTER = "Cluster"
 EDITS = "What if"
 SCHEDULER = "Scheduler"
+AUTOSCALER = "Autoscaler"
 OTHER = "Other"
-_GROUPS = ("Options", KUBECTL, SCENARIOS, EDITS, CLUSTER, SCHEDULER, OTHER)
+_GROUPS = ("Options", KUBECTL, SCENARIOS, EDITS, CLUSTER, SCHEDULER, AUTOSCALER, OTHER)
 #: The options that are looked for most, in the group that they are in.
 _FIRST = ("--output", "--namespace")
 #: Wrong usage, in whichever Click Typer brings: its only public name is that of a subclass.
@@ -46,7 +47,7 @@ class Command(TyperCommand):
             return super().parse_args(ctx, args)
 
     def get_short_help_str(self, limit: int = 0) -> str:  # noqa: ARG002 - Typer calls it
-        """The first sentence, whole: whoever prints it folds it."""
+        """The first sentence, whole: its lines are folded where it is printed."""
         return _first_sentence(self.help)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -77,7 +78,7 @@ class CommandGroup(TyperGroup):
             return super().parse_args(ctx, args)
 
     def get_short_help_str(self, limit: int = 0) -> str:  # noqa: ARG002 - Typer calls it
-        """The first sentence, whole: whoever prints it folds it."""
+        """The first sentence, whole: its lines are folded where it is printed."""
         return _first_sentence(self.help)
 
 

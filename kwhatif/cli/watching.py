@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _TICK = 1.0
 #: What is not known for longer than this, in seconds, is worth a word on standard error.
 _WORTH_A_WORD = 5.0
+#: After so many seconds it is asked again anyway (`DefaultPodMaxInUnschedulablePodsDuration`).
+_AT_LATEST = 300.0
 #: Of so much of the time it may be busy with answers.
 _SHARE = 0.5
 
@@ -67,6 +69,8 @@ class Watching:
 
     def show(self, report: Report, output: str, printing: Printing, explain: bool) -> None:  # noqa: FBT001
         """Show the answer, where it is another one."""
+        assert self._live is not None, "it was asked"
+        self._live.answered(report)
         self._took = time.monotonic() - self._asked_at
         display = self._display
         if display is None:
@@ -78,7 +82,10 @@ class Watching:
         display.tick(self._status())
 
     def wait(self) -> None:
-        """Wait until something has changed that may change the answer, and nothing is known to be missing."""
+        """Wait until something has changed that may change the answer, and nothing is known to be missing.
+
+        Five minutes at most, as the scheduler does: what it says of pods that stay pending is as old as their answer.
+        """
         live = self._live
         assert live is not None, "a question was asked"
         not_before = self._asked_at + self._took + max(self._min_interval, self._took * (1 / _SHARE - 1))
@@ -89,7 +96,9 @@ class Watching:
             if self._display is not None:
                 self._display.tick(self._status())
             self._tell()
-            if has_changed and not live.behind and time.monotonic() >= not_before:
+            now = time.monotonic()
+            is_due = has_changed or now - self._asked_at > _AT_LATEST
+            if is_due and not live.behind and now >= not_before:
                 return
 
     @property

@@ -20,9 +20,11 @@ _WORKLOADS: tuple[Controller, ...] = (
     *daemon_set.CONTROLLERS,
     *job.CONTROLLERS,
 )
-_CLAIMS: tuple[Controller, ...] = (*claims.CONTROLLERS, *volume_binder.CONTROLLERS)
+BINDING_CLAIMS: tuple[Controller, ...] = volume_binder.CONTROLLERS
+#: Those that create claims for pods, and bind claims to volumes.
+FOR_CLAIMS: tuple[Controller, ...] = (*claims.CONTROLLERS, *BINDING_CLAIMS)
 #: Those that make pods, or claims for them, and bind these; who owns what stays as it is.
-MAKING_PODS: tuple[Controller, ...] = (*_WORKLOADS, *_CLAIMS)
+MAKING_PODS: tuple[Controller, ...] = (*_WORKLOADS, *FOR_CLAIMS)
 
 
 def reacting_controllers() -> tuple[Controller, ...]:
@@ -30,7 +32,7 @@ def reacting_controllers() -> tuple[Controller, ...]:
     from kwhatif.controllers import controller_refs, garbage, horizontal_pod_autoscaler  # not for `schedule`
 
     owners = (*controller_refs.CONTROLLERS, *horizontal_pod_autoscaler.CONTROLLERS)
-    return (*owners, *_WORKLOADS, *garbage.CONTROLLERS, *_CLAIMS)
+    return (*owners, *_WORKLOADS, *garbage.CONTROLLERS, *FOR_CLAIMS)
 
 
 def all_controllers(node_monitor_grace_period: float = 50.0) -> tuple[Controller, ...]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kwhatif.policy.schema import AftermathRule, Level
+from kwhatif.policy.schema import AftermathRule, AuditRule, Level
+from kwhatif.report.audit import AuditFindingRow
 from kwhatif.report.maintenance import VerdictRow
 from kwhatif.report.story import PendingRow, RefusedRow, Story
 from kwhatif.words.amounts import some
+from kwhatif.words.audit import finding_message
 from kwhatif.words.maintenance import why_harmful
 
 PENDING, LOOP, OVERRUN = NAMES = ("aftermath/pending", "aftermath/loop", "aftermath/budgetOverrun")
@@ -90,3 +92,19 @@ def consequence_of(fragile: Fragile) -> Consequence:
     more = f"; the same for {fragile.more} more" if fragile.more else ""
     message = f"{fragile.kind} {fragile.name} can no longer fail without harm: {why_harmful(verdict)}{more}"
     return Consequence(rule, "fail", message, pods=verdict.pending)
+
+
+class Audited(NamedTuple):
+    """What the rule `audit` found: findings that were not there before; or why nothing could be judged."""
+
+    findings: Sequence[AuditFindingRow] = ()
+    unjudged: str = ""
+
+
+def consequences_of_audit(rule: AuditRule, audited: Audited) -> Iterator[Consequence]:
+    """The violations of the rule `audit`."""
+    if audited.unjudged:
+        yield Consequence("audit", "fail", f"cannot be judged: {audited.unjudged}")
+    for finding in audited.findings:
+        message = f"{finding_message(finding)}; it was not so before"
+        yield Consequence(f"audit/{finding.harm}", rule.level, message, finding.subjects[0])

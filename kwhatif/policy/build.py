@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -16,6 +16,7 @@ from kwhatif.policy import aftermath, caveats, fields, rules
 from kwhatif.policy.names import all_names, unknown_rule
 from kwhatif.policy.rules import Find, Labels, Rule
 from kwhatif.policy.schema import KIND, Level, Policy
+from kwhatif.report.audit import AuditHarm
 from kwhatif.report.row import API_VERSION
 from kwhatif.scheduler.configuration.strict import problems, without_nulls
 
@@ -175,7 +176,13 @@ def _named(policy: Policy) -> Mapping[str, Sequence[Any]]:
 
 def _rule_names(policy: Policy) -> list[str]:
     named = [f"{kind}/{rule.name}" for kind, rules in _named(policy).items() for rule in rules]
-    return all_names([*named, *aftermath.NAMES, *(f"survives/{kind}" for kind in policy.survives)])
+    return all_names(
+        [*named, *aftermath.NAMES, *(f"survives/{kind}" for kind in policy.survives), *_audit_rules(policy)]
+    )
+
+
+def _audit_rules(policy: Policy) -> list[str]:
+    return [] if policy.audit is None else [f"audit/{harm}" for harm in get_args(AuditHarm)]
 
 
 def _suppressions(policy: Policy) -> Iterator[Issue]:

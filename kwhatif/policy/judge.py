@@ -12,7 +12,7 @@ import msgspec
 
 from kwhatif.kube.matching.names import is_like
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.policy.aftermath import Fragile, consequence_of, consequences
+from kwhatif.policy.aftermath import Audited, Consequence, Fragile, consequence_of, consequences, consequences_of_audit
 from kwhatif.policy.build import Rulebook
 from kwhatif.policy.caveats import doubts
 from kwhatif.policy.names import CAVEATS, KINDS, all_names, did_you_mean, matches, unknown_rule
@@ -136,6 +136,7 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
     known: KnownNames = KnownNames(),  # noqa: B008 - frozen
     story: Story | None = None,
     fragile: Sequence[Fragile] = (),
+    audited: Audited = Audited(),  # noqa: B008 - frozen
 ) -> PolicyRow:
     """Evaluate the policy for the decisions about these workloads.
 
@@ -150,6 +151,7 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
         known: the names that patterns of the policy can match.
         story: the simulated events, if the policy has rules about them.
         fragile: the result of the rule `survives`.
+        audited: the findings of an audit that the manifests bring, if the policy has the rule `audit`.
     """
     finding = partial(_finding, book, today)
     aftermath, by_name = book.policy.aftermath, {workload.row.name: workload for workload in workloads}
@@ -162,7 +164,7 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
         ),
         *(
             finding(each.rule, each.level, each.message, by_name.get(each.workload), each.pods)
-            for each in (*after, *map(consequence_of, fragile))
+            for each in (*after, *map(consequence_of, fragile), *_audited(book, audited))
         ),
         *(  # `render` adds their text
             finding(doubt.rule, doubt.level, "", doubt.workload, doubt.pods, doubt.caveat)
@@ -178,6 +180,12 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
     order = {workload.row.name: number for number, workload in enumerate(workloads)}
     findings.sort(key=lambda row: (row.level != "fail", order.get(row.workload, len(order))))
     return PolicyRow(verdict=_verdict(findings), source=book.source, findings=tuple(findings))
+
+
+def _audited(book: Rulebook, audited: Audited) -> Iterator[Consequence]:
+    rule = book.policy.audit
+    if rule is not None and rule.level in ("fail", "warn"):
+        yield from consequences_of_audit(rule, audited)
 
 
 def _hits(rule: Rule, workloads: Sequence[JudgedWorkload], reacted: Sequence[JudgedWorkload]) -> Iterator[Hit]:

@@ -26,6 +26,7 @@ KINDS: Mapping[str, str] = {
     "expressions": "An expression of the policy is false for a pod",
     "aftermath": "The state after all reactions is not allowed: pending pods, a loop, a broken budget",
     "survives": "A node or a zone can no longer fail without harm once this is applied, but could before",
+    "audit": "Something would hurt once this is applied, and would not before: a finding of kwhatif audit",
     CAVEATS: "Something is not known or not modelled",
     "expiredException": "An exception of the policy, or an annotation, has expired",
     "annotation": "An annotation that should suppress a rule is not valid, or not allowed",

@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from kwhatif.kube.model.meta import FrozenMeta, LabelSelector
+from kwhatif.report.audit import ProbeName
 
 KIND = "Policy"
 
@@ -110,6 +111,18 @@ class AftermathRule(_Part):
     budget_overrun: Level = "fail"
 
 
+class AuditRule(_Part):
+    """No finding of `kwhatif audit` may be there once the manifests are applied that was not there before.
+
+    `min_level`: findings of this level, and worse ones. `only`: the kinds of what-ifs to ask; without it all that ask
+    about pods, nodes and budgets.
+    """
+
+    level: Level = "fail"
+    min_level: Literal["high", "medium", "low"] = "medium"
+    only: tuple[ProbeName, ...] = ()
+
+
 class AnnotationRule(_Part):
     """The rules that an object may suppress by its annotation `kwhatif.dev/ignore`: patterns of rule names."""
 
@@ -142,6 +155,7 @@ class Policy(_Part):
     aftermath: AftermathRule | None = None
     #: A single node, or zone, must be able to fail after the manifests are applied, if it could before.
     survives: tuple[Literal["node", "zone"], ...] = ()
+    audit: AuditRule | None = None
     exceptions: tuple[ExceptionRule, ...] = ()
     #: Code of a caveat, or a pattern -> level.
     caveats: dict[str, Level] = {}

@@ -13,7 +13,7 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import Namespace
 from kwhatif.policy import judge as policy
-from kwhatif.policy.aftermath import Fragile
+from kwhatif.policy.aftermath import Audited, Fragile
 from kwhatif.policy.build import Rulebook
 from kwhatif.policy.caveats import max_age
 from kwhatif.questions.advise.question import Capture, Limits, advise
@@ -24,7 +24,7 @@ from kwhatif.questions.story.aftermath import aftermath
 from kwhatif.report import Report
 
 
-def gate(
+def gate(  # noqa: PLR0913 - all that the policy looks at
     session: Session,
     question: Question,
     book: Rulebook,
@@ -33,6 +33,7 @@ def gate(
     strict: bool = False,
     fixes: int = 0,
     fragile: Sequence[Fragile] = (),
+    audited: Audited = Audited(),  # noqa: B008 - frozen
 ) -> Report:
     """The answer, with the policy's findings.
 
@@ -44,6 +45,7 @@ def gate(
         strict: whether missing information is a failure.
         fixes: the number of workloads that do not fit to find the smallest fix for.
         fragile: what the rule `survives` found.
+        audited: what the rule `audit` found.
     """
     capture = Capture(session)
     question = replace(question, max_age=max_age(book.policy), explain=capture if fixes else None)
@@ -61,6 +63,7 @@ def gate(
         known=_known(session.cluster, answer.cluster),
         story=story,
         fragile=fragile,
+        audited=audited,
     )
     advice = advise(session, question, answer, capture.scenes, Limits(1, fixes, evicting=False)) if fixes else None
     return replace(answer.report(session, "gate"), policy=row, story=story, advise=advice)

@@ -27,7 +27,7 @@ from kwhatif.report.audit import AuditFindingRow, AuditFixRow, AuditLevel, Audit
 from kwhatif.words.amounts import but, plural, some, took
 from kwhatif.words.audit import event, levels, why
 
-#: So many findings are on the first screen.
+#: How many findings are on the first screen.
 FIRST = 10
 _TONES: dict[AuditLevel, Tone] = {"high": "bad", "medium": "warn", "low": ""}
 _STOPPED = {"budget": "the time of --budget was over", "interrupted": "it was interrupted"}

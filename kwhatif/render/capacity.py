@@ -254,7 +254,7 @@ def _stranded(row: TightestRow) -> str:
 
 
 def _evictions(row: CapacityRow, report: Report) -> str:
-    """What the pods cost that fit by eviction; "" where nobody is evicted."""
+    """What the pods cost that fit by eviction; "" where none is evicted."""
     found = row.preempting
     if found is None or row.fit is None:
         return ""

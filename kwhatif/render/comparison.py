@@ -17,7 +17,7 @@ from kwhatif.report.deschedule import Course, DescheduleRow, ReplacementRow
 from kwhatif.report.policy import FindingRow
 from kwhatif.words.amounts import plural, some
 
-#: So many rows are shown.
+#: How many rows are shown.
 _MOST_ROWS = 100
 _WORDS: dict[Difference, tuple[str, str]] = {
     "flipped": ("has another outcome", "have another outcome"),

@@ -148,7 +148,7 @@ def _preemption(decision: Decision, detail: Detail) -> Iterator[Block]:
         yield from _victims(decision, detail)
     elif decision.rejected:
         yield rejected_table(decision.rejected, detail, may_evict=may_evict(decision))
-    if detail.explain:
+    if detail.explain or detail.page:
         yield from story(decision, detail)
     yield from _message(decision)
 

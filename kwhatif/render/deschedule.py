@@ -93,7 +93,7 @@ def _strategy(strategy: StrategyRow, row: DescheduleRow, detail: Detail) -> Iter
 
 
 def _distinct(notes: Sequence[str]) -> Iterator[str]:
-    """Of notes that begin alike, the first, and how many more there are."""
+    """Of notes with the same beginning, the first, and how many more there are."""
     for _, alike in groupby(notes, lambda note: note.partition(":")[0]):
         first, *others = alike
         yield f"{first} (and {len(others):,} more)" if others else first

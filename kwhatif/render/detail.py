@@ -22,7 +22,7 @@ class NodeNames:
     def __init__(self, names: Iterable[str] = ()) -> None:
         distinct = set(names)
         self.suffix = _shared_suffix(distinct) if len(distinct) > 1 else ""
-        # Not where the name goes on, as in another suffix that begins alike.
+        # Not where the name goes on, as in a longer suffix.
         self._pattern = re.compile(re.escape(self.suffix) + r"(?![\w-]|\.\w)") if self.suffix else None
 
     def cut(self, text: str) -> str:
@@ -47,7 +47,7 @@ def _shared_suffix(names: set[str]) -> str:
 
 
 def nodes_in(report: Report) -> Iterator[str]:
-    """Every node that the report names, as often as it does."""
+    """The nodes that the report names, with repetitions."""
     for decision in report.decisions:
         yield from _nodes_of(decision)
     for workload in report.workloads:
@@ -62,6 +62,9 @@ def nodes_in(report: Report) -> Iterator[str]:
             yield from (*row.before.nodes, *row.after.nodes)
     if report.capacity is not None and report.capacity.best is not None:
         yield from (node for counted in report.capacity.best.counted for node in counted.nodes)
+    for finding in report.audit.findings if report.audit is not None else ():
+        shown = (each for each in finding.shown_by if each.probe in ("outage", "drain"))
+        yield from (name for each in shown for name in each.names)
     for story in (report.story, *(row.story for row in report.scenarios)):
         yield from () if story is None else _nodes_of_story(story)
     yield from (node for row in report.scenarios for node in row.verdict.nodes)

@@ -12,7 +12,7 @@ from kwhatif.report.inputs import EditRow, TouchedRow
 from kwhatif.words.amounts import plural, some
 
 _INDEX = re.compile(r"\[\d+\]")
-#: So many fields of one object are shown.
+#: How many fields of one object are shown.
 _MOST_FIELDS = 2
 
 

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from kwhatif.render.safe import safe
 from kwhatif.render.verdict import did_you_mean, why
 from kwhatif.report import Report
+from kwhatif.report.audit import AuditFindingRow
 from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.report.policy import FindingRow
@@ -51,6 +52,9 @@ def issues(report: Report) -> list[Issue]:
     seen: Counter[str] = Counter()
     made: list[Issue] = []
     for issue in _all(report):
+        if issue.fingerprint:
+            made.append(issue)
+            continue
         identity = f"{issue.rule}\0{issue.subject}\0{issue.file}"
         seen[identity] += 1
         digest = sha256(f"{identity}\0{seen[identity]}".encode()).hexdigest()
@@ -59,10 +63,27 @@ def issues(report: Report) -> list[Issue]:
 
 
 def _all(report: Report) -> Iterator[Issue]:
+    if report.audit is not None:
+        file = next((safe(each) for each in report.snapshot.sources if each not in ("-", "live")), "")
+        yield from (_audited(finding, file) for finding in report.audit.findings)
     yield from map(_broken, report.problems)
     if report.policy is not None:
         explained = {decision.pod: decision for decision in report.decisions if decision.rejected or decision.near}
         yield from (_found(finding, explained) for finding in report.policy.findings)
+
+
+def _audited(finding: AuditFindingRow, file: str) -> Issue:
+    """A finding of an audit: it stands in the cluster, so its place is the dump."""
+    return Issue(
+        rule=f"audit/{finding.harm}",
+        level="error" if finding.level == "high" else "warning",
+        subject=safe(finding.subjects[0]),
+        message=safe(finding.message),
+        file=file,
+        line=0,
+        fingerprint=sha256(finding.id.encode()).hexdigest(),
+        suppressed=None if finding.accepted is None else safe(finding.accepted.reason),
+    )
 
 
 def _broken(problem: ProblemRow) -> Issue:

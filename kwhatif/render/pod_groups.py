@@ -23,7 +23,7 @@ from kwhatif.report.decision import Outcome
 from kwhatif.report.pod_groups import GroupPodRow, GroupRow, PodGroupsRow
 from kwhatif.words.pod_groups import group_name, group_sentence
 
-#: Of larger groups, only so many pods are shown without `-o wide`.
+#: How many pods of a group are shown without `-o wide`.
 _FEW = 8
 _SIGN: dict[str, Outcome] = {"scheduled": "Placed", "unscheduled": "Unschedulable", "waiting": "Gated"}
 

@@ -1,4 +1,4 @@
-"""What a verdict rests on and nobody knows, in a few words: they stand in the line that says yes."""
+"""What a verdict depends on and is not known, in a few words: they stand in the line of the verdict."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kwhatif.report.decision import Decision
 from kwhatif.report.workload import WorkloadRow
 from kwhatif.words.amounts import duration, listed, plural, some
 
-#: So many things are named in a first line; what is beyond them is counted, and stands below.
+#: How many of them a first line names; the others are counted there, and stand below.
 _MOST = 1
 
 
@@ -75,7 +75,7 @@ def story_qualifier(report: Report) -> str:
 
 
 def descheduling_qualifier(report: Report) -> str:
-    """What the verdict about a descheduler's cycle depends on; budgets matter only where it evicts somebody."""
+    """What the verdict about a descheduler's cycle depends on; budgets matter only where it evicts pods."""
     evicts = report.deschedule is not None and bool(report.deschedule.evicted)
     return qualifier(report, lambda caveat: evicts or not isinstance(caveat, lacking.NoBudgets))
 
@@ -202,7 +202,7 @@ _CONSTANT: Mapping[type, str] = {
     lacking.NoLimits: "limits and quotas are not known",
     lacking.NoStorage: "volumes are not known",
     lacking.NoDevices: "devices are not known",
-    lacking.NoAdmission: "who refuses new objects is not known",
+    lacking.NoAdmission: "what refuses new objects is not known",
     lacking.NoAutoscalers: "autoscalers are not known",
     lacking.NoEvents: "events are not known",
     lacking.NoGroups: "groups of pods are not known",
@@ -265,11 +265,11 @@ _CONSTANT: Mapping[type, str] = {
     scheduling.ClaimUnbound: "a claim is not bound",
     scheduling.VolumeProvisioned: "provisioning counts as successful",
     scheduling.QueueNotSeen: "the scheduler's queue cannot be seen",
-    scheduling.OrderOfEquals: "who comes first gets the place",
-    scheduling.PendingAsleep: "pods that were tried in vain sleep",
+    scheduling.OrderOfEquals: "the pod that comes first gets the place",
+    scheduling.PendingAsleep: "pods that found no node wait for an event",
     scheduling.EvictionsAtOnce: "evictions count as done at once",
     descheduling.MomentNotKnown: "the moment of the dump is not known",
-    descheduling.EvictionOrder: "who is evicted depends on the order",
+    descheduling.EvictionOrder: "which pods are evicted depends on the order",
     autoscaling.GroupBoundsUnknown: "how large the node groups may be is not known",
     autoscaling.ExpanderAssumed: "the expander is assumed",
     autoscaling.ExpanderTied: "equally good groups are chosen by chance",

@@ -1,4 +1,4 @@
-"""The one place where evidence becomes prose: a sentence for one node, and one for many nodes alike."""
+"""The one place where evidence becomes prose: a sentence for one node, and one for many nodes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from kwhatif.scheduler.framework.evidence import (
 )
 from kwhatif.words.amounts import amount, plural, some
 
-#: So many different sentences about nodes are shown, or one more; and of selectors, beside the most frequent one.
+#: How many different sentences about nodes are shown, or one more; and of selectors, beside the most frequent one.
 _MOST_SENTENCES = 3
 _MOST_SELECTORS = 2
 
@@ -173,7 +173,7 @@ def _skew(evidence: SpreadSkew) -> str:
 
 
 def summary(found: Sequence[Found], *, counted: bool = True) -> list[str]:
-    """Sentences about many nodes that were rejected alike.
+    """Sentences about many nodes that were rejected for the same reasons.
 
     Args:
         found: pairs of node name and evidence, of any kinds.

@@ -108,7 +108,7 @@ def _end(story: Story) -> str:
         case "terminating":
             return f"settled after {after}, but pods stay terminating for good: {_summary(story)}"
         case "stalled":
-            return f"a drain comes to no end: {_summary(story)}"
+            return f"a drain does not end: {_summary(story)}"
         case "rollout-stuck" if story.refused:
             who = some([row.workload for row in story.refused])
             return f"settled after {after}{waiting}, but pods are refused: {who}"
@@ -202,7 +202,7 @@ def assumed(story: Story) -> Sentence:
 
 
 def happens_anyway(story: Story) -> Table:
-    """What is no harm of what was asked."""
+    """What the question does not cause."""
     columns = (words("Happens anyway"), number("Pods"), words("What"))
     return Table(columns, [[Cell(each, "faint") for each in row] for row in anyway_rows(story)], _MOST_ANYWAY)
 

@@ -34,7 +34,7 @@ _HOW = {
     "Completed": "completed",
     "Garbage": "collected with its owner",
 }
-#: So many nodes are named where there may be very many.
+#: How many nodes are named where there may be very many.
 FEW = 4
 
 

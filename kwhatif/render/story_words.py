@@ -47,9 +47,9 @@ def _assumptions(story: Story) -> Iterator[str]:
         yield "Jobs run on, unless it is said for how long, or a deadline within 10 minutes makes room for others"
     if "nodeStartup" in given:
         yield f"a new node is ready {_seconds(given['nodeStartup'])} after the autoscaler has asked for it"
-        yield "nobody else acts: no operator, descheduler, or person"
+        yield "nothing else acts: no operator, descheduler, or person"
     else:
-        yield "nobody else acts: no autoscaler, operator, descheduler, or person"
+        yield "nothing else acts: no autoscaler, operator, descheduler, or person"
     yield _conventions(story)
     yield "volumes are provisioned and attached, images pulled, pods admitted by their kubelets, without a failure"
 

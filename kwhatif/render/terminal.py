@@ -159,6 +159,10 @@ def _rest(row: Row) -> Iterator[Text]:
 
 
 def _cell(cell: Value | Cell, column: Column, detail: Detail) -> Text:
+    if isinstance(cell, str):  # as most are
+        return text(detail.names.cut(cell) if column.kind in ("words", "node") else cell)
+    if isinstance(cell, tuple | list) and len(cell) == 1:
+        return _cell(cell[0], column, detail)
     if not isinstance(cell, Cell):
         cell = Cell(cell)
     value = cell.value
@@ -277,7 +281,7 @@ class _Fitted(RichTable):
     def _stacked(self) -> Iterator[RenderableType]:
         """The first column of words is the title of its row, after the sign and the number before it.
 
-        Of several numbers nobody would know which is which: they go below it, with their names.
+        Several numbers need their names: they go below it.
         """
         headers = [str(column.header) for column in self.columns]
         named = (index for index, column in enumerate(self.columns) if headers[index] and column.justify == "left")

@@ -38,7 +38,7 @@ def seconds(value: float) -> str:
 
 
 def timeline(story: Story, detail: Detail) -> Iterator[Block]:
-    """When each event happened, since it was asked; with `-o wide` also what happened before, and what is no news."""
+    """When each event happened, since it was asked; with `-o wide` also what happened before, and what is left out."""
     rows = [(seconds(at), who, what) for at, who, what in _grouped(_since_asked(story), detail)]
     yield from shown(Table((number("Time"), words("Who"), words("What")), rows, _MOST_LINES))
     if story.first_event and not detail.wide:

@@ -11,7 +11,7 @@ from kwhatif.render.outcomes import verb
 from kwhatif.report.upgrade import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRow
 from kwhatif.words.amounts import but, plural, some
 
-#: So many rows are shown, unless it is wide.
+#: How many rows are shown, unless it is wide.
 _MOST_ROWS = 100
 
 
@@ -32,7 +32,7 @@ def upgrade(row: UpgradeRow, detail: Detail, doubt: str) -> Iterator[Block]:
 
 
 #: How workloads are judged.
-_HOW = "Each workload is judged as if its pods, and no others, started anew; of equal replicas the first."
+_HOW = "Each workload is judged as if its pods, and no others, were started again; of equal replicas the first."
 
 
 def _ordered(row: UpgradeRow) -> Sequence[UpgradedRow]:

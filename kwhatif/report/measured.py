@@ -6,7 +6,7 @@ from kwhatif.kube.model.meta import Row
 
 
 class WaitingRow(Row):
-    """So many pending pods of this outcome, which this plugin rejected first; "" where no plugin did."""
+    """How many pending pods have this outcome and were first rejected by this plugin; "" where none was."""
 
     outcome: str
     plugin: str
@@ -30,7 +30,7 @@ class BlockedRow(Row):
 
 
 class FitsRow(Row):
-    """So many more of what a file describes fit; `limit`: no more were counted."""
+    """How many more of what a file describes fit; `limit`: no more were counted."""
 
     template: str
     fit: int

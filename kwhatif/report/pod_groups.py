@@ -7,8 +7,8 @@ from typing import Literal
 from kwhatif.kube.model.meta import Row
 from kwhatif.scheduler.framework.evidence import Evidence
 
-#: `scheduled`: at least `minCount` pods have a node; `unscheduled`: it was tried in vain; `waiting`: it was not tried,
-#: as pods of it are missing or gated.
+#: `scheduled`: at least `minCount` pods have a node; `unscheduled`: it was tried, and fewer have one; `waiting`: it was
+#: not tried, as pods of it are missing or gated.
 GroupState = Literal["scheduled", "unscheduled", "waiting"]
 
 
@@ -25,7 +25,7 @@ class GroupPlacementRow(Row):
 
 
 class GroupShortageRow(Row):
-    """What the first pod of a group that finds no node runs into, on so many nodes."""
+    """What the first pod of a group that finds no node runs into, and on how many nodes."""
 
     pod: str
     reason: str
@@ -52,7 +52,7 @@ class GroupRow(Row, kw_only=True):
     pods: int
     bound: int
     placed: int
-    #: Of an attempt in vain: how many found a node before it was given up.
+    #: Of an attempt that failed: how many found a node before it was given up.
     fitting: int = 0
     topology_key: str = ""
     #: The value that it has got, or that comes nearest.

@@ -43,7 +43,7 @@ class ReprieveRow(Row):
 
 
 class CandidateRow(Row, kw_only=True):
-    """A node where eviction makes room; who asked for less finds only its name and `pdb_violations`."""
+    """A node where eviction makes room; where fewer were asked for, it has only its name and `pdb_violations`."""
 
     node: str
     pdb_violations: int

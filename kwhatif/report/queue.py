@@ -33,7 +33,7 @@ class VictimsEnd(_Cause):
 
 
 class RoomFreed(_Cause):
-    """An assigned pod that frees so much on one of the nodes is deleted or scaled down.
+    """An assigned pod that frees these amounts on one of the nodes is deleted or scaled down.
 
     `pods` are the first pods there that free enough by themselves, the least important first; without any, it takes
     several.
@@ -46,7 +46,7 @@ class RoomFreed(_Cause):
 
 
 class NodeGrows(_Cause):
-    """The allocatable amounts of a node, which is too small even when it is empty, grow to so much."""
+    """The allocatable amounts of a node, which is too small even when it is empty, grow to these amounts."""
 
     wants: dict[str, int]
     nodes: tuple[str, ...]
@@ -54,7 +54,7 @@ class NodeGrows(_Cause):
 
 
 class NodeAdded(_Cause):
-    """A node comes that the pod fits on: with room for so much, and what node selector and affinity ask for."""
+    """A node comes that the pod fits on: with room for these amounts, and what node selector and affinity ask for."""
 
     requests: dict[str, int] = {}
     terms: tuple[str, ...] = ()

@@ -141,7 +141,7 @@ LoopCause = Literal["anti-affinity", "spread"]
 
 
 class CycleRow(Row):
-    """One round of what comes back for ever; `events` are the ids of its first and its last event."""
+    """One round of what repeats forever; `events` are the ids of its first and its last event."""
 
     start: float
     period: float
@@ -181,7 +181,8 @@ class RunsRow(Row):
 class Story(Row):
     """What follows.
 
-    What is marked `anyway` happens without what was asked, too: it is not its harm, and decides no exit code.
+    What is marked `anyway` happens without what was asked, too: the question does not cause it, and it decides no exit
+    code.
     """
 
     settled: Settled

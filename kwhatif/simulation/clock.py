@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
-from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.meta import FIRST_SECOND, LAST_SECOND, SECOND, format_time, parse_time
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.meta import FIRST_SECOND, LAST_SECOND, PLAIN_TIME, SECOND, format_time, parse_time
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod import Pod
 from kwhatif.workloads.survey import survey_of
 
 #: The start if the input has no timestamps.
@@ -27,6 +26,11 @@ class Clock:
         self.now = 0.0
         #: The last result: many things happen at one moment.
         self._stamped = (-1.0, "")
+
+    @classmethod
+    def standing(cls) -> Clock:
+        """A clock for one moment whose date does not matter."""
+        return cls(parse_time(_SOME_START))
 
     def fork(self) -> Clock:
         """Another clock that shows the same time."""
@@ -62,18 +66,33 @@ def start_of(cluster: Cluster) -> int:
     That is when it was read, if known, or just after its latest timestamp. That also wins if it is later:
     the reader's clock may be slow, and pods would not be ready yet.
     """
-    latest = cluster.derived(_latest, Pod, Node)
+    survey, nodes = survey_of(cluster), cluster.derived(_Nodes, Node)
+    times = filter(None, {survey.latest, *survey.odd_times, nodes.latest, *nodes.odd_times})
+    latest = max(map(parse_time, times), default=None)
     taken = parse_time(cluster.taken_at) if cluster.taken_at else None
     if taken is not None and (latest is None or latest <= taken):
         return taken
     return parse_time(_SOME_START) if latest is None else latest - latest % SECOND + 60 * SECOND
 
 
-def _latest(cluster: Cluster) -> int | None:
-    """The last time that pods and nodes show."""
-    survey = survey_of(cluster)
-    nodes = {node.metadata.creation_timestamp or "" for node in cluster.all(Node).values()}
-    return max(map(parse_time, filter(None, {survey.latest, *survey.odd_times, *nodes})), default=None)
+class _Nodes:
+    """The times at which nodes were created."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        times = {node.metadata.creation_timestamp or "" for node in cluster.all(Node).values()}
+        #: The latest that is written as the API server does it, and all that are written otherwise.
+        self.latest = max(filter(_is_plain, times), default="")
+        self.odd_times = {time for time in times if time and not _is_plain(time)}
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Nodes | None:
+        """See `Index`."""
+        was, now = (None if node is None else node.metadata.creation_timestamp for node in (before, after))
+        is_known = was == now or (before is None and now is not None and _is_plain(now) and now <= self.latest)
+        return self if is_known else None
+
+
+def _is_plain(time: str) -> bool:
+    return len(time) == PLAIN_TIME and time[-1] == "Z"
 
 
 class Agenda(Generic[T]):

@@ -69,7 +69,7 @@ class Engine:
         """
         self.parameters = parameters
         self.clock = clock
-        self.world = World(state, clock, chance or Chance(), usage)
+        self.world = World(state, clock, chance or Chance(), usage).prepare()
         self.scheduler = scheduler_for(state.cluster)(self.world, profiles, unschedulable, scored=scored)
         self.kubelets = Kubelets(self.world, parameters)
         self.reactions = Reactions(self.world, controllers)

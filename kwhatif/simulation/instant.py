@@ -60,12 +60,12 @@ class InstantEngine:
         self,
         state: State,
         profiles: Mapping[str, Profile],
-        controllers: Sequence[Controller],
-        clock: Clock,
-        usage: QuotaUsage,
-        is_ready: Callable[[PodInfo], bool],
+        controllers: Sequence[Controller] = (),
+        clock: Clock | None = None,
+        usage: QuotaUsage | None = None,
+        is_ready: Callable[[PodInfo], bool] = lambda _: False,
         *,
-        counts_budgets: bool,
+        counts_budgets: bool = True,
     ) -> None:
         """Set up.
 
@@ -73,12 +73,14 @@ class InstantEngine:
             state: is changed: pass a fork if it is still needed.
             profiles: scheduler name -> profile.
             controllers: in the order in which they act.
-            clock: which stands still.
-            usage: the usage of quotas; is changed.
+            clock: which stands still; None: its date does not matter.
+            usage: the usage of quotas; is changed. None: that of their status.
             is_ready: whether a pod is ready as soon as it has a node; otherwise it is not ready at all.
             counts_budgets: whether budgets are counted after every eviction, not only when all pods have been tried.
         """
-        self.world = World(state, clock, Chance(), usage)
+        self.world = World.standing(state, usage) if clock is None else World(state, clock, Chance(), usage)
+        if controllers:
+            self.world.prepare()
         self.reactions = Reactions(self.world, controllers)
         #: Called with the result of every attempt before anything changes; it may remove the pod from the state.
         self.watcher: Callable[[ScheduleResult], None] | None = None
@@ -164,28 +166,42 @@ class InstantEngine:
     # --- an attempt ----------------------------------------------------------------------------------
 
     def _try(self, info: PodInfo, entry: _Entry) -> None:
-        pod = info.pod
-        if (pod.spec.scheduler_name or DEFAULT_SCHEDULER) not in self._profiles:
-            self._show(ScheduleResult(info, "Ignored"))
-            if entry.rank != WAITING:
-                self._run(info, pod)
-            return
-        asked = info
+        pod, asked = info.pod, info
         if entry.node_name:
             given = replace(pod, spec=replace(pod.spec, node_name=entry.node_name))
             asked = PodInfo(given, self.world.state.cluster.resizes)
-        result = self._attempts.attempt(asked)
-        self._show(result)
-        if result.node is None:
-            self._stays(info, result)
-        else:
-            self._goes(info, result, result.node, is_known=entry.is_known)
+        result = self.attempt(asked)
+        if self.watcher is not None:
+            self.watcher(result)
+        if result.outcome != "Ignored":
+            self.carry_out(info, result, is_known=entry.is_known)
+        elif entry.rank != WAITING:
+            self._run(info, pod)
 
-    def _stays(self, info: PodInfo, result: ScheduleResult) -> None:
-        """The pod is pending, perhaps nominated to a node."""
+    def attempt(self, info: PodInfo) -> ScheduleResult:
+        """What the scheduler does with the pending pod if it is tried now; nothing changes."""
+        if (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) not in self._profiles:
+            return ScheduleResult(info, "Ignored")
+        return self._attempts.attempt(info)
+
+    def carry_out(self, info: PodInfo, result: ScheduleResult, *, is_known: bool = False) -> None:
+        """The pod runs on its node, and its victims are gone; or it stays pending, perhaps nominated to a node.
+
+        Args:
+            info: the pod, pending, or yet to be stored.
+            result: of the last attempt, which was about it.
+            is_known: whether controllers see that it got a node.
+        """
+        if result.node is None:
+            self.stays(info, result)
+        else:
+            self._goes(info, result, result.node, is_known=is_known)
+
+    def stays(self, info: PodInfo, result: ScheduleResult) -> None:
+        """The pod is pending, perhaps nominated to a node; its victims stay."""
         state, nominated = self.world.state, result.nominated or None
         if info.key not in state.pending:
-            state.apply(Upsert(info.pod))
+            state.apply(Upsert(unbound(info.pod)))
         if nominated != state.nomination_of(info.key):
             state.apply(Nominate(info.key, nominated))
 
@@ -202,15 +218,13 @@ class InstantEngine:
         for obj in result.reserve(state.by_name[node]):
             world.put(obj, None)
         placed = replace(info.pod, spec=replace(info.pod.spec, node_name=node))
-        if is_known:
-            self._run(info, placed)
-        else:
-            state.apply(Upsert(as_ready(placed)))
+        self._run(info, placed, is_known=is_known)
 
-    def _show(self, result: ScheduleResult) -> None:
-        if self.watcher is not None:
-            self.watcher(result)
-
-    def _run(self, info: PodInfo, placed: Pod) -> None:
+    def _run(self, info: PodInfo, placed: Pod, *, is_known: bool = True) -> None:
         """The pod runs on its node; a pod of another scheduler is assumed to run somewhere."""
-        self.world.replaced(info.pod, as_ready(placed) if self._is_ready(info) else placed)
+        if self._is_ready(info):
+            placed = as_ready(placed)
+        if is_known:
+            self.world.replaced(info.pod, placed)
+        else:
+            self.world.state.apply(Upsert(placed))

@@ -19,8 +19,11 @@ class PodLimits:
     """Refuses pods beyond the number that could change the answer, and records their workloads."""
 
     def __init__(self, cluster: Cluster) -> None:
-        #: The most pods of a workload.
-        self.most = most_pods(cluster)
+        """`cluster`: as it is at first."""
+        self._cluster = cluster
+        self._most: int | None = None
+        #: Whether pods are created one by one as they are asked for, without a limit.
+        self.is_lifted = False
         #: The workloads that ask for more, by kind and key.
         self.short: dict[str, KubernetesObject] = {}
         #: How many pods of a workload may evict others; None: any number.
@@ -29,6 +32,13 @@ class PodLimits:
         self._evicted: Counter[str] = Counter()
         #: By workload, when its limit was computed, and the limit.
         self._known: dict[str, tuple[float, int]] = {}
+
+    @property
+    def most(self) -> int:
+        """The most pods of a workload."""
+        if self._most is None:
+            self._most = most_pods(self._cluster)
+        return self._most
 
     def fork(self) -> PodLimits:
         """An independent copy."""
@@ -44,7 +54,7 @@ class PodLimits:
 
     def refuse(self, pod: Pod, view: SimulatedView) -> Denied | None:
         """Refuse a pod that is to be created if its workload has too many."""
-        owner = controller_of(pod.metadata)
+        owner = None if self.is_lifted else controller_of(pod.metadata)
         kind = POD_CONTROLLERS.get(owner.kind) if owner is not None else None
         if owner is None or kind is None:
             return None

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.drawers import Drawers
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.workload import POD_CONTROLLERS
+from kwhatif.kube.model.workload import POD_CONTROLLERS, ReplicaSet
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.owned import Owned
 from kwhatif.state.state import State
@@ -25,7 +25,10 @@ class SimulatedView:
         self.clock = clock
         #: Nodes with a silent kubelet, and since when.
         self.silent: dict[str, float] = {}
-        self._owned = Owned(state.cluster)
+        #: Built when first asked for, and then kept up.
+        self._known_owned: Owned | None = None
+        #: Deleted ReplicaSets by key: their remaining pods still belong to their Deployments.
+        self.gone_sets: dict[str, ReplicaSet] = {}
         self._memory: Drawers[tuple[str, str], dict[str, Any]] = Drawers(dict.copy)
         #: The objects at the start.
         self._before = state.cluster.fork()
@@ -34,8 +37,22 @@ class SimulatedView:
         """An independent copy, on a fork of the state."""
         other = copy(self)
         other.state, other.clock, other.silent = self.state.fork(), self.clock.fork(), self.silent.copy()
-        other._owned, other._memory = self._owned.fork(other.state.cluster), self._memory.fork()
+        other._known_owned = None if self._known_owned is None else self._known_owned.fork(other.state.cluster)
+        other.gone_sets, other._memory = self.gone_sets.copy(), self._memory.fork()
         return other
+
+    @property
+    def _owned(self) -> Owned:
+        if self._known_owned is None:
+            self._known_owned = Owned(self.state.cluster)
+        return self._known_owned
+
+    def _has_changed(self, before: KubernetesObject | None, after: KubernetesObject | None) -> None:
+        """An object was created, changed or deleted."""
+        if isinstance(before, ReplicaSet) and after is None:
+            self.gone_sets[key_of(before)] = before
+        if self._known_owned is not None:
+            self._known_owned.changed(before, after)
 
     @property
     def now(self) -> float:

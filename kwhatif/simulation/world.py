@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.device_taints import with_times
 from kwhatif.admission.injection import injection_of
-from kwhatif.admission.new_claim import admit_claim
+from kwhatif.admission.new_claim import admit_claim, complete_claim
 from kwhatif.admission.new_group import admit_group
 from kwhatif.admission.new_pod import ReplicaAdmission, stored_pod
 from kwhatif.admission.outcome import Admitted, Denied, already_exists
@@ -153,13 +153,23 @@ class World(SimulatedView):
         self.admission_watcher: AdmissionWatcher | None = None
         #: The number of pods created or deleted so far.
         self.churn = 0
-        finished_pods(state.cluster)  # derived from the survey, which is valid only at the start; then kept up to date
         self._usage = usage or QuotaUsage(state.cluster)
         self._replicas = ReplicaAdmission()
         #: What webhooks add to pods that were created, by workload.
         self.injections: dict[str, KnownInjection] = {}
         self._made = 0
-        self.limits = PodLimits(state.cluster)
+        self.limits = PodLimits(self._before)
+
+    @classmethod
+    def standing(cls, state: State, usage: QuotaUsage | None = None) -> World:
+        """A world where no time passes, at a moment whose date does not matter."""
+        return cls(state, Clock.standing(), Chance(), usage)
+
+    def prepare(self) -> World:
+        """Build now what controllers ask for: it comes from the survey, which is valid only at the start."""
+        finished_pods(self.state.cluster)
+        _ = self._owned, self.limits.most
+        return self
 
     def fork(self) -> Self:
         """An independent world with the same past and no watchers."""
@@ -208,7 +218,7 @@ class World(SimulatedView):
         """Store an object that existed from the start, though the input lacks it: without an event."""
         before = self.state.cluster.get(type(obj), key_of(obj))
         self.state.apply(Upsert(obj))
-        self._owned.changed(before, obj)
+        self._has_changed(before, obj)
 
     def refuse(self, pod: Pod, denied: Denied) -> None:
         """Record that the API server refuses the pod."""
@@ -220,17 +230,22 @@ class World(SimulatedView):
         self.state.apply(Upsert(after))
         self._announce(before, after, None)
 
+    def withdraw(self, pod: Pod) -> None:
+        """The pod is not there yet, after all."""
+        self.state.apply(Delete.of(pod))
+        self._has_changed(pod, None)
+
     def lose_at_once(self, pods: Sequence[Pod]) -> None:
         """Remove the pods at once, without notice to controllers."""
         self.state.apply(*(Evict(key_of(pod), "PreemptionByScheduler") for pod in pods))
         for pod in pods:
-            self._owned.changed(pod, None)
+            self._has_changed(pod, None)
 
     def _announce(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
         changed = after or before
         if isinstance(changed, ResourceQuota):
             self._usage.count_again(changed.metadata.namespace, self.state.cluster)
-        self._owned.changed(before, after)
+        self._has_changed(before, after)
         for watcher in self.watchers:
             watcher(before, after, event)
 
@@ -249,27 +264,37 @@ class World(SimulatedView):
             obj = replace(obj, metadata=replace(meta, name=generated_name(meta, "", cluster.all(type(obj)))))
         if cluster.get(type(obj), key_of(obj)) is not None:
             return already_exists(obj)
+        made = self.created(obj, stored=stored)
+        if isinstance(made, Denied):
+            self.note(because, actor, "was refused", obj, detail=made.message)
+            return made
+        self.churn += isinstance(made, Pod)
+        self.put(made, self.note(because, actor, "created", made))
+        return None
+
+    def created(self, obj: Any, *, stored: bool = False) -> Any:
+        """The new object as the API server would store it, or `Denied`; quotas count it from now on."""
         refused = self.limits.refuse(obj, self) if isinstance(obj, Pod) else None
-        admitted = refused or (stored_pod(obj, cluster) if stored else self._admitted(obj))
+        admitted = refused or (self._stored(obj) if stored else self._admitted(obj))
         if isinstance(admitted, Denied):
-            self.note(because, actor, "was refused", obj, detail=admitted.message)
             return admitted
         self._made += 1
         meta = admitted.metadata
         uid = meta.uid or uid_of(type(obj).__name__, meta.namespace, f"{meta.name}#{self._made}")
-        obj = replace(admitted, metadata=replace(meta, uid=uid, creation_timestamp=self.stamp(self.now)))
-        if isinstance(obj, Pod):
-            obj = replace(obj, status=replace(obj.status, phase="Pending"))
-            self.churn += 1
-        self.put(obj, self.note(because, actor, "created", obj))
-        return None
+        made = replace(admitted, metadata=replace(meta, uid=uid, creation_timestamp=self.stamp(self.now)))
+        return replace(made, status=replace(made.status, phase="Pending")) if isinstance(made, Pod) else made
+
+    def _stored(self, obj: Any) -> Any:
+        """An object that the API server has admitted before, completed; or `Denied`."""
+        cluster = self.state.cluster
+        return stored_pod(obj, cluster) if isinstance(obj, Pod) else complete_claim(obj, cluster)
 
     def _admitted(self, obj: Any) -> Any:
         """The object as the API server stores it, or `Denied`."""
         cluster = self.state.cluster
         if isinstance(obj, Pod):
             admitted = self._replicas.admit(obj, cluster, self._usage)
-            known = injection_of(obj, cluster)
+            known = None if self._replicas.is_repeated else injection_of(obj, cluster)
             if known is not None:
                 self.injections[known.workload] = known
             if self.admission_watcher is not None:
@@ -350,7 +375,7 @@ class World(SimulatedView):
         preemptor = self.state.cluster.get(Pod, by) if how == "Preempted" else None
         if preemptor is not None:
             self.limits.has_evicted(preemptor)
-        owner = root_of(pod, self.state.cluster, self._owned.gone)
+        owner = root_of(pod, self.state.cluster, self.gone_sets)
         node = pod.spec.node_name or None
         disrupted = pod_condition(pod, "DisruptionTarget") if pod.metadata.deletion_timestamp is not None else None
         earlier = None if disrupted is None else DISRUPTIONS.get(disrupted.reason)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.node import Node
 from kwhatif.state.pod_info import PodInfo
 
@@ -22,6 +23,13 @@ class Move(NamedTuple):
     pod: PodInfo
     node: str
     amount: int
+
+
+class ChangedObject(NamedTuple):
+    """An object of the cluster as it was and as it is: `before` None: it came, `after` None: it went."""
+
+    before: KubernetesObject | None
+    after: KubernetesObject | None
 
 
 #: Kind, and `namespace/name` or name.

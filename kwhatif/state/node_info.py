@@ -9,7 +9,7 @@ from typing import Any
 from kwhatif.kube.matching.ports import HostPort
 from kwhatif.kube.matching.requests import PODS, Resources, resource_nanos, to_resources
 from kwhatif.kube.model.node import Node, Taint
-from kwhatif.kube.model.quantity import value
+from kwhatif.kube.model.quantity import LARGEST_EXACT, value
 from kwhatif.state.pod_info import PodInfo
 
 
@@ -21,6 +21,7 @@ class NodeInfo:
 
     __slots__ = (
         "_cut_from",
+        "_is_huge",
         "_used_ports",
         "allocatable",
         "allowed_pods",
@@ -71,6 +72,7 @@ class NodeInfo:
         #: Sums with defaults for containers that request nothing (`NonZeroRequested`).
         self.nonzero_cpu = 0
         self.nonzero_memory = 0
+        self._is_huge: bool | None = None
         #: Computed on demand: most pods have no host ports, and most preemptors do not need them.
         self._used_ports: set[HostPort] | None = None
         #: The node that this is a copy of, and the pods that were left out: both decide which ports are free.
@@ -134,7 +136,7 @@ class NodeInfo:
         return True
 
     def _count(self, pods: Sequence[PodInfo], sign: int) -> None:
-        self.memos = None
+        self.memos = self._is_huge = None
         cpu = memory = ephemeral = nonzero_cpu = nonzero_memory = 0
         for pod in pods:  # 100,000 of them when a cluster is loaded
             requested, least_cpu, least_memory = pod.resources
@@ -150,6 +152,16 @@ class NodeInfo:
         self.ephemeral += sign * ephemeral
         self.nonzero_cpu += sign * nonzero_cpu
         self.nonzero_memory += sign * nonzero_memory
+
+    @property
+    def is_huge(self) -> bool:
+        """Whether amounts of it are so large that floats do not hold them, and 64 bits not their products."""
+        if self._is_huge is None:
+            cpu, memory, ephemeral, scalars = self.allocatable
+            used = self.nonzero_cpu, self.nonzero_memory, self.ephemeral, *self.scalars.values()
+            amounts = cpu, memory, ephemeral, *(amount for _, amount in scalars), *used
+            self._is_huge = max(amounts) >= LARGEST_EXACT
+        return self._is_huge
 
     @property
     def with_affinity(self) -> list[PodInfo]:
@@ -217,7 +229,7 @@ class NodeInfo:
         other.cpu = other.memory = other.ephemeral = 0
         other.scalars = {}
         other.nonzero_cpu = other.nonzero_memory = other.generation = 0
-        other._used_ports = other._cut_from = other.owner = other.memos = None
+        other._used_ports = other._cut_from = other.owner = other.memos = other._is_huge = None
         return other
 
     def __getstate__(self) -> dict[str, object]:

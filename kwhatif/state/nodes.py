@@ -38,6 +38,9 @@ class Nodes:
         self._by_name: dict[str, NodeInfo] | None = None
         self._of_shape: Mapping[int, NodeInfo] | None = None
         self._names_and_shapes: tuple[Sequence[str], Sequence[int]] | None = None
+        #: The generations of `infos`, shared by forks, and the names of nodes that have another one since.
+        self._generations: Sequence[int] | None = None
+        self._changed: set[str] = set()
         #: Whether `infos` with `_by_name`, and the tree with the places, are not shared with a fork.
         self._owns_infos = self._owns_tree = True
 
@@ -58,6 +61,7 @@ class Nodes:
         other._names = self._names
         other.infos, other.places, other._by_name = self.infos, self.places, self._by_name
         other._of_shape, other._names_and_shapes = self._of_shape, self._names_and_shapes
+        other._generations, other._changed = self._generations, self._changed.copy()
         return other
 
     # --- reading -------------------------------------------------------------------------------------
@@ -89,6 +93,22 @@ class Nodes:
             self._names_and_shapes = self._names, [node.shape for node in self.infos]
         return self._names_and_shapes
 
+    @property
+    def generations(self) -> Sequence[int]:
+        """The generations of `infos`, in their order; the same object as long as there is no other one."""
+        known, changed = self._generations, self._changed
+        if known is None:
+            known = [node.generation for node in self.infos]
+        elif changed:
+            known = list(known)
+            for name in changed & self.places.keys():
+                place = self.places[name]
+                known[place] = self.infos[place].generation
+        if changed:
+            self._changed = set()
+        self._generations = known
+        return known
+
     # --- pods of a node ------------------------------------------------------------------------------
 
     def own(self, name: str) -> NodeInfo:
@@ -100,12 +120,14 @@ class Nodes:
             return node
         node.generation = next_generation()
         node.memos = None
+        self._changed.add(name)
         return node
 
     def replace(self, node: NodeInfo) -> None:
         """Replace the node with the same name by this `NodeInfo`, which must not be shared."""
         node.owner = self._mark
         node.generation = next_generation()
+        self._changed.add(node.name)
         if not self._owns_infos:
             self.infos, self._owns_infos, self._by_name = self.infos.copy(), True, None
         self.infos[self.places[node.name]] = node
@@ -156,7 +178,7 @@ class Nodes:
         node_at, place_of = self.infos.__getitem__, self.places.__getitem__
         self.infos, self._owns_infos = [*self.infos[:kept], *map(node_at, map(place_of, others))], True
         self.places.update(zip(others, range(kept, len(names)), strict=True))
-        self._names, self._by_name = names, None
+        self._names, self._by_name, self._generations = names, None, None
 
     def sort(self, nodes: Iterable[Node], touched: Touched) -> None:
         """Put the nodes where they would be if they had come in this order."""

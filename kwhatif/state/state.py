@@ -71,6 +71,11 @@ class State:
         return self._nodes.names_and_shapes
 
     @property
+    def node_generations(self) -> Sequence[int]:
+        """The generations of `nodes`, in order; the same object as long as none has changed."""
+        return self._nodes.generations
+
+    @property
     def places(self) -> Mapping[str, int]:
         """The index of each node in `nodes`, by name."""
         return self._nodes.places

@@ -9,8 +9,14 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Container, Iterator
+from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
+from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.meta import ObjectMeta
+
+T = TypeVar("T", bound=KubernetesObject)
 
 #: Without vowels, and without digits that look like letters: no name becomes a word.
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
@@ -29,6 +35,19 @@ def _number(text: str) -> int:
 def uid_of(kind: str, namespace: str, name: str) -> str:
     """The UID of an object that no API server has seen."""
     return str(uuid.uuid5(_SPACE, f"{kind} {namespace}/{name}"))
+
+
+def with_made_up_uid(obj: T) -> T:
+    """The object with the UID that it gets, whatever its manifest says."""
+    meta: Any = obj.metadata
+    uid = uid_of(type(obj).__name__, meta.namespace, meta.name)
+    return replace(obj, metadata=replace(meta, uid=uid))  # type: ignore[type-var]
+
+
+def has_made_up_uid(obj: KubernetesObject) -> bool:
+    """Whether no API server has seen the object."""
+    meta = obj.metadata
+    return meta.uid in ("", uid_of(type(obj).__name__, meta.namespace, meta.name))
 
 
 def hash_of(content: object) -> str:

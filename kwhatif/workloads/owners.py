@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import TypeVar
 
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
@@ -13,10 +13,9 @@ from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, OwnerReference, c
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.workload import Deployment, ReplicaSet
 from kwhatif.workloads.generated import uid_of
+from kwhatif.workloads.survey import survey_of
 
 T = TypeVar("T", bound=KubernetesObject)
-#: (namespace, kind, name) of a controller.
-ControllerKey = tuple[str, str, str]
 
 
 def reference(owner: KubernetesObject) -> OwnerReference:
@@ -36,19 +35,11 @@ def _reference(owner: KubernetesObject, uid: str) -> OwnerReference:
     return OwnerReference(kind=kind, name=meta.name, uid=uid, api_version=api_version, controller=True)
 
 
-def _by_controller(cluster: Cluster) -> Mapping[ControllerKey, Sequence[Pod]]:
-    found: dict[ControllerKey, list[Pod]] = {}
-    for pod in cluster.all(Pod).values():
-        owner = controller_of(pod.metadata)
-        if owner is not None and not is_terminal(pod):
-            found.setdefault((pod.metadata.namespace, owner.kind, owner.name), []).append(pod)
-    return found
-
-
 def pods_controlled_by(kind: str, meta: ObjectMeta, cluster: Cluster) -> list[Pod]:
     """The pods that run, or wait, for this very controller; those that have finished do not count."""
-    pods = cluster.derived(_by_controller, Pod).get((meta.namespace, kind, meta.name), ())
-    return [pod for pod in pods if _is(meta, controller_of(pod.metadata))]
+    found = survey_of(cluster).controlled.get((meta.namespace, kind, meta.name))
+    pods = () if found is None else cluster.select(Pod, found.in_order)
+    return [pod for pod in pods if not is_terminal(pod) and _is(meta, controller_of(pod.metadata))]
 
 
 def _is(meta: ObjectMeta, owner: OwnerReference | None) -> bool:
@@ -75,10 +66,13 @@ def _pods_through(kind: type[T], obj: Deployment | CronJob, meta: ObjectMeta, cl
 
 def _only_named(kind: type[T], obj: Deployment | CronJob, cluster: Cluster) -> Iterator[ObjectMeta]:
     """Those that are not in the input, but pods name them as theirs, and they can only belong to the workload."""
-    for (namespace, owner, name), pods in cluster.derived(_by_controller, Pod).items():
-        if (namespace, owner) != (obj.metadata.namespace, kind.__name__) or cluster.get(kind, f"{namespace}/{name}"):
+    known, owners = survey_of(cluster).controlled, (obj.metadata.namespace, kind.__name__)
+    for place in sorted(place for place in known if place[:2] == owners):
+        namespace, _, name = place
+        if cluster.get(kind, f"{namespace}/{name}"):
             continue
-        if is_named_after(obj, name, pods[0]):
+        pods = (pod for pod in cluster.select(Pod, known[place].in_order) if not is_terminal(pod))
+        if (pod := next(pods, None)) is not None and is_named_after(obj, name, pod):
             yield ObjectMeta(namespace=namespace, name=name)
 
 

@@ -45,6 +45,8 @@ kind: Deployment
 metadata: {name: web, namespace: shop}
 spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}
 """
+QUOTA = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q, namespace: ml}\n"
+LIMITS = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: l, namespace: ml}\n"
 NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n"
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: shop}\n"
 #: Two hours after the node has reported.
@@ -129,7 +131,7 @@ class TestWhatADumpLacks:
     def test_what_it_lacks_is_one_line(self) -> None:
         write(evictor=EVICTOR)
         ran = asked("preempt evictor.yaml")
-        assert "the dump has no PodDisruptionBudgets and Namespaces: " in flat(ran.stdout)
+        assert "the dump has no PodDisruptionBudgets, LimitRanges, ResourceQuotas and Namespaces: " in flat(ran.stdout)
         assert ran.stdout.count("•") == 1
 
 
@@ -252,7 +254,7 @@ class TestWhatIsNotModelled:
         found = json.loads(asked("gate pod.yaml -o json", NODE, OLD, *made).stdout)["caveatDetails"]
         assert [row["code"] for row in found if "account" in row["code"]] == codes
         missing = "missing-service-account" in codes
-        assert asked("gate pod.yaml --strict", NODE, OLD, NAMESPACE, SERVICE, *made).code == int(missing)
+        assert asked("gate pod.yaml --strict", NODE, OLD, NAMESPACE, SERVICE, QUOTA, LIMITS, *made).code == int(missing)
         said = "but ServiceAccount shop/robot is missing" in first(asked("gate pod.yaml", NODE, OLD, *made))
         assert said is missing
 

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -187,3 +188,60 @@ def test_a_snapshot_follows_the_cluster(api: FakeAPI, tmp_path: Path) -> None:
         assert kwhatif.preempt(after).decisions == kwhatif.preempt(live).decisions
         assert list(after.state.by_name) == list(live.state.by_name)
         assert after.caveats[: len(live.caveats)] == live.caveats
+
+
+def test_a_recording_is_read_at_any_moment(api: FakeAPI, tmp_path: Path) -> None:
+    folder = tmp_path / "history"
+    argv = ("snapshot", "save", "--record", str(folder), "--every", "1s")
+    with running(api, tmp_path, *argv) as command:
+        assert command.process.stderr is not None
+        assert command.process.stderr.readline().endswith(f" objects recorded in {folder}\n")
+        before = datetime.now(UTC)
+        api.change(NODES, a_node("4"))
+        while not command.process.stderr.readline().startswith("1 "):
+            assert command.process.poll() is None
+        assert command.interrupt()[0] == 130
+    dump = ("--from", str(folder), "-o", "json")
+    then = _asked("schedule", str(tmp_path / "pod.yaml"), *dump, "--at", before.isoformat())
+    now = _asked("schedule", str(tmp_path / "pod.yaml"), *dump)
+    assert then.returncode == 1
+    assert now.returncode == 0
+    assert json.loads(now.stdout)["decisions"][0]["node"] == "roomy"
+    assert json.loads(then.stdout)["snapshot"]["takenAt"] <= before.strftime("%Y-%m-%dT%H:%M:%SZ")
+    aged = _asked("deschedule", "--strategy", "PodLifeTime", *dump, "--at", before.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    assert aged.returncode == 0, aged.stderr
+    early = _asked("snapshot", "info", str(folder), "--at", "1h")
+    assert early.returncode == 3
+    assert "the recording begins at" in early.stderr
+
+
+def _asked(*argv: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "kwhatif", *argv], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "said"),
+    [
+        (("queue", "--at", "2026-01-31T14:05Z"), 2, "it is about a recording: name it with --from"),
+        (
+            ("queue", "--from", "CLUSTER", "--at", "2026-01-31T14:05"),
+            2,
+            "it has no time zone: 2026-01-31T14:05Z is one",
+        ),
+        (("queue", "--from", "CLUSTER", "--at", "noon"), 2, "'noon' is not a time"),
+        (("queue", "--from", "CLUSTER", "--at", "90m"), 3, "only a recording has several moments"),
+        (("snapshot", "info", "CLUSTER", "--at", "90m"), 3, "only a recording has several moments"),
+        (("snapshot", "save"), 2, "name the file to write, or a folder with --record"),
+        (("snapshot", "save", "--record", "here", "--anonymize"), 2, "every moment would have other names"),
+        (("snapshot", "save", "--record", "CLUSTER"), 3, "cannot be written"),
+        (("snapshot", "save", "--record", "here", "--from", "CLUSTER"), 2, "a live cluster is followed"),
+        (("watch", "queue", "--at", "90m"), 2, "a live cluster is watched: leave it out"),
+    ],
+)
+def test_what_cannot_be_recorded_or_read(tmp_path: Path, argv: tuple[str, ...], code: int, said: str) -> None:
+    dump = tmp_path / "cluster.yaml"
+    dump.write_text("{apiVersion: v1, kind: Namespace, metadata: {name: a}}")
+    named = {"CLUSTER": str(dump), "here": str(tmp_path / "here")}
+    done = _asked(*(named.get(word, word) for word in argv))
+    assert (done.returncode, said in " ".join(done.stderr.split())) == (code, True), done.stderr
+    assert not (tmp_path / "here").exists()

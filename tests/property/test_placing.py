@@ -8,7 +8,6 @@ from hypothesis import event, given, settings
 
 from kwhatif.kube.model.caveat.scheduling import Batching
 from kwhatif.kube.model.pod import Pod
-from kwhatif.questions.placing.placer import Placer
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
@@ -16,6 +15,7 @@ from kwhatif.scheduler.plugins.pod_topology_spread import PodTopologySpread, Pod
 from kwhatif.state.change import Delete
 from kwhatif.state.state import State
 from tests.examples import examples
+from tests.placing import Placing
 from tests.profiles import replaced
 from tests.property.worlds import RANDOMS, World, worlds
 from tests.reference import placing as plain
@@ -62,12 +62,12 @@ def compare(world: World, profile: Profile = PROFILE) -> None:
     """Place the pods of the world both ways."""
     session, by_itself = State(world.cluster), State(world.cluster.fork())
     before = contents(session)
-    placer = Placer({DEFAULT_SCHEDULER: profile}, session.fork())
+    placer = Placing({DEFAULT_SCHEDULER: profile}, session.fork())
     expected = plain.place(profile, by_itself, world.pods)
-    placed = plain.placed_by(placer, world.pods)
+    placed = placer.place_all(world.pods)
     for outcome in {each.outcome for each in expected}:
         event(outcome)
-    assert [as_plain(each.result) for each in placed] == expected
+    assert [as_plain(each) for each in placed] == expected
     assert contents(placer.state) == contents(by_itself)
     assert contents(session) == before
     if any(isinstance(caveat, Batching) for caveat in placer.caveats):
@@ -90,7 +90,7 @@ def test_equal_pods_go_by_one_ranking_where_nothing_spreads_them(world: World) -
 @settings(max_examples=examples(60))
 def test_pods_that_leave_in_between_make_no_difference(world: World, random: Random) -> None:
     """As in a rollout: nothing is kept from replica to replica that no longer holds."""
-    placer = Placer({DEFAULT_SCHEDULER: PROFILE}, State(world.cluster).fork())
+    placer = Placing({DEFAULT_SCHEDULER: PROFILE}, State(world.cluster).fork())
     by_itself = State(world.cluster.fork())
     for info in sorted(world.pods, key=lambda each: -each.priority):
         on_nodes = sorted(key for key, each in by_itself.pods.items() if each.pod.spec.node_name)
@@ -98,5 +98,5 @@ def test_pods_that_leave_in_between_make_no_difference(world: World, random: Ran
             placer.withdraw(key)
             by_itself.apply(Delete(Pod, key))
         (expected,) = plain.place(PROFILE, by_itself, [info])
-        assert as_plain(placer.place(info).result) == expected
+        assert as_plain(placer.place(info)) == expected
     assert contents(placer.state) == contents(by_itself)

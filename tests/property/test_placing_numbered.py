@@ -17,16 +17,15 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kwhatif.kube.model.volume import ClaimVolumeSource
-from kwhatif.questions.placing.placer import Placer
 from kwhatif.scheduler.batch import cache
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.state.state import State
 from tests.builders import HOSTNAME, ZONE, PodBuilder, affinity_term, cluster, node, pod, requirement, selector, service
 from tests.examples import examples
+from tests.placing import Placing
 from tests.property.test_placing import PROFILE, compare
 from tests.property.worlds import RANDOMS, World, demanding, one_in, running, some_names, some_nodes, surroundings
-from tests.reference.placing import placed_by
 from tests.storage import SELECTED_NODE, WAIT, claim, csi, csi_node, reach, storage_class, volume
 
 DRIVER = "csi.example.com"
@@ -126,8 +125,8 @@ def test_a_selector_that_no_plugin_minds_may_be_invalid() -> None:
     pods = [stateful(number).spread(ZONE, selector(requirement("app", "Maybe"))) for number in range(3)]
     claims = [claim(f"data-web-{number}", "late") for number in range(3)]
     there = cluster(node("n").build(), storage_class("late", DRIVER), *claims)
-    placements = placed_by(Placer({DEFAULT_SCHEDULER: profile}, State(there)), [each.info() for each in pods])
-    assert [placement.result.node for placement in placements] == ["n"] * 3
+    placements = Placing({DEFAULT_SCHEDULER: profile}, State(there)).place_all([each.info() for each in pods])
+    assert [placement.node for placement in placements] == ["n"] * 3
 
 
 @pytest.mark.parametrize(
@@ -147,6 +146,6 @@ def test_a_whole_attempt_is_made_only_where_the_number_matters(others: list[Any]
     objects = [each.build() if isinstance(each, PodBuilder) else each for each in (*claims, *others)]
     there = cluster(node("n").build(), storage_class("late", DRIVER), *objects)
     with patch.object(cache, "attempt", side_effect=attempt) as made:
-        placements = placed_by(Placer({DEFAULT_SCHEDULER: PROFILE}, State(there)), [each.info() for each in pods])
-    assert [placement.result.node for placement in placements] == ["n"] * 4
+        placements = Placing({DEFAULT_SCHEDULER: PROFILE}, State(there)).place_all([each.info() for each in pods])
+    assert [placement.node for placement in placements] == ["n"] * 4
     assert made.call_count == attempts

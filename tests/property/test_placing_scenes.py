@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 import kwhatif
 from kwhatif.kube.model.pod import Pod
-from kwhatif.questions.placing.placer import Placer
 from kwhatif.questions.session.session import Session, keep_queued
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.state.pod_info import PodInfo
@@ -19,6 +18,7 @@ from tests.asking import stored_pods
 from tests.differential.dice import Dice
 from tests.differential.files import write
 from tests.differential.generate import FAMILIES, generate
+from tests.placing import Placing
 from tests.property.test_placing import as_plain, contents
 from tests.reference import placing as plain
 
@@ -64,9 +64,9 @@ def test_the_fast_way_equals_the_plain_one(family: str, tmp_path: Path) -> None:
         if profile is None:
             continue
         pods = waiting(session, candidate, Dice(case.name))
-        placer = Placer(session.profiles, session.state.fork())
+        placer = Placing(session.profiles, session.state.fork())
         by_itself = State(session.cluster.fork())
         keep_queued(by_itself, session.profiles)
         expected = plain.place(profile, by_itself, pods)
-        assert [as_plain(placement.result) for placement in plain.placed_by(placer, pods)] == expected, case.name
+        assert [as_plain(result) for result in placer.place_all(pods)] == expected, case.name
         assert contents(placer.state) == contents(by_itself), case.name

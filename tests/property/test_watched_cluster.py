@@ -12,9 +12,12 @@ from hypothesis import given, settings
 
 import kwhatif
 from kwhatif.questions.session.session import Session
+from kwhatif.simulation.clock import start_of
+from kwhatif.simulation.owned import Owned
 from kwhatif.sources.live.watches import WatchEvent
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.workloads.survey import survey_of
 from tests.examples import examples
 from tests.property.worlds import RANDOMS
 from tests.valid_state import validate
@@ -25,9 +28,11 @@ apiVersion: v1
 kind: Pod
 metadata: {name: new, namespace: x, labels: {app: web}}
 spec:
-  priority: 20
   containers: [{name: main, image: "app:1", resources: {requests: {cpu: 700m}}}]
 """
+
+
+MANIFEST = kwhatif.text(POD)
 
 
 def _pods(pods: Iterable[PodInfo]) -> list[Any]:
@@ -59,9 +64,29 @@ def form(session: Session) -> dict[str, Any]:
     }
 
 
+def indexes(session: Session) -> list[Any]:
+    """What is kept up to date with the objects, as data."""
+    survey = survey_of(session.cluster)
+    groups = [(place, each.in_order, each.restless, each.nodes, each.ready) for place, each in survey.groups()]
+    owned = Owned(session.cluster)
+    return [
+        groups,
+        survey.restless,
+        survey.bare,
+        survey.latest,
+        survey.odd_times,
+        start_of(session.cluster),
+        {place: dict(keys) for place, keys in owned._others.items()},
+        {name: sorted(keys) for name, keys in owned.pods_by_owner()},
+        sorted(owned.bare_pods()),
+        [node.is_huge for node in session.state.nodes],
+        [node.generation for node in session.state.nodes] == list(session.state.node_generations),
+    ]
+
+
 def answers(session: Session) -> list[Any]:
     """Answers to some questions, as data."""
-    manifest = kwhatif.text(POD)
+    manifest = MANIFEST
     reports = [
         kwhatif.schedule(session, manifest),
         kwhatif.preempt(session),
@@ -89,6 +114,7 @@ def history(random: Random) -> tuple[World, Watched]:
                 watched.take(world.listed(BY_NAME[name]))
             case 10:
                 validate(watched.session.state)
+                kwhatif.schedule(watched.session, MANIFEST)  # what it found is there for later moments
             case 7 | 8 | 9:
                 name = random.choice(CHANGING)
                 watched.take([waiting[name].popleft() for _ in range(len(waiting[name]))])
@@ -113,11 +139,13 @@ def test_what_is_watched_is_what_would_be_read(random: Random) -> None:
     world, watched = history(random)
     session = watched.session
     validate(session.state)
-    assert form(session) == form(read(world.all_listed()))
+    anew = read(world.all_listed())
+    assert form(session) == form(anew)
+    assert indexes(session) == indexes(anew)
 
 
 @given(RANDOMS)
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(60))
 def test_answers_are_those_of_reading_it_anew(random: Random) -> None:
     world, watched = history(random)
     assert answers(watched.session) == answers(read(world.all_listed()))

@@ -6,14 +6,13 @@ OpportunisticBatching keeps; `kwhatif.scheduler.batch` must come to the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget
-from kwhatif.questions.placing.placer import Placement, Placer
 from kwhatif.scheduler.framework.attempt import Attempt, attempt, held_back
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.filters import run_filters
@@ -42,11 +41,6 @@ class Plain(NamedTuple):
     budgets: tuple[tuple[str, int, int], ...] = ()
     cleared: tuple[str, ...] = ()
     reprieves: tuple[tuple[str, Verdict | None], ...] = ()
-
-
-def placed_by(placer: Placer, pods: Iterable[PodInfo]) -> list[Placement]:
-    """What the placer under test makes of the same pods, in the order of the queue."""
-    return [placer.place(pod) for pod in sorted(pods, key=lambda pod: -pod.priority)]
 
 
 def place(profile: Profile, snapshot: State, pods: Sequence[PodInfo]) -> list[Plain]:

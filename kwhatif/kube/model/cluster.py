@@ -149,7 +149,7 @@ class Cluster:
 
     def all(self, kind: type[T]) -> Mapping[str, T]:
         """All objects of one kind, by key."""
-        return cast("Mapping[str, T]", self._kinds.get(kind, _NOTHING))
+        return self._kinds.get(kind, _NOTHING)  # type: ignore[return-value] # `cast` is a call, and this is hot
 
     def select(self, kind: type[T], keys: Iterable[str]) -> list[T]:
         """The objects of that kind with these keys, all of which must exist."""
@@ -159,7 +159,7 @@ class Cluster:
     def get(self, kind: type[T], key: str) -> T | None:
         """The object of that kind and key (`namespace/name`, or `name`)."""
         objects = self._kinds.get(kind)
-        return None if objects is None else cast("T | None", objects.get(key))
+        return None if objects is None else objects.get(key)  # type: ignore[return-value]
 
     def in_order(self, kind: type, keys: AbstractSet[str]) -> list[str]:
         """These keys of that kind, all of which must exist, in the collection's order."""
@@ -209,6 +209,16 @@ class Cluster:
         """Derive here what any fork of this collection has asked for, so that later forks share it."""
         for build, kinds in list(self._asked.items()):
             self.derived(build, *kinds)
+
+    def take_over(self) -> None:
+        """Have what forks have derived of these very objects, and keep it up with them from now on.
+
+        For a collection that goes on changing while its forks are asked: what one fork derives the later ones have.
+        """
+        for build, found in self._of_origin.items():
+            if found.generations == tuple([self._generations.get(kind, 0) for kind in found.kinds]):
+                self._derived[build] = found
+        self._of_origin, self._origin = {}, next_generation()
 
     # --- the whole collection ------------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ _GONE = _Gone.GONE
 class Overlay(Mapping[K, V], Generic[K, V]):
     """Keeps insertion order, as a dictionary does; reading costs little more than with a dictionary."""
 
-    __slots__ = ("_added", "_base", "_changed", "_owned")
+    __slots__ = ("_added", "_base", "_changed", "_order", "_owned")
 
     def __init__(self, base: dict[K, V] | None = None) -> None:
         """Use this dictionary as the base; it belongs to the overlay from now on."""
@@ -44,6 +44,8 @@ class Overlay(Mapping[K, V], Generic[K, V]):
         self._changed: dict[K, V | _Gone] = {}
         #: Keys that were added later; if the base had one before, it is marked as removed there.
         self._added: dict[K, V] = {}
+        #: The base in its order, where it is not yet in it.
+        self._order: _LateOrder[K, V] | None = None
 
     @overload
     def get(self, key: K, /) -> V | None: ...
@@ -116,6 +118,7 @@ class Overlay(Mapping[K, V], Generic[K, V]):
         return found
 
     def _from_the_end(self) -> Iterator[K]:
+        self._settle()
         yield from reversed(self._added)
         yield from (key for key in reversed(self._base) if self._changed.get(key) is not _GONE)
 
@@ -154,25 +157,20 @@ class Overlay(Mapping[K, V], Generic[K, V]):
         self._base, self._owned = {key: whole[key] for key in keys}, True
 
     def sort(self, misplaced: AbstractSet[K], rank: Callable[[K], Any]) -> None:
-        """Bring the keys into the order of `rank`, in which all others than these are already."""
-        whole = self._whole()
-        moved = sorted((key for key in misplaced if key in whole), key=rank)
-        if not moved:
-            return
-        last = list(islice(reversed(whole), len(moved)))
-        if misplaced >= set(last):  # as when they have just come
-            rest = list(islice(whole, len(whole) - len(moved)))
-        else:
-            rest = [key for key in whole if key not in misplaced]
-        in_order: list[K] = []
-        start = 0
-        for key in moved:
-            place = bisect_left(rest, rank(key), start, key=rank)
-            in_order += rest[start:place]
-            in_order.append(key)
-            start = place
-        in_order += rest[start:]
-        self._base, self._owned = dict(zip(in_order, map(whole.__getitem__, in_order), strict=True)), True
+        """Bring the keys into the order of `rank`, in which all others than these are already.
+
+        That is done when the order is first asked for, once for all forks: most of them only look up keys.
+        """
+        known, self._order = self._order, None
+        if known is not None and known.is_found:
+            self._base, known = known.found(), None
+        if self._changed or self._added:
+            self._merge()
+        if known is not None:  # it is out of order by these as well
+            misplaced |= known.misplaced
+        moved = misplaced & self._base.keys()
+        if moved:
+            self._order, self._owned = _LateOrder(self._base, moved, rank), False
 
     def fork(self) -> Overlay[K, V]:
         """An independent overlay with the same content."""
@@ -181,7 +179,13 @@ class Overlay(Mapping[K, V], Generic[K, V]):
         other._owned = False
         other._changed = self._changed.copy()
         other._added = self._added.copy()
+        other._order = self._order
         return other
+
+    def _settle(self) -> None:
+        """Have the base in its order."""
+        if self._order is not None:
+            self._base, self._order = self._order.found(), None
 
     def _merge_if_many(self) -> bool:
         """Merge the differences if there are too many for the base's size; returns whether the base is now owned."""
@@ -192,6 +196,7 @@ class Overlay(Mapping[K, V], Generic[K, V]):
         return True
 
     def _merge(self) -> None:
+        self._settle()
         base = self._base.copy()
         for key, value in self._changed.items():
             if value is _GONE:
@@ -205,8 +210,56 @@ class Overlay(Mapping[K, V], Generic[K, V]):
     def _whole(self) -> dict[K, V]:
         if self._changed or self._added:
             self._merge()
+        self._settle()
         return self._base
+
+    def __getstate__(self) -> tuple[None, dict[str, object]]:
+        """Everything, in order."""
+        self._settle()
+        return None, {name: getattr(self, name) for name in self.__slots__}
 
     def __repr__(self) -> str:
         """For people and failing tests."""
         return f"Overlay({dict(self)})"
+
+
+class _LateOrder(Generic[K, V]):
+    """The order of a base that is never changed again, found when it is first asked for."""
+
+    __slots__ = ("_base", "_found", "_rank", "misplaced")
+
+    def __init__(self, base: dict[K, V], misplaced: AbstractSet[K], rank: Callable[[K], Any]) -> None:
+        self._base = base
+        #: Keys of the base; all others are in the order of `rank`.
+        self.misplaced = misplaced
+        self._rank = rank
+        self._found: dict[K, V] | None = None
+
+    @property
+    def is_found(self) -> bool:
+        """Whether it has been asked for."""
+        return self._found is not None
+
+    def found(self) -> dict[K, V]:
+        """The base in its order; it is shared, too."""
+        if self._found is None:
+            in_order = self._in_order()
+            self._found = dict(zip(in_order, map(self._base.__getitem__, in_order), strict=True))
+            self._base = self._found
+        return self._found
+
+    def _in_order(self) -> list[K]:
+        base, misplaced, rank = self._base, self.misplaced, self._rank
+        last = list(islice(reversed(base), len(misplaced)))
+        if misplaced == set(last):  # as when they have just come
+            rest = list(islice(base, len(base) - len(misplaced)))
+        else:
+            rest = [key for key in base if key not in misplaced]
+        in_order: list[K] = []
+        start = 0
+        for key in sorted(misplaced, key=rank):
+            place = bisect_left(rest, rank(key), start, key=rank)
+            in_order += rest[start:place]
+            in_order.append(key)
+            start = place
+        return in_order + rest[start:]

@@ -29,6 +29,7 @@ from kwhatif.kube.model.storage import (
 from kwhatif.questions.advise.change import AdvisedChange, in_cluster, in_spec
 from kwhatif.scheduler.plugins.volume_binding.unbound import why_unbound
 from kwhatif.state.state import State
+from kwhatif.workloads.generated import has_made_up_uid
 
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
@@ -64,12 +65,16 @@ def _of_other_class(claim: PersistentVolumeClaim, state: State) -> Iterator[Advi
     if volume is None or [each.field for each in unbound.mismatches] != ["storageClassName"]:
         return
     name = volume_class(volume)
-    written = replace(claim, spec=replace(claim.spec, storage_class_name=name))
+    written = replace(
+        claim,
+        metadata=replace(claim.metadata, uid="", creation_timestamp=None),
+        spec=replace(claim.spec, storage_class_name=name),
+    )
     old = f"persistentvolumeclaim/{key_of(claim)}"
     delete = DeleteObjects(text=f"delete {old}", objects=(reference(old),), ignore_not_found=True)
     apply = Apply(text=f"apply {old}", objects=(volume, written))
     data = {"apiVersion": "v1"} | msgspec.to_builtins(written)
-    is_new = not claim.metadata.uid
+    is_new = has_made_up_uid(claim)
     yield in_cluster(
         "claim-class",
         key_of(claim),

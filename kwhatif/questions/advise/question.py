@@ -15,7 +15,7 @@ from kwhatif.questions.decisions.short import in_full
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Answer, Question
 from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.placing.placer import Describe
+from kwhatif.questions.placing.described import Describe
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.advise import AdviseRow

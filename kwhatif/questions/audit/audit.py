@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.edits.edit import Apply, Edit
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.kinds import BY_WORD
 from kwhatif.kube.model.workload import Namespace
 from kwhatif.questions.audit.findings import findings_of, namespace_of
@@ -44,10 +45,12 @@ class AuditQuestion(msgspec.Struct, frozen=True, kw_only=True):
 class AuditPlayer:
     """Plays scenarios of one cluster, one at a time. In another process it lets the cluster settle again."""
 
-    def __init__(self, session: Session, parameters: Parameters) -> None:
+    def __init__(self, session: Session, parameters: Parameters, edits: tuple[Edit, ...] = ()) -> None:
+        """`edits` are made before all scenarios."""
         self.session = session.with_owners()
         self.parameters = parameters
-        self.stage = Stage(self.session, parameters)
+        self._edits = edits
+        self.stage = Stage(self.session, parameters, edits)
         self._lock = threading.Lock()
 
     @property
@@ -67,7 +70,7 @@ class AuditPlayer:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle only the arguments: the rest is computed again in the other process."""
-        return type(self), (self.session, self.parameters)
+        return type(self), (self.session, self.parameters, self._edits)
 
 
 class Scope(msgspec.Struct):
@@ -107,10 +110,7 @@ def ask_audit(
         goes_on: whether there is still time, for fixes.
     """
     player = AuditPlayer(session, parameters)
-    scope = _scope(player.session, question)
-    run(player, scope)
-    rows = [row for outcome in scope.outcomes.values() for row in outcome.harms]
-    found = findings_of(rows, scope.command)
+    found, scope = _found(player, question, run)
     if question.namespace:
         found = [each for each in found if question.namespace in each.namespaces]
     owners = _Owners(player.session.cluster, question.owner_label)
@@ -128,6 +128,36 @@ def ask_audit(
         explained=question.explain,
     )
     return replace(player.session.report("audit", (), _caveats(player, scope)), audit=row)
+
+
+def brought(
+    session: Session, objects: Sequence[KubernetesObject], question: AuditQuestion, run: Runner
+) -> tuple[list[AuditFindingRow], tuple[Caveat, ...]]:
+    """The findings that are there once the objects are applied, and were not before; and the caveats.
+
+    What shows a finding is asked about the cluster as it is, too: only that.
+
+    Raises:
+        InputError: the objects cannot be applied.
+    """
+    after = AuditPlayer(session, Parameters(), (Apply(text="apply the manifests", objects=tuple(objects)),))
+    found, scope = _found(after, question, run)
+    shown = {(each.probe, name) for finding in found for each in finding.shown_by for name in each.names}
+    before = AuditPlayer(session, Parameters())
+    possible = {each.name for each in _scope(before.session, question).scenarios}
+    again = [each for each in scope.scenarios if (each.probe, each.about) in shown and each.name in possible]
+    known = Scope(again, {})
+    run(before, known)
+    rows = [row for outcome in known.outcomes.values() for row in outcome.harms]
+    there = {each.id for each in findings_of(rows, known.command)}
+    return [each for each in found if each.id not in there], tuple(_caveats(after, scope))
+
+
+def _found(player: AuditPlayer, question: AuditQuestion, run: Runner) -> tuple[list[AuditFindingRow], Scope]:
+    scope = _scope(player.stage.settled, question)
+    run(player, scope)
+    rows = [row for outcome in scope.outcomes.values() for row in outcome.harms]
+    return findings_of(rows, scope.command), scope
 
 
 def _scope(session: Session, question: AuditQuestion) -> Scope:

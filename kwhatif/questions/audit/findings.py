@@ -37,6 +37,10 @@ def key_of_cause(row: HarmRow) -> Key:
             return row.cause, *row.about
         case "taint" | "labels" if row.about:
             return row.cause, *row.about
+        case "one-node" | "one-zone":
+            return "one-place", row.subject
+        case "volume" if row.probe == "restart":  # of the old pod and the new one
+            return row.cause, "rollout", row.subject
     return row.cause, row.subject
 
 

@@ -6,26 +6,29 @@ stays pending; and from a few rules about what neither of them looks at: strateg
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from kwhatif.controllers.budget_pods import pods_selected_by
-from kwhatif.edits.edit import Assignment, Edit, SetFields
-from kwhatif.edits.words import reference
+from kwhatif.edits.edit import Edit
 from kwhatif.errors import InputError
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.kinds import BY_WORD
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PriorityClass
+from kwhatif.kube.model.quantity import parse_quantity
 from kwhatif.kube.model.workload import Deployment
 from kwhatif.questions.advise.question import Limits, ask_advice
-from kwhatif.questions.audit.findings import key_of_cause
-from kwhatif.questions.audit.probes import play
+from kwhatif.questions.audit.findings import Key, key_of_cause, namespace_of
+from kwhatif.questions.audit.probes import ZONE, play
 from kwhatif.questions.audit.scenario import AuditScenario, Stage, edit_of
+from kwhatif.questions.audit.setting import set_as_patched, set_fields
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.maintenance.drain import Drained, with_remedies
 from kwhatif.questions.manifests.applied import Applied
@@ -34,13 +37,34 @@ from kwhatif.report.audit import AuditFindingRow, AuditFixRow, HarmRow
 from kwhatif.report.inputs import SourceRow
 
 #: So many candidates are tried for a finding, and so many of its what-ifs are played again with each.
-_MOST_TRIED, _MOST_AGAIN = 8, 12
+_MOST_TRIED, _MOST_AGAIN = 6, 12
 #: Advice that is no lasting change of the cluster, or takes from others.
 _PASSING: frozenset[AdviceKind] = frozenset(
-    {"delete-pod", "move-pod", "wait", "job-done", "node-ready", "claim-bound", "drop-gates", "scale-down", "untaint"}
+    {
+        "delete-pod",
+        "move-pod",
+        "wait",
+        "job-done",
+        "node-ready",
+        "claim-bound",
+        "drop-gates",
+        "scale-down",
+        "untaint",
+        "label-node",
+    }
 )
 #: Harm by growth: more nodes are needed, whatever the pods.
 _ROOM = ("room", "ports", "anti-affinity", "spread", "devices")
+
+
+#: What the API server says of a used-up quota.
+_EXCEEDED = re.compile(r"requested: (\S+), used: (\S+), limited: ")
+
+
+def _quantity(nanos: int) -> str:
+    """An amount in nano-units, rounded up to milli-units."""
+    milli = -(-nanos // 1_000_000)
+    return f"{milli}m" if milli % 1000 else str(milli // 1000)
 
 
 class Candidate(NamedTuple):
@@ -78,12 +102,11 @@ class Fixes:
         """Whether the finding is gone once the edits are made, and nothing as bad is there instead."""
         stage = Stage(self._stage.session, self._stage.parameters, candidate.edits)
         try:
-            before = {key_of_cause(row) for row in play(AuditScenario("pending", "now"), self._stage).harms}
             now = play(AuditScenario("pending", "now"), stage).harms
         except InputError:
             return False
         key = key_of_cause(finding.worst)
-        if any(key_of_cause(row) not in before or key_of_cause(row) == key for row in now):
+        if any(key_of_cause(row) not in self._before or key_of_cause(row) == key for row in now):
             return False
         for scenario in self._again(finding):
             try:
@@ -95,15 +118,17 @@ class Fixes:
         return True
 
     def _again(self, finding: AuditFindingRow) -> Iterator[AuditScenario]:
-        """The what-ifs that show it, the worst first."""
+        """The what-ifs that show it, the worst first; of many, some of each kind."""
         worst = self._scenarios.get((finding.worst.probe, finding.worst.scenario))
-        if worst is not None:
-            yield worst
-        for shown in finding.shown_by:
-            for name in shown.names[:_MOST_AGAIN]:
-                found = self._scenarios.get((shown.probe, name))
-                if found is not None and found != worst and found.about != "now":
-                    yield found
+        shown = [[self._scenarios.get((each.probe, name)) for name in each.names] for each in finding.shown_by]
+        mixed = [scenario for row in zip_longest(*shown) for scenario in row]
+        found = dict.fromkeys(each for each in (worst, *mixed) if each is not None and each.about != "now")
+        yield from list(found)[:_MOST_AGAIN]
+
+    @cached_property
+    def _before(self) -> frozenset[Key]:
+        """The causes by which pods are pending already."""
+        return frozenset(map(key_of_cause, play(AuditScenario("pending", "now"), self._stage).harms))
 
     # --- candidates ----------------------------------------------------------------------------------
 
@@ -135,32 +160,38 @@ class Fixes:
         if workload is None:
             return
         rolling = "spec.strategy.rollingUpdate"
-        yield Candidate((_set(f"deployment/{key}", {f"{rolling}.maxSurge": 0, f"{rolling}.maxUnavailable": 1}),))
+        yield Candidate((set_fields(f"deployment/{key}", {f"{rolling}.maxSurge": 0, f"{rolling}.maxUnavailable": 1}),))
         if workload.spec.strategy.type != "Recreate":
-            yield Candidate((_set(f"deployment/{key}", {"spec.strategy": {"type": "Recreate"}}),))
+            yield Candidate((set_fields(f"deployment/{key}", {"spec.strategy": {"type": "Recreate"}}),))
 
     def _by_rule(self, worst: HarmRow) -> Iterator[Candidate]:
-        kind, _, key = worst.subject.partition(" ")
+        kind, key = _split(worst.subject)
         match worst.cause:
             case "allows-all" | "many-budgets" if kind == "PodDisruptionBudget":
                 yield Candidate((edit_of(f"budget {key} maxUnavailable=1"),))
             case "selects-nothing":
                 yield from self._selecting(key, worst)
-            case "one-node" if kind in ("Deployment", "StatefulSet"):
-                yield Candidate((edit_of(f"restart {kind.lower()}/{key}"),))
-                yield from self._spread(kind, key, "kubernetes.io/hostname")
-            case "one-zone" if kind in ("Deployment", "StatefulSet"):
-                yield from self._spread(kind, key, "topology.kubernetes.io/zone")
-            case "one-node" if kind == "PodDisruptionBudget":
-                for pod in pods_selected_by(key, self._cluster)[:1]:
-                    owner = self._stage.base.engine.tally.root(pod)
-                    yield from self._spread(*_split(owner), "kubernetes.io/hostname")
-            case "node-silent" if kind == "StatefulSet":
-                return
+            case "one-node" | "one-zone":
+                yield from self._apart(kind, key, worst)
+            case "quota":
+                yield from self._more_quota(worst)
             case "priority":
                 yield from self._higher_class(kind, key)
             case "taint":
-                yield from self._tolerating(worst)
+                yield from self._untainted(worst)
+
+    def _apart(self, kind: str, key: str, worst: HarmRow) -> Iterator[Candidate]:
+        """Its pods on other nodes, or in other zones: by a restart, or by a constraint."""
+        if kind == "PodDisruptionBudget":
+            pods = pods_selected_by(key, self._cluster)
+            kind, key = _split(self._stage.base.engine.tally.root(pods[0])) if pods else ("", "")
+        if kind not in ("Deployment", "StatefulSet"):
+            return
+        if worst.probe != "zone":
+            yield Candidate((edit_of(f"restart {kind.lower()}/{key}"),))
+        yield from self._spread(kind, key, ZONE)
+        if worst.probe != "zone":
+            yield from self._spread(kind, key, "kubernetes.io/hostname")
 
     def _selecting(self, key: str, worst: HarmRow) -> Iterator[Candidate]:
         for owner in worst.about:
@@ -170,7 +201,9 @@ class Fixes:
             selector = getattr(workload.spec, "selector", None) if workload is not None else None
             labels = getattr(selector, "match_labels", None)
             if labels:
-                yield Candidate((_set(f"poddisruptionbudget/{key}", {"spec.selector": {"matchLabels": dict(labels)}}),))
+                yield Candidate(
+                    (set_fields(f"poddisruptionbudget/{key}", {"spec.selector": {"matchLabels": dict(labels)}}),)
+                )
 
     def _spread(self, kind: str, key: str, topology: str) -> Iterator[Candidate]:
         resource = BY_WORD.get(kind.lower())
@@ -189,7 +222,21 @@ class Fixes:
             if each.topology_key != topology
         ]
         path = "spec.template.spec.topologySpreadConstraints"
-        yield Candidate((_set(f"{kind.lower()}/{key}", {path: [*there, constraint]}),))
+        yield Candidate((set_fields(f"{kind.lower()}/{key}", {path: [*there, constraint]}),))
+
+    def _more_quota(self, worst: HarmRow) -> Iterator[Candidate]:
+        """As much more as the refused pods ask for."""
+        namespace = namespace_of(worst.subject)
+        found = _EXCEEDED.search(worst.said)
+        if found is None or not worst.about:
+            return
+        asked, used = (dict(pair.split("=", 1) for pair in part.split(",")) for part in found.groups())
+        for pods in dict.fromkeys((worst.pods, worst.pods + 1, max(2 * worst.pods, worst.of))):
+            values = {
+                f'spec.hard["{name}"]': _quantity(parse_quantity(used[name]) + pods * parse_quantity(amount))
+                for name, amount in asked.items()
+            }
+            yield Candidate((set_fields(f"resourcequota/{namespace}/{worst.about[0]}", values),))
 
     def _higher_class(self, kind: str, key: str) -> Iterator[Candidate]:
         classes = sorted(
@@ -198,15 +245,14 @@ class Fixes:
             if not each.metadata.name.startswith("system-")
         )
         for _, name in classes:
-            yield Candidate((_set(f"{kind.lower()}/{key}", {"spec.template.spec.priorityClassName": name}),))
+            yield Candidate((set_fields(f"{kind.lower()}/{key}", {"spec.template.spec.priorityClassName": name}),))
 
-    def _tolerating(self, worst: HarmRow) -> Iterator[Candidate]:
+    def _untainted(self, worst: HarmRow) -> Iterator[Candidate]:
         pod = self._cluster.get(Pod, worst.example)
-        if pod is not None and worst.about:
-            taint = worst.about[0]
-            key, _, rest = taint.rpartition(":")[0].partition("=")
-            del rest
-            effect = taint.rpartition(":")[2]
+        for taint in worst.about[:1]:
+            if pod is None:
+                return
+            key, effect = re.split("[=:]", taint)[0], taint.rpartition(":")[2]
             yield Candidate((edit_of(f"taint {pod.spec.node_name} {key}:{effect}-"),))
 
     def _more_nodes(self, scenario: AuditScenario | None, worst: HarmRow) -> Iterator[Candidate]:
@@ -245,7 +291,10 @@ class Fixes:
             if change.kind in _PASSING:
                 return ()
             if change.patch and change.object is not None:
-                found.append(self._patched(change, worst))
+                edit = self._patched(change, worst)
+                if edit is None:
+                    return ()
+                found.append(edit)
             elif change.edits and all(isinstance(each, str) for each in change.edits):
                 if (
                     any(set(str(each).split()) & set(scenario.nodes) for each in change.edits)
@@ -257,13 +306,16 @@ class Fixes:
                 return ()
         return tuple(found)
 
-    def _patched(self, change: AdvisedChangeRow, worst: HarmRow) -> Edit:
+    def _patched(self, change: AdvisedChangeRow, worst: HarmRow) -> Edit | None:
+        """The patch as `set`, of the workload; None for a pod, whose fields nobody can change."""
         kind, key = _split(change.object or "")
-        under = ""
         if kind == "ReplicaSet" and worst.subject.startswith("Deployment "):
             kind, key = _split(worst.subject)
-        values = {under + _path(row.path): None if row.op == "remove" else row.value for row in change.patch}
-        return _set(f"{kind.lower()}/{key}", values)
+        resource = BY_WORD.get(kind.lower())
+        known: Any = None if resource is None else self._cluster.get(resource.type, key)
+        if known is None or kind == "Pod":
+            return None
+        return set_as_patched(f"{kind.lower()}/{key}", known, change.patch)
 
     @property
     def _cluster(self) -> Cluster:
@@ -278,47 +330,3 @@ def _is_as_bad(harms: Sequence[HarmRow], finding: AuditFindingRow) -> bool:
 def _split(name: str) -> tuple[str, str]:
     kind, _, key = name.partition(" ")
     return kind, key
-
-
-def _path(pointer: str) -> str:
-    """A JSON pointer as edits write paths."""
-    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.removeprefix("/").split("/")]
-    made = ""
-    for step in steps:
-        if step.isdigit():
-            made += f"[{step}]"
-        elif "." in step or "/" in step:
-            made += f'["{step}"]'
-        else:
-            made += f".{step}" if made else step
-    return made
-
-
-def _set(target: str, values: dict[str, Any]) -> SetFields:
-    """`set`, with values of the fields' own types."""
-    words = " ".join(f"{path}={_shown(value)}" for path, value in values.items())
-    assignments = tuple(Assignment(_steps(path), value) for path, value in values.items())
-    return SetFields(text=f"set {target} {words}", object=reference(target), values=assignments)
-
-
-def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
-
-
-def _steps(path: str) -> tuple[str | int, ...]:
-    steps: list[str | int] = []
-    rest = path
-    while rest:
-        if rest.startswith('["'):
-            step, _, rest = rest[2:].partition('"]')
-            steps.append(step)
-        elif rest.startswith("["):
-            number, _, rest = rest[1:].partition("]")
-            steps.append(int(number))
-        else:
-            rest = rest.removeprefix(".")
-            ends = [place for place in (rest.find("."), rest.find("[")) if place >= 0]
-            end = min(ends, default=len(rest))
-            steps.append(rest[:end])
-            rest = rest[end:]
-    return tuple(steps)

@@ -6,6 +6,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
+from kwhatif.controllers.budget_pods import budget_pods
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, is_static
 from kwhatif.questions.audit.causes import PendingCause, cause_of
@@ -22,8 +25,6 @@ from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 
 #: What the API server's refusals begin with, and what they are about.
 _QUOTA = re.compile(r"exceeded quota: ([^,]+)")
-#: Parts of a message that are not the same for every pod.
-_NAMES = re.compile(r'"[^"]*"')
 _BLOCKED: Mapping[str, AuditCause] = {
     "demands-all": "demands-all",
     "many-budgets": "many-budgets",
@@ -41,13 +42,14 @@ _BLOCKED: Mapping[str, AuditCause] = {
 def harms_of(played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
     """Everything that is worse, whatever happened."""
     found = _Found(played, scenario, stage)
-    yield from found.pending()
+    pending = list(found.pending())
+    yield from pending
     yield from found.refused()
     yield from found.failed()
     yield from found.endless()
     if isinstance(played, Performed):
         return
-    lost = list(found.lost())
+    lost = list(found.lost({row.subject: row for row in reversed(pending)}))
     yield from lost
     yield from found.left_behind({row.subject for row in lost})
     if scenario.probe != "zone":
@@ -81,7 +83,7 @@ class _Found:
             first = rows[0]
             pod = self._state.cluster.get(Pod, first.pod)
             yield self._row(
-                "pods-pending",
+                "data-blocked" if cause.kind == "volume" else "pods-pending",
                 cause.kind,
                 subject,
                 about=cause.about,
@@ -128,7 +130,7 @@ class _Found:
                 pods=max(count, 1),
                 of=of,
                 priority=self._priority(row.workload),
-                said=_NAMES.sub("…", row.message),
+                said=row.message.rpartition(" is forbidden: ")[2],
             )
 
     def failed(self) -> Iterator[HarmRow]:
@@ -156,32 +158,34 @@ class _Found:
 
     # --- workloads that are lost ---------------------------------------------------------------------
 
-    def lost(self) -> Iterator[HarmRow]:
-        """Workloads of several pods of which no pod is ready, for a while or for good."""
-        tally = self._engine.tally.workloads
-        for name, after in tally.items():
+    def lost(self, pending: Mapping[str, HarmRow]) -> Iterator[HarmRow]:
+        """Workloads of which no pod is ready: for good, or if it has several pods, for a while.
+
+        `pending`: by workload, why its pods find no node.
+        """
+        for name, after in self._engine.tally.workloads.items():
             before = self._ending.standing(name)
-            is_for_good = not after.ready and bool(before.ready)
             if not before.ready or after is before or self._belongs_to_node(name):
                 continue
-            if is_for_good:
-                cause = self._why_not_back(name)
-                if cause is not None:
-                    yield self._lost(name, cause, before.pods, None)
+            if not after.ready:
+                if name in pending:
+                    yield replace(pending[name], harm="service-lost", pods=before.ready, of=before.pods)
+                elif (cause := self._why_not_back(name)) is not None:
+                    yield self._lost(name, cause, before.ready, None)
             elif not after.ready_lowest and before.ready > 1 and before.ready_lowest:
                 cause = "one-zone" if self._scenario.probe == "zone" else "one-node"
-                yield self._lost(name, cause, before.pods, self._played.seconds)
+                yield self._lost(name, cause, before.ready, self._played.seconds)
 
-    def _lost(self, name: str, cause: AuditCause, of: int, seconds: float | None) -> HarmRow:
-        return self._row("service-lost", cause, name, pods=of, of=of, priority=self._priority(name), seconds=seconds)
+    def _lost(self, name: str, cause: AuditCause, pods: int, seconds: float | None) -> HarmRow:
+        return self._row(
+            "service-lost", cause, name, pods=pods, of=pods, priority=self._priority(name), seconds=seconds
+        )
 
     def _why_not_back(self, workload: str) -> AuditCause | None:
-        """Of a workload without a ready pod at the end; None where other rows say it, or it is a bare pod."""
+        """Of a workload without a ready pod at the end, none of which is pending; None where other rows say it."""
+        causes = {row.cause for row in self._left_behind() if self._root(row.pod) == workload}
         if workload.startswith("Pod "):
             return None
-        if any(who(row) == workload and not row.anyway for row in self._ending.pending):
-            return None if self._ending.standing(workload).pods == 1 else "one-node"
-        causes = {row.cause for row in self._left_behind() if self._root(row.pod) == workload}
         if "node-silent" in causes or "node-deleted" in causes:
             return "node-silent"
         if "tolerates" in causes:
@@ -190,7 +194,7 @@ class _Found:
 
     def _belongs_to_node(self, workload: str) -> bool:
         kind, _, key = workload.partition(" ")
-        pod = self._stage.session.cluster.get(Pod, key) if kind == "Pod" else None
+        pod = self._stage.cluster.get(Pod, key) if kind == "Pod" else None
         return kind in ("DaemonSet", "Node", "Job") or (pod is not None and is_static(pod))
 
     def _left_behind(self) -> Collection[BlockedRow]:
@@ -253,6 +257,38 @@ class _Found:
                     seconds=self._played.seconds,
                 )
 
+    def evicted(self, about: str) -> Iterator[HarmRow]:
+        """Workloads that matter, have no priority class, and lose all ready pods, or more than their budget allows.
+
+        A workload matters if a budget selects it, or if it is part of the system.
+        """
+        gone: dict[str, int] = {}
+        for uid, each in self._engine.world.history.gone.items():
+            if each.how == "Preempted" and each.owner and not self._ending.is_gone_anyway(uid, each):
+                gone[each.owner] = gone.get(each.owner, 0) + 1
+        cluster = self._stage.cluster
+        budgets = budget_pods(cluster)
+        pods = {
+            self._engine.tally.root(info.pod): info.pod for info in self._stage.base.engine.world.state.pods.values()
+        }
+        for name, count in sorted(gone.items()):
+            pod = pods.get(name)
+            if pod is None or pod.spec.priority_class_name:
+                continue
+            of_it = budgets.budgets_of(pod)
+            is_lost = not self._engine.tally.workloads[name].ready
+            is_broken = any(key in self._ending.overruns for key in of_it)
+            if is_broken or (is_lost and (of_it or pod.metadata.namespace == "kube-system")):
+                yield self._row(
+                    "evictable",
+                    "priority",
+                    name,
+                    about=(about,),
+                    pods=count,
+                    of=self._ending.standing(name).pods,
+                    priority=self._priority(name),
+                )
+
     # --- what is known of pods -----------------------------------------------------------------------
 
     def _pod(self, key: str) -> Pod:
@@ -266,6 +302,11 @@ class _Found:
 
     def _priority(self, workload: str) -> int:
         return self._stage.priorities.get(workload, 0)
+
+
+def evicted_by(played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
+    """The workloads that matter and are evicted for the pods of a class."""
+    return _Found(played, scenario, stage).evicted(scenario.about)
 
 
 def refusal_cause(message: str) -> tuple[AuditCause, tuple[str, ...]]:

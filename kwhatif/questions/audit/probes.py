@@ -8,14 +8,17 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
+from kwhatif.kube.matching.pod_resources import pod_resources
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Deployment, StatefulSet
 from kwhatif.questions.audit.budgets import Budgets
-from kwhatif.questions.audit.harms import harms_of
+from kwhatif.questions.audit.harms import evicted_by, harms_of
 from kwhatif.questions.audit.scenario import Asked, AuditOutcome, AuditScenario, Stage
 from kwhatif.questions.audit.standing import Pending, Returns, Upgrade, Usage
 from kwhatif.questions.session.session import Session
@@ -203,6 +206,64 @@ class Peak(_Edited):
         return Asked(found, "" if found else "no HorizontalPodAutoscaler is below its maximum")
 
 
+#: So many more pods come for each node, and so many at most.
+_MORE, _MOST_MORE = 2, 60
+
+
+class Arrival(_Played):
+    """More pods of each priority class come than there is room for: whom do they evict?"""
+
+    name: ProbeName = "arrival"
+
+    def scenarios(self, session: Session, namespace: str) -> Asked:
+        """Of each class that may evict, the workload whose pods ask for the most is scaled up."""
+        del namespace  # whoever comes may evict pods of any namespace
+        session = session.with_owners()
+        cluster = session.cluster
+        lowest = min((info.priority for info in session.state.pods.values()), default=0)
+        classes = [
+            each
+            for each in sorted(cluster.all(PriorityClass).values(), key=lambda each: (each.value, each.metadata.name))
+            if each.metadata.name not in SYSTEM_PRIORITY_CLASSES
+            and each.preemption_policy != "Never"
+            and each.value > lowest
+        ]
+        largest = _largest_by_class(cluster)
+        found = [
+            AuditScenario(self.name, name, edit=f"scale {_word(largest[name][1])}={count}", count=count)
+            for each in classes
+            if (name := each.metadata.name) in largest
+            for count in [largest[name][2] + min(_MORE * len(session.state.nodes), _MOST_MORE)]
+        ]
+        unused = [each.metadata.name for each in classes if each.metadata.name not in largest]
+        skipped = f"no workload has the class {', '.join(unused)}" if unused else ""
+        return Asked(found, skipped or ("" if found else "no class may evict"))
+
+    def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
+        """The workloads that matter and are evicted."""
+        played = stage.played(scenario)
+        yield from evicted_by(played, scenario, stage)
+        played.engine.end()
+
+    def command(self, scenario: AuditScenario) -> str:
+        """`simulate --then EDIT`."""
+        return f"kwhatif simulate --then {shlex.quote(scenario.edit)}"
+
+
+def _largest_by_class(cluster: Cluster) -> Mapping[str, tuple[tuple[int, int], str, int]]:
+    """By class, the workload whose pods ask for the most cpu and memory, and how many it has."""
+    found: dict[str, tuple[tuple[int, int], str, int]] = {}
+    for name, workload in _workloads(cluster, "", SCALABLE):
+        template = workload.spec.template
+        if template is None or not replicas_of(workload):
+            continue
+        asked = pod_resources(Pod(spec=template.spec), cluster.resizes).requested
+        size = (asked.cpu, asked.memory), name, replicas_of(workload)
+        key = template.spec.priority_class_name
+        found[key] = max(found.get(key, size), size)
+    return found
+
+
 def _word(name: str) -> str:
     """`Deployment shop/web` as edits name it."""
     kind, _, key = name.partition(" ")
@@ -229,11 +290,16 @@ _ALL: tuple[Probe, ...] = (
     Zone(),
     Peak(),
     Replica(),
+    Arrival(),
     Returns(),
     Upgrade(),
     Usage(),
 )
 PROBES: Mapping[ProbeName, Probe] = {probe.name: probe for probe in _ALL}
+
+
+#: What manifests may make worse.
+OF_CHANGES: tuple[ProbeName, ...] = ("pending", "budgets", "outage", "drain", "restart", "zone", "peak")
 
 
 def play(scenario: AuditScenario, stage: Stage) -> AuditOutcome:

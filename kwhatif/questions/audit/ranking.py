@@ -56,7 +56,7 @@ def level_of(row: HarmRow) -> AuditLevel:
     still mend is not certain: both are medium at most, unless a service is lost.
     """
     level = ORDER[row.harm]
-    if row.harm in ("pods-pending", "pods-refused") and row.priority < 0:
+    if row.priority < 0:
         return "low"
     if level == "high" and row.harm != "service-lost" and (row.probe == "zone" or row.autoscaled):
         return "medium"

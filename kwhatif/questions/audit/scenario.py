@@ -11,6 +11,7 @@ import msgspec
 from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.edits.edit import Edit
 from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.cluster import Cluster
 from kwhatif.questions.audit.causes import PendingCause
 from kwhatif.questions.maintenance.drain import Drained
 from kwhatif.questions.maintenance.outage import Lost
@@ -101,6 +102,16 @@ class Stage:
         base = SettledCluster(self.session, self.parameters, self._prepare if self._edits else None)
         base.engine.scheduler.attempts.keep(_KEPT_NODES)
         return base
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster that scenarios start from."""
+        return self.base.engine.world.state.cluster
+
+    @property
+    def settled(self) -> Session:
+        """The session at that moment: with what the edits have made."""
+        return self.session.at(self.base.engine.world.state) if self._edits else self.session
 
     @cached_property
     def priorities(self) -> Mapping[str, int]:

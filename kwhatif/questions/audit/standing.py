@@ -65,7 +65,7 @@ class Upgrade:
 
     def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
         """The workloads whose pods would get no node any more, or evict more."""
-        session = stage.session
+        session = stage.settled
         other = session.for_release(find_release(scenario.count))
         row = ask_upgrade(session, other).upgrade
         for each in row.worse if row is not None else ():

@@ -12,12 +12,13 @@ from kwhatif.autoscaler.cluster_autoscaler.pods import is_unschedulable
 from kwhatif.autoscaler.contract import NewNode
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import ExpanderTied, PodsLeftByAutoscaler
-from kwhatif.questions.manifests.candidates import Planner
 from kwhatif.questions.manifests.daemons import run_daemons
+from kwhatif.questions.manifests.new_pods import NewPods
 from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.session.scaling import Scaling
 from kwhatif.scheduler.batch import BatchCache
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.simulation.world import World
 from kwhatif.state.change import Bind, Upsert
 from kwhatif.state.state import State
 
@@ -68,11 +69,11 @@ def _arrive(state: State, nodes: Sequence[NewNode], profiles: Mapping[str, Profi
     claims = [node.claim for node in nodes if node.claim is not None]
     state.apply(*map(Upsert, (*claims, *(node.registered for node in nodes))))
     state.apply(*(Upsert(obj) for node in nodes for obj in node.besides))
-    planner = Planner(state.cluster, "end", {})
-    deque(run_daemons(state, names, planner, profiles), 0)
+    new_pods = NewPods(World.standing(state))
+    deque(run_daemons(new_pods, names, profiles), 0)
     state.apply(*(Upsert(node.started(state.by_name[node.name].node)) for node in nodes))
     if any(node.startup_taints for node in nodes):
-        deque(run_daemons(state, names, planner, profiles), 0)
+        deque(run_daemons(new_pods, names, profiles), 0)
 
 
 def _placed(state: State, profiles: Mapping[str, Profile]) -> Iterator[Destination]:

@@ -7,8 +7,7 @@ is admitted and placed as in `judge`, and is on its node before the next one com
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
 import msgspec
@@ -25,24 +24,25 @@ from kwhatif.kube.model.caveat.scheduling import PendingAsleep
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
-from kwhatif.kube.model.workload import PodSource
+from kwhatif.kube.model.workload import Deployment, PodSource
 from kwhatif.questions.capacity.gangs import Gangs
 from kwhatif.questions.capacity.room import Shortage, requests_of, shortage
-from kwhatif.questions.decisions.decide import denied, objections_of, refusal, stand_in
+from kwhatif.questions.decisions.decide import denied, ignored, objections_of, refusal, stand_in
 from kwhatif.questions.decisions.nearest_miss import nearest_miss
-from kwhatif.questions.decisions.short import in_full
+from kwhatif.questions.decisions.short import in_full, in_short
 from kwhatif.questions.groups.gates import is_about_groups
-from kwhatif.questions.manifests.applied import Applied, apply_claims, apply_groups, apply_surroundings
-from kwhatif.questions.manifests.candidates import PlannedPod, Planner
+from kwhatif.questions.manifests.applied import Applied, apply_groups, apply_surroundings
+from kwhatif.questions.manifests.candidates import Planner
 from kwhatif.questions.manifests.daemons import new_nodes, run_daemons
+from kwhatif.questions.manifests.new_pods import NewPod, NewPods
+from kwhatif.questions.placing.described import AtOnce
 from kwhatif.questions.placing.pending_pods import in_queue_order, unschedulable_pods
-from kwhatif.questions.placing.placer import Describe, Placer
 from kwhatif.questions.session.session import Session
 from kwhatif.report.capacity import CountedRow, FitRow, StopOutcome, StopRow
 from kwhatif.report.decision import Decision
 from kwhatif.scheduler.batch import ScheduleResult
-from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.simulation.instant import InstantEngine
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.applied_template import template_of
@@ -55,12 +55,12 @@ from kwhatif.workloads.owners import pods_of
 # The pods that fill a cluster: more of a workload, and those of the cluster that are already pending.
 
 
-def pods_without_end(applied: Applied, planner: Planner) -> Iterator[PlannedPod]:
+def pods_without_end(applied: Applied, new_pods: NewPods, planner: Planner) -> Iterator[NewPod]:
     """More pods of the workload, each created and admitted on demand."""
-    obj, cluster = applied.object, planner.cluster
+    obj, world = applied.object, new_pods.world
+    cluster = world.state.cluster
     if isinstance(obj, CustomResource):
-        groups = planner.expand(applied).added.groups
-        pod = next((group.pod for group in groups), None)
+        pod = next((group.pod for group in planner.pods_of_custom(obj).added.groups), None)
         more = iter(()) if pod is None else copies(pod, cluster)
     else:
         workload = named(cast("PodSource", obj), cluster)
@@ -69,13 +69,14 @@ def pods_without_end(applied: Applied, planner: Planner) -> Iterator[PlannedPod]
         elif not applied.restarted:
             wrong = check_workload(workload, cluster)
             if wrong is not None:
-                yield PlannedPod(stand_in(applied), refusal=wrong.message)
+                yield NewPod(stand_in(applied), refusal=wrong.message)
                 return
-            cluster.add(default_object(workload))
+            world.put(default_object(workload), None)
         more = more_pods(workload, cluster)
-    new = replace(applied, restarted=False)
     for group in more:
-        yield from planner.admit(new, [group])
+        if isinstance(obj, Deployment):
+            new_pods.add_replica_set(obj, group.pod)
+        yield from new_pods.create_all(group)
 
 
 def _as_asked(pod: Pod) -> Pod:
@@ -160,7 +161,7 @@ class _Source(msgspec.Struct):
     """The pods of one workload in order, and where those of whole sets are."""
 
     part: Part
-    pods: Iterator[PlannedPod]
+    pods: Iterator[NewPod]
     priority: int = 0
     requests: Resources | None = None
     nodes: dict[str, int] = {}
@@ -170,7 +171,7 @@ class _Next(NamedTuple):
     """A pod of the current set."""
 
     source: _Source
-    candidate: PlannedPod
+    candidate: NewPod
     info: PodInfo
 
 
@@ -197,16 +198,18 @@ class Filling:
         self._cluster = self._state.cluster
         self.caveats: dict[Caveat, None] = dict.fromkeys(apply_surroundings(self._cluster, applied, admission=True))
         refused_groups = list(apply_groups(self._cluster, applied))
-        self._planner = Planner(self._cluster, "final", template_paths or {})
-        deque(run_daemons(self._state, new_nodes(applied, session.state), self._planner, session.profiles), 0)
-        self._placer = Placer(session.profiles, self._state)
-        self._gangs = Gangs(session.profiles, self._state) if is_about_groups(self._cluster) else None
+        self._engine = InstantEngine(self._state, session.profiles)
+        self._new_pods = NewPods(self._engine.world)
+        self._tried = AtOnce(self._engine.world, session.profiles)
+        deque(run_daemons(self._new_pods, new_nodes(applied, session.state), session.profiles), 0)
+        self._gangs = Gangs(session.profiles, self._engine.world) if is_about_groups(self._cluster) else None
         self._refused = [
             refusal(each, wrong.message, self._cluster)
-            for each, wrong in (*refused_groups, *apply_claims(self._cluster, applied, self._planner.claims))
+            for each, wrong in (*refused_groups, *self._new_pods.apply_claims(applied))
         ]
         parts = [_whole_gang(part, self._cluster) for part in parts]
-        self._sources = [_Source(part, pods_without_end(part.applied, self._planner)) for part in parts]
+        planner = Planner(self._cluster, "final", template_paths or {})
+        self._sources = [_Source(part, pods_without_end(part.applied, self._new_pods, planner)) for part in parts]
         self._pending, unschedulable = waiting(session, self._state, applied, [part.applied for part in parts])
         self.caveats |= {unschedulable: None} if unschedulable is not None else {}
         #: Decisions about pods that were already pending and came first.
@@ -227,7 +230,7 @@ class Filling:
             for _ in range(source.part.times):
                 candidate = next(source.pods, None)
                 if candidate is None:
-                    candidate = PlannedPod(stand_in(source.part.applied), refusal="no pods are made of it")
+                    candidate = NewPod(stand_in(source.part.applied), refusal="no pods are made of it")
                 info = PodInfo(candidate.pod)
                 if source.requests is None:
                     source.priority, source.requests = info.priority, info.resources.requested
@@ -266,21 +269,21 @@ class Filling:
                 if stop is not None:
                     return stop
                 continue
+            workload = source.part.applied.source.object
             if candidate.refusal:
-                workload = source.part.applied.source.object
                 return self._stopped(denied(candidate, self._cluster), workload, None)
             self._place_earlier(info.priority)
-            short: list[Shortage] = []
-            goes_on = partial(self._goes_on, evicts)
-            placement = self._placer.place(info, partial(_describe, short, goes_on), evicts=False)
-            if placement.result.outcome == "Preempts" and goes_on(placement.result):
-                placement = self._placer.place(info)
-                self.evicting.append(placement.row)
-            elif not goes_on(placement.result):
-                decision = replace(placement.row, changes=candidate.changes)
-                return self._stopped(decision, source.part.applied.source.object, short[0] if short else None)
+            result = self._engine.attempt(info)
+            if not self._goes_on(result, evicts=evicts):
+                decision, short = self._why_not(result)
+                self._engine.stays(info, result)
+                return self._stopped(replace(decision, changes=candidate.changes), workload, short)
+            self._tried.note(result)
+            if result.outcome == "Preempts":
+                self.evicting.append(in_short(result))
+            self._engine.carry_out(info, result)
             self._own.add(info.key)
-            self._placed.append((source, placement.result.node or ""))
+            self._placed.append((source, result.node or ""))
             del self._next[0]
         return None
 
@@ -305,17 +308,30 @@ class Filling:
         self._next = [each for each in self._next if each not in members]
         return None
 
-    def _goes_on(self, evicts: bool, result: ScheduleResult) -> bool:  # noqa: FBT001 - for partial
+    def _goes_on(self, result: ScheduleResult, *, evicts: bool) -> bool:
         """Whether the pod gets a node; evicting those that are counted does not help: they would not fit together."""
         if result.outcome == "Preempts":
             return evicts and self._own.isdisjoint(victim.pod.key for victim in result.victims)
         return result.outcome == "Placed"
 
+    def _why_not(self, result: ScheduleResult) -> tuple[Decision, Shortage | None]:
+        """The whole decision about the last pod, and what all nodes say to it."""
+        self._tried.note(result)
+        if result.outcome == "Ignored":
+            return ignored(result.pod.pod), None
+        whole = self._tried.attempt(result.pod)
+        decision, objections = in_full(whole), objections_of(whole)
+        if not objections:
+            return decision, None
+        return replace(decision, near=nearest_miss(whole.cycle, objections)), shortage(whole, objections)
+
     def _place_earlier(self, priority: int) -> None:
         while self._pending and self._pending[-1].priority >= priority:
             info = self._pending.pop()
             if info.key in self._state.pods:  # otherwise it was evicted
-                self.earlier.append(self._placer.place(info).row)
+                result = self._engine.attempt(info)
+                self.earlier.append(self._tried.decide(result, None))
+                self._engine.carry_out(info, result)
 
     def _stopped(self, decision: Decision, workload: str, short: Shortage | None) -> Fit:
         outcome: StopOutcome = decision.outcome  # type: ignore[assignment] # it is neither placed nor waiting
@@ -355,24 +371,6 @@ class Filling:
     def left_out(self, decisions: Sequence[Decision]) -> Iterator[Caveat]:
         """Unknowns that the answer depends on; `decisions` are those of the report."""
         yield from self.caveats
-        yield from self._placer.caveats
-        yield from self._planner.caveats
+        yield from self._tried.caveats
+        yield from self._new_pods.caveats
         yield from self._session.left_out(self._cluster, decisions)
-
-
-def _describe(
-    short: list[Shortage], goes_on: Callable[[ScheduleResult], bool], result: ScheduleResult
-) -> Describe | None:
-    """The last pod gets a whole decision, and `short` what all nodes say to it."""
-    if goes_on(result):
-        return None
-
-    def describe(whole: Attempt) -> Decision:
-        decision = in_full(whole)
-        objections = objections_of(whole)
-        if objections:
-            short.append(shortage(whole, objections))
-            decision = replace(decision, near=nearest_miss(whole.cycle, objections))
-        return decision
-
-    return describe

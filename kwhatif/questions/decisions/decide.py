@@ -12,7 +12,7 @@ from kwhatif.questions.decisions.nearest_miss import nearest_miss
 from kwhatif.questions.decisions.preemption_rows import preemption_row
 from kwhatif.questions.decisions.unknown_names import unknown_objects
 from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.manifests.candidates import PlannedPod
+from kwhatif.questions.manifests.new_pods import NewPod
 from kwhatif.questions.rows import decision_about, decision_about_result, feasible_row, rejected_rows
 from kwhatif.report.decision import Decision
 from kwhatif.report.nodes import FeasibleRow, NearRow
@@ -51,7 +51,7 @@ def ignored(pod: Pod) -> Decision:
     return decision_about(pod, "Ignored", message=f"no profile is named {name}: this scheduler leaves the pod alone")
 
 
-def denied(candidate: PlannedPod, cluster: Cluster) -> Decision:
+def denied(candidate: NewPod, cluster: Cluster) -> Decision:
     """The decision about a pod that the API server refuses, perhaps as it names an object that does not exist."""
     unknown = unknown_objects(candidate.pod, cluster)
     near = NearRow(unknown=unknown) if unknown else None
@@ -60,7 +60,7 @@ def denied(candidate: PlannedPod, cluster: Cluster) -> Decision:
 
 def refusal(applied: Applied, message: str, cluster: Cluster) -> Decision:
     """The decision about an object that the API server refuses: it represents its only pod."""
-    return replace(denied(PlannedPod(stand_in(applied), refusal=message), cluster), source=applied.source)
+    return replace(denied(NewPod(stand_in(applied), refusal=message), cluster), source=applied.source)
 
 
 def stand_in(applied: Applied) -> Pod:

@@ -6,8 +6,7 @@ that were pending before, and budgets are counted when the burst is over, as in 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -15,83 +14,26 @@ from kwhatif.admission.changes import ChangeRow
 from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.catalog import MAKING_PODS
-from kwhatif.controllers.taint_eviction import evicted_after
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.workloads import EvictedByTaint
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.job import CronJob
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.workload import StatefulSet
-from kwhatif.questions.decisions.decide import ignored
-from kwhatif.questions.decisions.short import in_short
-from kwhatif.questions.judging.described import Described
 from kwhatif.questions.judging.manifest_rollout import ManifestRollout
-from kwhatif.questions.judging.planned import HOLDS_UP, Asked, Explain, PendingPods, Planned
-from kwhatif.questions.manifests.claims import caveats_of_claims
-from kwhatif.questions.manifests.injected import injected
+from kwhatif.questions.judging.planned import HOLDS_UP, Asked, PendingPods, Planned
+from kwhatif.questions.manifests.assumed import assumed_of_new
 from kwhatif.questions.manifests.prepared import prepare
 from kwhatif.questions.manifests.writes import apply_at_once
+from kwhatif.questions.placing.described import AtOnce, Explain
 from kwhatif.questions.session.session import Session
-from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.decision import Decision
 from kwhatif.scheduler.batch import ScheduleResult
-from kwhatif.scheduler.framework.attempt import Attempt
-from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.instant import WAITING, InstantEngine
 from kwhatif.simulation.owned import root_of
-from kwhatif.simulation.world import World
-from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.comparison import Rollout
-
-
-class AtOnce(Described):
-    """Each pod is tried once; the result is the decision."""
-
-    def __init__(
-        self, world: World, profiles: Mapping[str, Profile], explain: Explain, *, counts_budgets: bool
-    ) -> None:
-        """`counts_budgets`: see `InstantEngine`."""
-        super().__init__(world, profiles, explain)
-        self._counts_budgets = counts_budgets
-        #: The rows of pods that were pending already, and are not asked for, in the order in which they were tried.
-        self.earlier: list[Decision] = []
-        #: The number of pods that have evicted others.
-        self.evicting = 0
-
-    def decide(self, result: ScheduleResult, explained: list[Outcome] | None) -> Decision:
-        """The decision about a tried pod; `explained`: None if it is not asked for."""
-        if result.outcome == "Ignored":
-            return ignored(result.pod.pod)
-        self.note(result)
-        decision = (
-            in_short(result) if explained is None else self.described(explained, result, partial(self._whole, result))
-        )
-        if result.victims:
-            self.evicting += 1
-            if not self._counts_budgets:
-                decision = self.uncounted.as_left(decision)
-                self.uncounted.add(result.victims)
-        if result.outcome == "Placed" and result.node is not None:
-            self._look_at_taints(result.pod, result.node)
-        if explained is None:
-            self._earlier[result.pod.key] = result.settled
-            self.earlier.append(decision)
-        return decision
-
-    def _whole(self, result: ScheduleResult) -> Attempt:
-        """The attempt that was made, if it was a whole one: the pod is taken out of its state."""
-        if result.whole is None:
-            return self.attempt(result.pod)
-        self._world.state.apply(Delete(Pod, result.pod.key))
-        return result.whole
-
-    def _look_at_taints(self, pod: PodInfo, name: str) -> None:
-        node = self._world.state.by_name[name].node
-        seconds = evicted_after(pod.pod, node) if node.spec.taints else None
-        if seconds is not None:
-            self.caveats[EvictedByTaint(seconds=int(seconds), pods=(pod.key,))] = None
 
 
 class InstantRun:
@@ -196,8 +138,7 @@ class InstantRun:
     @property
     def assumed(self) -> Iterator[Caveat]:
         """What had to be assumed of pods and claims."""
-        yield from caveats_of_claims(self._world)
-        yield from map(injected, self._world.injections.values())
+        return assumed_of_new(self._world)
 
     def _is_ready(self, info: PodInfo) -> bool:
         """At the moment of a rollout with the most pods, none is ready that comes for an old one."""
@@ -246,6 +187,8 @@ class InstantRun:
 
     def _tried(self, result: ScheduleResult) -> None:
         pod = result.pod
+        if self._session.tried is not None:
+            self._session.tried.note(result)
         number = self._made.get(pod.uid)
         if number is not None:
             planned = self._manifests[number].planned

@@ -34,15 +34,16 @@ from kwhatif.questions.groups.gates import is_about_groups, with_groups
 from kwhatif.questions.judging.alone import Alone
 from kwhatif.questions.judging.instant import InstantRun
 from kwhatif.questions.judging.order import fits_later, rivals
-from kwhatif.questions.judging.planned import Explain, PendingPods, Planned
+from kwhatif.questions.judging.planned import PendingPods, Planned
 from kwhatif.questions.judging.question import Answer, Question
-from kwhatif.questions.manifests.applied import Applied, apply_claims, apply_groups, apply_surroundings
-from kwhatif.questions.manifests.candidates import PlannedPod, Planner
+from kwhatif.questions.manifests.applied import Applied, apply_groups, apply_surroundings
+from kwhatif.questions.manifests.candidates import Planner
 from kwhatif.questions.manifests.daemons import new_nodes, run_daemons
 from kwhatif.questions.manifests.hooks import ends, in_phases, without_earlier_runs
+from kwhatif.questions.manifests.new_pods import NewPods
 from kwhatif.questions.manifests.warned import not_asked, warnings_of
+from kwhatif.questions.placing.described import Describe, Explain
 from kwhatif.questions.placing.pending_pods import in_queue_order
-from kwhatif.questions.placing.placer import Describe
 from kwhatif.questions.session.session import Session, without_modelled
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.inputs import ProblemRow, SourceRow
@@ -151,15 +152,16 @@ class _Judging:
         ]
         surroundings = apply_surroundings(self._cluster, question.applied, admission=question.admission)
         self._caveats.update(dict.fromkeys(surroundings))
-        self._planner = Planner(self._cluster, question.rollout, question.template_paths, admission=question.admission)
-        new = new_nodes(question.applied, session.state)
-        deque(run_daemons(self._state, new, self._planner, session.profiles), 0)
+        self._planner = Planner(self._cluster, question.rollout, question.template_paths)
+        world = World.standing(self._state, self._planner.usage)
+        self._new_pods = NewPods(world, admission=question.admission)
+        deque(run_daemons(self._new_pods, new_nodes(question.applied, session.state), session.profiles), 0)
 
     def answer(self) -> Answer:
         question = self._question
         is_alone = question.alone or not question.admission
         judged, others, earlier = self._each_alone() if is_alone else self._one_after_another()
-        self._caveats.update(self._planner.caveats)
+        self._caveats.update(dict.fromkeys(self._new_pods.caveats))
         self._caveats.update(self._assumed)
         if question.pending_in is None and not (judged or others or self._problems):
             self._caveats[NothingJudged()] = None
@@ -188,17 +190,25 @@ class _Judging:
     # --- each alone ----------------------------------------------------------------------------------
 
     def _each_alone(self) -> _Found:
-        planner = self._planner
-        alone = Alone(self._session.profiles, self._state, self._caveats, self._question.described)
+        self._note_more()
+        question = self._question
+        alone = Alone(
+            self._session.profiles,
+            self._new_pods,
+            self._caveats,
+            described=question.described,
+            admission=question.admission,
+        )
         decisions = [
             refusal(applied, denied.message, self._cluster)
-            for applied, denied in apply_claims(self._cluster, self._question.applied, planner.claims)
+            for applied, denied in self._new_pods.apply_claims(question.applied)
         ]
-        for applied in self._question.applied:
+        for applied in question.applied:
             if applied.is_workload:
                 with self._noting_problems(applied):
-                    decisions.extend(alone.judge(applied, planner))
-        decisions += [alone.decide(PlannedPod(info.pod)) for info in self._asked_pending()]
+                    decisions.extend(alone.judge(applied, self._planner))
+        decisions += [alone.decide(info.pod) for info in self._asked_pending()]
+        self._assumed = alone.assumed
         return [], decisions, []
 
     @contextmanager
@@ -211,11 +221,10 @@ class _Judging:
     # --- in order ------------------------------------------------------------------------------------
 
     def _one_after_another(self) -> _Found:
-        planner = self._planner
-        claims = apply_claims(self._cluster, self._question.applied, planner.claims)
+        claims = self._new_pods.apply_claims(self._question.applied)
         planned = [_refused(applied, applied.object, denied.message, self._cluster) for applied, denied in claims]
         planned += self._refused
-        before, usage = self._state.fork(), planner.usage.fork()
+        before, usage = self._state.fork(), self._planner.usage.fork()
         for applied in self._question.applied:
             if applied.is_workload:
                 with self._noting_problems(applied):
@@ -242,6 +251,10 @@ class _Judging:
                 self._reacted = self._simulated(plan, before, usage)[0]
         return found
 
+    def _note_more(self) -> None:
+        if self._session.tried is not None:
+            self._session.tried.note_more()
+
     def _nodes_come(self, found: _Found) -> bool:
         """Whether an autoscaler may add nodes for pods that find no room."""
         judged, others, earlier = found
@@ -266,6 +279,7 @@ class _Judging:
         """With simulated time: rollouts continue to their end, with all reactions."""
         from kwhatif.questions.judging.settled import SettledRun  # most answers do without
 
+        self._note_more()
         pending = self._pending(planned, state)
         unschedulable = self._unschedulable(pending, planned)
         simulated = SettledRun(self._session, state, planned, self._explain, unschedulable, usage)

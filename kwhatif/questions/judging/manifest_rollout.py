@@ -19,7 +19,7 @@ from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kwhatif.questions.decisions.decide import denied
 from kwhatif.questions.judging.planned import HOLDS_UP, Planned, waiting_for
-from kwhatif.questions.manifests.candidates import PlannedPod
+from kwhatif.questions.manifests.new_pods import NewPod
 from kwhatif.questions.manifests.writes import USER, apply_workload, replace_pod, run_once
 from kwhatif.questions.rows import decision_about
 from kwhatif.report.decision import Decision
@@ -102,7 +102,7 @@ class ManifestRollout:
             in_order = isinstance(obj, StatefulSet) and is_ordered(obj)
             for each in [pod, *others][: 1 if in_order else max(1, len(lacking))]:
                 own = message.replace(f'"{pod.metadata.name}"', f'"{each.metadata.name}"')
-                yield denied(PlannedPod(each, refusal=own), world.state.cluster)
+                yield denied(NewPod(each, refusal=own), world.state.cluster)
             lacking = others if in_order else []
         if isinstance(obj, StatefulSet) and lacking:
             first = planned.held_up or self._late(world)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -12,12 +12,10 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import StatefulSet
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.placing.pending_pods import in_queue_order, unschedulable_pods
-from kwhatif.questions.placing.placer import Describe
 from kwhatif.questions.rows import decision_about, owner_of
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.workload import RolloutRow, UpdateKind
-from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -28,9 +26,6 @@ from kwhatif.workloads.stateful_set import is_ordered
 #: What keeps a pod from ever running, as things are. One that evicts others runs once they are gone, and of one for
 #: another scheduler nothing is known.
 HOLDS_UP: Collection[Outcome] = ("Unschedulable", "Gated", "Denied")
-
-#: Whether, and how, the decision about a pod is to be explained; the outcomes are those that are explained already.
-Explain = Callable[[ScheduleResult, Collection[Outcome]], Describe | None]
 
 
 class Planned(msgspec.Struct):

@@ -11,8 +11,8 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod_status import PodCondition
-from kwhatif.questions.judging.planned import Explain
 from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.placing.described import Explain
 from kwhatif.questions.rows import queued_row
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report

@@ -26,10 +26,10 @@ from kwhatif.questions.decisions.decide import ignored
 from kwhatif.questions.decisions.short import in_short
 from kwhatif.questions.groups.gates import is_about_groups
 from kwhatif.questions.groups.rows import group_rows
-from kwhatif.questions.judging.described import Described
 from kwhatif.questions.judging.manifest_rollout import ManifestRollout
-from kwhatif.questions.judging.planned import Asked, Explain, Planned
+from kwhatif.questions.judging.planned import Asked, Planned
 from kwhatif.questions.manifests.prepared import prepare
+from kwhatif.questions.placing.described import Described, Explain
 from kwhatif.questions.rows import decision_about, with_chosen
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_verdict

@@ -19,7 +19,6 @@ from kwhatif.kube.model.helm import HelmHook
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import POD_SOURCES, Namespace, NamespaceMeta
-from kwhatif.questions.manifests.claims import NewClaims
 from kwhatif.report.inputs import SourceRow
 from kwhatif.workloads.applied_object import applied_object
 
@@ -79,14 +78,3 @@ def _keep_namespaces(cluster: Cluster, applied: Sequence[Applied]) -> None:
     if not cluster.all(Namespace):
         for name in {each.object.metadata.namespace for each in applied} - {""}:
             cluster.add(default_object(Namespace(metadata=NamespaceMeta(name=name))))
-
-
-def apply_claims(cluster: Cluster, applied: Sequence[Applied], claims: NewClaims) -> Iterator[tuple[Applied, Denied]]:
-    """Put the claims into the cluster; yields those that the API server refuses."""
-    for each in applied:
-        claim = each.object
-        if not isinstance(claim, PersistentVolumeClaim) or cluster.get(PersistentVolumeClaim, key_of(claim)):
-            continue  # of a claim that is there, nothing can change that scheduling reads
-        refusal = claims.create(claim)
-        if refusal is not None:
-            yield each, refusal

@@ -19,9 +19,8 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import DaemonSet
 from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.manifests.candidates import Planner
+from kwhatif.questions.manifests.new_pods import NewPods
 from kwhatif.questions.rows import text_of
-from kwhatif.report.inputs import SourceRow
 from kwhatif.scheduler.framework.attempt import held_back
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
@@ -98,9 +97,8 @@ class DaemonPods:
 
 
 def run_daemons(
-    state: State,
+    new_pods: NewPods,
     nodes: Sequence[str],
-    planner: Planner,
     profiles: Mapping[str, Profile],
     daemons: DaemonPods | None = None,
 ) -> Iterator[str]:
@@ -109,17 +107,17 @@ def run_daemons(
     Each is admitted, and checked by its scheduler; one that does not fit stays pending.
 
     Args:
-        state: already has the nodes.
+        new_pods: where they are created; the nodes are there already.
         nodes: their names.
-        planner: of the state's cluster.
         profiles: scheduler name -> profile.
         daemons: what is known of them, where more nodes come later.
     """
     if not nodes:
         return
     daemons = daemons or DaemonPods()
+    state = new_pods.world.state
     daemons.follow(state)
-    made, refusals = _made(state.cluster, nodes, planner, daemons)
+    made, refusals = _made(new_pods, nodes, daemons)
     placed: list[PodInfo] = []
     waiting: list[PodInfo] = []
     for info in sorted(made, key=lambda info: -info.priority):
@@ -145,10 +143,9 @@ def new_nodes(applied: Iterable[Applied], before: State) -> list[str]:
     return [name for name in dict.fromkeys(names) if before.node(name) is None]
 
 
-def _made(
-    cluster: Cluster, nodes: Sequence[str], planner: Planner, daemons: DaemonPods
-) -> tuple[list[PodInfo], Counter[str]]:
-    """The pods as the API server stores them, and the number of refused pods by message."""
+def _made(new_pods: NewPods, nodes: Sequence[str], daemons: DaemonPods) -> tuple[list[PodInfo], Counter[str]]:
+    """The pods as the API server stores them, each for its node, and the number of refused pods by message."""
+    cluster = new_pods.world.state.cluster
     made: list[PodInfo] = []
     refusals: Counter[str] = Counter()
     sets = [each for each in cluster.all(DaemonSet).values() if not selects_all(each)]
@@ -164,9 +161,8 @@ def _made(
             continue
         pod = daemon.pod
         daemon.names = taken_names(pod, cluster, daemon.names)
-        applied = Applied(daemon_set, SourceRow(file="", object=f"DaemonSet {key_of(daemon_set)}"))
         group = ReplicaGroup(pod, tuple(islice(names_for(pod, cluster, skip=daemon.names), len(names))))
-        for name, candidate in zip(names, planner.admit(applied, [group]), strict=True):
+        for name, candidate in zip(names, new_pods.create_all(group), strict=True):
             if candidate.refusal:
                 refusals[candidate.refusal] += 1
             else:

@@ -31,11 +31,11 @@ from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import SCALABLE, Deployment, PodSource, ReplicaSet, ReplicationController
 from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.manifests.assumed import injected
 from kwhatif.questions.manifests.candidates import Planner
-from kwhatif.questions.manifests.claims import NewClaims
 from kwhatif.questions.manifests.daemons import DaemonPods, run_daemons
 from kwhatif.questions.manifests.differences import Differences
-from kwhatif.questions.manifests.injected import injected
+from kwhatif.questions.manifests.new_pods import NewPods
 from kwhatif.questions.manifests.prepared import prepare
 from kwhatif.questions.manifests.resized import EditedResizes
 from kwhatif.questions.manifests.writes import apply_at_once
@@ -44,6 +44,7 @@ from kwhatif.report.inputs import EditRow, SourceRow, TouchedRow
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.instant import InstantEngine
+from kwhatif.simulation.world import World
 from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.state import State
 from kwhatif.workloads.autoscaling import out_of_bounds, scalers_of
@@ -227,26 +228,26 @@ class _Made:
         if workloads:
             self._react(workloads, edit, state)
         if new:
-            planner = Planner(state.cluster, "final", {})
-            self.notes += run_daemons(state, new, planner, profiles, daemons)
-            self.caveats |= planner.caveats
+            new_pods = NewPods(World.standing(state))
+            self.notes += run_daemons(new_pods, new, profiles, daemons)
+            self.caveats |= dict.fromkeys(new_pods.caveats)
         self.caveats |= dict.fromkeys(fill_budgets(state.cluster))
 
     def _react(self, workloads: Sequence[Applied], edit: Edit, state: State) -> None:
         """Controllers create the pods of workloads, which are pending, and delete others; and volumes of claims."""
         compared = state.fork()  # where workloads are noted as they are to be
         planner = Planner(compared.cluster, "final", {})
-        claims = NewClaims(state.cluster, planner.usage)
+        new_pods = NewPods(World.standing(state, planner.usage))
         others: list[Applied] = []
         for applied in workloads:
             if isinstance(applied.object, PersistentVolumeClaim):
-                denied = claims.create(applied.object)
+                denied = new_pods.create_claim(applied.object)
                 self.refusals.extend([] if denied is None else [denied.message])
                 continue
             if isinstance(edit, Scale):
                 _count_pods(applied.object, state)
             others.append(applied)
-        self.caveats |= claims.caveats
+        self.caveats |= dict.fromkeys(new_pods.caveats)
         if others:
             compared = state.fork()
             planner.cluster = compared.cluster

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -21,7 +21,7 @@ from kwhatif.workloads.applied_object import applied_object
 from kwhatif.workloads.autoscaling import autoscaled
 from kwhatif.workloads.comparison import Rollout, WorkloadUpdate, unstarted
 from kwhatif.workloads.controllers.deployment import RECREATE
-from kwhatif.workloads.generated import uid_of
+from kwhatif.workloads.generated import with_made_up_uid
 from kwhatif.workloads.job import run_of
 from kwhatif.workloads.many import capped
 from kwhatif.workloads.owners import reference_to
@@ -131,13 +131,7 @@ def run_once(cron_job: CronJob, world: World) -> None:
     if not cron_job.spec.suspend:
         run = capped(run_of(cron_job), world.limits.most)
         meta = replace(run.metadata, owner_references=(reference_to(cron_job, world.state.cluster),))
-        world.write(Create(_with_uid(replace(run, metadata=meta))), USER, None)
-
-
-def _with_uid(obj: Any) -> Any:
-    """With the UID that it gets, whatever its manifest says."""
-    meta = obj.metadata
-    return replace(obj, metadata=replace(meta, uid=uid_of(type(obj).__name__, meta.namespace, meta.name)))
+        world.write(Create(with_made_up_uid(replace(run, metadata=meta))), USER, None)
 
 
 def _as_new(pod: Pod, world: World) -> Pod:
@@ -145,7 +139,7 @@ def _as_new(pod: Pod, world: World) -> Pod:
     meta = pod.metadata
     if meta.generate_name:
         return replace(pod, metadata=replace(meta, uid="", name=""))
-    return pod if owns_claims(pod, world.state.cluster) else cast("Pod", _with_uid(pod))
+    return pod if owns_claims(pod, world.state.cluster) else with_made_up_uid(pod)
 
 
 def apply_workload(merged: Any, world: World) -> None:
@@ -153,5 +147,5 @@ def apply_workload(merged: Any, world: World) -> None:
     made = obj = default_object(capped(merged, world.limits.most))
     known = world.state.cluster.get(type(obj), key_of(obj))
     if known is None:
-        made = _with_uid(made)
+        made = with_made_up_uid(made)
     world.write(Create(made) if known is None else Update(as_applied(made, known)), USER, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.decisions.decide import ignored
-from kwhatif.questions.decisions.short import in_full
+from kwhatif.questions.decisions.short import in_full, in_short
+from kwhatif.questions.placing.described import Describe
 from kwhatif.questions.placing.pending_pods import may_have_rejected
-from kwhatif.questions.placing.placer import Describe, Placement
 from kwhatif.questions.queue_report.replay import PendingPod, Replay
 from kwhatif.questions.queue_report.trying import QueueQuestion, Tried, kind_of
 from kwhatif.questions.session.session import Session
-from kwhatif.report.decision import Decision
+from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.queue import AfterEditsRow, QueuedPodRow, QueueFate, QueueState
 from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import Attempt
@@ -61,10 +61,10 @@ class _Answering:
         self._states = states
         self._explained: set[object] = set()
         #: What would become of unschedulable pods, by what replicas have in common.
-        self._at_last: dict[bytes, Placement] = {}
+        self._at_last: dict[bytes, tuple[ScheduleResult, Decision]] = {}
         self._decisions: dict[str, Decision] = {}
         pods = [self._pending_pod(each) for each in tried if states[each.info.key] != "OtherScheduler"]
-        self._replay = Replay(session.profiles, self._before.state, pods)
+        self._replay = Replay(session.profiles, self._before.state, pods, self._explain)
 
     def _pending_pod(self, tried: Tried) -> PendingPod:
         """Plugins that reject now did so before; a pod that would fit, with unknown rejectors, stays unschedulable."""
@@ -82,16 +82,17 @@ class _Answering:
         """Apply the edits, try the pods that they requeue, and write a row for each pod that is asked for."""
         replay, question = self._replay, self._question
         replay.edit(self._session.cluster)
-        replay.run(self._wanted)
+        replay.run()
         rows = {each.info.key: self._row(each.info) for each in self._tried if question.asks_for(each.info)}
         new = [self._new_row(PodInfo(pod)) for pod in self._new_pods()]
-        return AfterEdits(rows, new, self._decisions, replay.placer.caveats)
+        return AfterEdits(rows, new, self._decisions, replay.caveats)
 
     def _new_pods(self) -> list[Pod]:
         pods = self._session.cluster.all(Pod)
         return [pods[key] for key in self._replay.new if self._question.asks_for(PodInfo(pods[key]))]
 
-    def _wanted(self, result: ScheduleResult) -> Describe | None:
+    def _explain(self, result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
+        del explained
         kind = kind_of(result)
         if result.outcome == "Placed" or kind in self._explained or not self._question.asks_for(result.pod):
             return None
@@ -104,27 +105,29 @@ class _Answering:
         replay = self._replay
         turn = replay.turns.get(info.key)
         if turn is not None:
-            return self._made("Woken" if info.key in replay.woken else "Active", info, turn.placement)
+            return self._made("Woken" if info.key in replay.woken else "Active", info, turn.result, turn.decision)
         if info.key not in self._session.cluster.all(Pod):
             self._decisions[info.key] = next(each.decision for each in self._tried if each.info.key == info.key)
             return AfterEditsRow(fate="Gone", outcome="Ignored", message="the edits delete it")
         if (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) not in self._session.profiles:
             self._decisions[info.key] = ignored(info.pod)
             return AfterEditsRow(fate="OtherScheduler", outcome="Ignored", message=self._decisions[info.key].message)
-        placement = self._at_end(info)
-        return self._made("Gated" if placement.result.outcome == "Gated" else "Asleep", info, placement)
+        result, decision = self._at_end(info)
+        return self._made("Gated" if result.outcome == "Gated" else "Asleep", info, result, decision)
 
-    def _at_end(self, info: PodInfo) -> Placement:
-        """Its placement at the end; replicas share one."""
+    def _at_end(self, info: PodInfo) -> tuple[ScheduleResult, Decision]:
+        """What becomes of it at the end; replicas share the reasons."""
         template = QueuedPodInfo(info, 0).template
         known = self._at_last.get(template)
         if known is None:
-            result: Attempt = self._replay.at_last(info)
-            known = self._at_last[template] = Placement(result_of(result).settled, in_full(result))
-        return known if known.result.pod is info else Placement(replace(known.result, pod=info))
+            whole: Attempt = self._replay.at_last(info)
+            known = self._at_last[template] = result_of(whole).settled, in_full(whole)
+        if known[0].pod is info:
+            return known
+        result = replace(known[0], pod=info)
+        return result, in_short(result)
 
-    def _made(self, fate: QueueFate, info: PodInfo, placement: Placement) -> AfterEditsRow:
-        result, decision = placement.result, placement.row
+    def _made(self, fate: QueueFate, info: PodInfo, result: ScheduleResult, decision: Decision) -> AfterEditsRow:
         self._decisions[info.key] = decision
         turn = self._replay.turns.get(info.key)
         stuck = result.outcome == "Unschedulable"

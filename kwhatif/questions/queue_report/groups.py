@@ -13,20 +13,16 @@ from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.scheduler.pod_groups.result import GROUP_UNSCHEDULABLE, GroupResult
 from kwhatif.simulation.attempts import SimulatedAttempts
-from kwhatif.simulation.chance import Chance
-from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Bind, Evict
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.state import State
 
 
 class GroupTurns:
-    """Tries groups on a state, which changes."""
+    """Tries groups in a world, which changes."""
 
-    def __init__(self, profiles: Mapping[str, Profile], state: State) -> None:
-        self._profiles, self._state = profiles, state
-        world = World(state, Clock(start_of(state.cluster)), Chance())
+    def __init__(self, profiles: Mapping[str, Profile], world: World) -> None:
+        self._profiles, self._state = profiles, world.state
         self._attempts = SimulatedAttempts(world, profiles, scored=False)
         #: By key of the pod.
         self._decided: dict[str, Decision] = {}

@@ -70,7 +70,7 @@ def ask_queue(session: Session, question: QueueQuestion) -> Report:
     shown = [each for each in tried.found if question.asks_for(each.info)]
     rows = [_with_events(row, events.get(row.pod), backoffs[row.pod]) for row in _rows(shown, tried.found, states)]
     decisions = {each.info.key: each.decision for each in shown}
-    caveats = {**dict.fromkeys(session.caveats), **tried.placer.caveats}
+    caveats = {**dict.fromkeys(session.caveats), **tried.caveats}
     if session.unedited is not None:
         after = after_edits(session, question, tried.found, states)
         rows = [replace(row, after=after.rows[row.pod]) for row in rows] + after.new

@@ -11,12 +11,14 @@ from typing import Any
 
 import msgspec
 
+from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.meta import SECOND
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
-from kwhatif.questions.placing.placer import Placement, Placer, Wanted
+from kwhatif.questions.placing.described import AtOnce, Explain
 from kwhatif.questions.placing.taken_room import in_the_way, without
+from kwhatif.report.decision import Decision
 from kwhatif.report.queue import WakingRow
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
@@ -30,6 +32,7 @@ from kwhatif.scheduler.queue.preempting import Preempting
 from kwhatif.scheduler.queue.profiles import queue_profile
 from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
 from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
+from kwhatif.simulation.instant import InstantEngine
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -48,7 +51,9 @@ class PendingPod(msgspec.Struct, frozen=True):
 class Turn(msgspec.Struct):
     """What became of one pod."""
 
-    placement: Placement
+    result: ScheduleResult
+    #: Why, for the first of its kind.
+    decision: Decision
     #: How many were tried before it, and it itself.
     number: int
 
@@ -56,13 +61,16 @@ class Turn(msgspec.Struct):
 class Replay:
     """A queue, and the cluster that it is about."""
 
-    def __init__(self, profiles: Mapping[str, Profile], before: State, pods: Sequence[PendingPod]) -> None:
+    def __init__(
+        self, profiles: Mapping[str, Profile], before: State, pods: Sequence[PendingPod], explain: Explain
+    ) -> None:
         """Set up.
 
         Args:
             profiles: scheduler name -> profile.
             before: the cluster without the edits; it stays as it is.
             pods: in the order of the queue.
+            explain: which decisions say why, and how.
         """
         self.world = before.fork()
         self._profiles = profiles
@@ -71,7 +79,11 @@ class Replay:
         made = {name: queue_profile(profile, self.world, preempting) for name, profile in profiles.items()}
         self._queue = SchedulingQueue(made, self.world.cluster, witness=self._note)
         self._handlers = EventHandlers(self._queue, profiles.keys())
-        self.placer = Placer(profiles, self.world)
+        self._engine = InstantEngine(self.world, profiles)
+        self._engine.world.watchers.append(self._observe)
+        self._described = AtOnce(self._engine.world, profiles, explain)
+        #: What the pod that is being placed reserves besides room, such as its claims: before and after.
+        self._reserved: list[tuple[KubernetesObject | None, KubernetesObject | None]] = []
         #: By key: the hints that said QUEUE.
         self._hinted: dict[str, dict[WakingRow, None]] = {}
         self._just_hinted: set[str] = set()
@@ -134,15 +146,23 @@ class Replay:
         self.woken.update(key for key in self._just_hinted if key in ready or key in backing_off)
         self._just_hinted.clear()
 
-    def run(self, in_detail: Wanted) -> None:
+    @property
+    def caveats(self) -> Mapping[Caveat, None]:
+        """What the decisions leave out."""
+        return self._described.caveats
+
+    def run(self) -> None:
         """Try the ready pods until there are none. It ends: placed pods stay, and evicted ones are not replaced."""
         while (info := self._queue.pop()) is not None:
-            placement = self.placer.place(info.pod_info, in_detail)
-            self.turns[info.key] = Turn(placement, len(self.turns) + 1)
-            if placement.result.node is None:
-                self._fail(info, placement.result)
+            result = self._engine.attempt(info.pod_info)
+            decision = self._described.decide(result, [])
+            self._reserved.clear()
+            self._engine.carry_out(info.pod_info, result)
+            self.turns[info.key] = Turn(result.settled, decision, len(self.turns) + 1)
+            if result.node is None:
+                self._fail(info, result)
             else:
-                self._place(info, placement)
+                self._place(info, result)
             self._count_woken()
 
     def _fail(self, info: QueuedPodInfo, result: ScheduleResult) -> None:
@@ -150,13 +170,17 @@ class Replay:
         failed = FailedAttempt(result.rejectors, nominated_node_name=nominated)
         handle_failure(self._queue, info, failed, self._lister)
 
-    def _place(self, info: QueuedPodInfo, placement: Placement) -> None:
+    def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
+        del event
+        self._reserved.append((before, after))
+
+    def _place(self, info: QueuedPodInfo, result: ScheduleResult) -> None:
         """Its victims are gone, its claims are bound (`PreBind`), and then it is on its node."""
-        self._placed.append(placement.result)
+        self._placed.append(result.settled)
         self._queue.done(info.uid)
-        for victim in placement.result.victims:
+        for victim in result.victims:
             self._handlers.handle(victim.pod.pod, None)
-        for old, new in placement.reserved:
+        for old, new in self._reserved:
             self._handlers.handle(old, new)
         self._handlers.handle(info.pod_info.pod, self.world.pods[info.key].pod)
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
 
+from kwhatif.kube.model.caveat import Caveat
 from kwhatif.questions.decisions.decide import decision_of
 from kwhatif.questions.decisions.short import in_full
 from kwhatif.questions.groups.gates import is_about_groups
-from kwhatif.questions.placing.placer import Describe, Placer
+from kwhatif.questions.placing.described import AtOnce, Describe
 from kwhatif.questions.queue_report.groups import GroupTurns
 from kwhatif.questions.queue_report.wakeups import wake_ups
 from kwhatif.questions.rows import owner_of
 from kwhatif.questions.session.session import Session
-from kwhatif.report.decision import Decision
+from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.queue import WakeUpRow
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt
+from kwhatif.simulation.instant import InstantEngine
 from kwhatif.state.pod_info import PodInfo
 
 
@@ -51,11 +54,14 @@ class Trying:
     """Tries pods in order, each on what those before it have left."""
 
     def __init__(self, session: Session, question: QueueQuestion) -> None:
-        state = session.state.fork()
-        self.placer = Placer(session.profiles, state)
-        self._groups = GroupTurns(session.profiles, state) if is_about_groups(state.cluster) else None
+        self._engine = InstantEngine(session.state.fork(), session.profiles)
+        self._described = AtOnce(self._engine.world, session.profiles, self._explain)
+        world = self._engine.world
+        self._groups = GroupTurns(session.profiles, world) if is_about_groups(world.state.cluster) else None
         self.found: list[Tried] = []
         self._question = question
+        #: What would wake the pod that is being tried.
+        self._wake_ups: list[Sequence[WakeUpRow]] = []
         #: Replicas fail for the same reason: the first one's decision has it, and the events that would requeue them.
         self._explained: dict[object, Sequence[WakeUpRow]] = {}
 
@@ -66,25 +72,36 @@ class Trying:
             self.found.append(self._try(info) if together is None else Tried(info, together, (), ()))
         return self
 
+    @property
+    def caveats(self) -> Mapping[Caveat, None]:
+        """What the decisions leave out."""
+        return self._described.caveats
+
     def _try(self, info: PodInfo) -> Tried:
         question = self._question
-        named, asked = info.key in question.pods, question.asks_for(info)
-        explain = asked and (named or question.explain)
-        found: list[Sequence[WakeUpRow]] = []
-
-        def describe(result: Attempt) -> Decision:
-            if explain:
-                found.append(wake_ups(result))
-            return decision_of(result) if named else in_full(result)
-
-        def wanted(result: ScheduleResult) -> Describe | None:
-            return describe if asked and (named or kind_of(result) not in self._explained) else None
-
-        placement = self.placer.place(info, wanted)
-        kind = kind_of(placement.result)
+        asked = question.asks_for(info)
+        explain = asked and (info.key in question.pods or question.explain)
+        self._wake_ups.clear()
+        result = self._engine.attempt(info)
+        decision, kind = self._described.decide(result, []), kind_of(result)
+        self._engine.carry_out(info, result)
         if asked:
-            self._explained[kind] = found[0] if found else self._explained.get(kind, ())
-        return Tried(info, placement.row, placement.result.rejectors, self._explained[kind] if explain else None)
+            self._explained[kind] = self._wake_ups[0] if self._wake_ups else self._explained.get(kind, ())
+        return Tried(info, decision, result.rejectors, self._explained[kind] if explain else None)
+
+    def _explain(self, result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
+        """The first of its kind is described, and a pod that is asked for by name."""
+        del explained
+        question, info = self._question, result.pod
+        named = info.key in question.pods
+        if not question.asks_for(info) or not (named or kind_of(result) not in self._explained):
+            return None
+        return partial(self._describe, named=named)
+
+    def _describe(self, whole: Attempt, *, named: bool) -> Decision:
+        if named or self._question.explain:
+            self._wake_ups.append(wake_ups(whole))
+        return decision_of(whole) if named else in_full(whole)
 
 
 def kind_of(result: ScheduleResult) -> object:

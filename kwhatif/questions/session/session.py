@@ -24,8 +24,8 @@ from kwhatif.kube.model.originals import SessionOriginals
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
-from kwhatif.kube.model.quantity import LARGEST_EXACT
 from kwhatif.kube.model.unknown import lacks
+from kwhatif.questions.session.again import Tried
 from kwhatif.questions.session.completeness import lacking_for, nodes_not_in_input, said_of
 from kwhatif.questions.session.node_autoscalers import nodes_not_added
 from kwhatif.questions.session.scaling import Scaling
@@ -67,19 +67,9 @@ def unmodelled_for(cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[
 
 def huge_amounts(nodes: Iterable[NodeInfo]) -> Iterator[Caveat]:
     """That amounts of these nodes are so large that floats do not hold them, and 64 bits not their products."""
-    names = tuple(node.name for node in nodes if any(map(_is_huge, _amounts(node))))
+    names = tuple([node.name for node in nodes if node.is_huge])
     if names:
         yield HugeAmounts(nodes=names)
-
-
-def _amounts(node: NodeInfo) -> Iterator[int]:
-    cpu, memory, ephemeral, scalars = node.allocatable
-    yield from (cpu, memory, ephemeral, node.nonzero_cpu, node.nonzero_memory, node.ephemeral, *node.scalars.values())
-    yield from (amount for _, amount in scalars)
-
-
-def _is_huge(amount: int) -> bool:
-    return amount >= LARGEST_EXACT
 
 
 def _scopes(quota: ResourceQuota) -> Iterator[str]:
@@ -179,6 +169,8 @@ class Session:
         self.inferred: tuple[Caveat, ...] = ()
         #: This session with them, once that was asked for; itself, if it has them already.
         self._with_owners: Session | None = None
+        #: The attempts that questions make, where somebody wants to know when to ask again.
+        self.tried: Tried | None = None
         #: How long ago the cluster was read, in seconds, when this session was made; None: not known.
         self.age = age
         #: When the dump was taken; None of a live cluster, and where a dump does not show it.

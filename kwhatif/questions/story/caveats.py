@@ -34,8 +34,7 @@ from kwhatif.kube.model.pod import Pod, is_ready, is_static, is_terminal, pod_co
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.kube.model.workload import POD_CONTROLLERS, DaemonSet, Namespace, StatefulSet
-from kwhatif.questions.manifests.claims import caveats_of_claims
-from kwhatif.questions.manifests.injected import injected
+from kwhatif.questions.manifests.assumed import assumed_of_new
 from kwhatif.questions.manifests.resized import caveats_of_resizes
 from kwhatif.questions.session.asked import admission_not_asked, new_pods
 from kwhatif.questions.session.completeness import lacking_for_story
@@ -100,8 +99,7 @@ def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
         before: the cluster as it was at its start.
     """
     world, cluster = engine.world, engine.world.state.cluster
-    yield from caveats_of_claims(world)
-    yield from map(injected, world.injections.values())
+    yield from assumed_of_new(world)
     yield from _missed(world)
     yield from _autoscalers(engine)
     yield from nodes_not_added(cluster, [info.pod for info in world.state.pending.values()])
@@ -129,8 +127,7 @@ def gaps_of_verdict(engine: Engine, before: Cluster) -> Iterator[Caveat]:
         before: the cluster as it was at its start.
     """
     world = engine.world
-    yield from caveats_of_claims(world)
-    yield from map(injected, world.injections.values())
+    yield from assumed_of_new(world)
     yield from _missed(world)
     yield from _left_out(
         {

@@ -16,11 +16,14 @@ from msgspec.structs import replace
 
 from kwhatif.kube.matching.pod_resources import PodResources
 from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import Deployment
 from kwhatif.questions.decisions.caveats import caveats_of
 from kwhatif.questions.decisions.decide import decision_of
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
-from kwhatif.questions.manifests.candidates import PlannedPod, Planner
+from kwhatif.questions.manifests.candidates import Planner
+from kwhatif.questions.manifests.new_pods import NewPod, NewPods
 from kwhatif.questions.manifests.restarted_workloads import Restarted, restarted_workloads
 from kwhatif.questions.rows import decision_about, decision_about_result
 from kwhatif.questions.session.session import Session
@@ -36,6 +39,7 @@ from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.scheduler.framework.scoring import score_nodes
 from kwhatif.scheduler.release.changes import ReleaseChange, changes
+from kwhatif.simulation.world import World
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -283,18 +287,24 @@ class _Upgrade:
             found.append(decision_about(pod, "Placed"))
         return found if self._may_be_alike else None
 
-    def _pods_of(self, session: Session, restarted: Restarted) -> Iterator[tuple[PlannedPod, Profile | None, State]]:
+    def _pods_of(self, session: Session, restarted: Restarted) -> Iterator[tuple[NewPod, Profile | None, State]]:
         """One pod of each kind that it makes, whose profile that is, and the cluster without its pods."""
         state = session.state.fork()
         planner = Planner(state.cluster, "end", {}, most=self._most)
+        new_pods = NewPods(World.standing(state, planner.usage))
         for pod in restarted.others:
             planner.usage.release(pod)
         update = planner.plan(restarted.applied)
         state.apply(*map(Delete.of, (*update.removed, *restarted.others)))
+        obj = restarted.applied.object
         for group in update.added.groups:
-            candidate = planner.admit_one(restarted.applied, group)
-            self._caveats |= planner.caveats
-            yield candidate, session.profiles.get(candidate.pod.spec.scheduler_name or DEFAULT_SCHEDULER), state
+            if isinstance(obj, Deployment):
+                new_pods.add_replica_set(obj, group.pod)
+            trial = new_pods.fork()
+            candidate = trial.create(group, stored=isinstance(obj, Pod))
+            self._caveats |= dict.fromkeys(trial.caveats)
+            profile = session.profiles.get(candidate.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+            yield candidate, profile, trial.world.state
 
     def _tried(self, session: Session, restarted: Restarted) -> Iterator[Tried]:
         for candidate, profile, state in self._pods_of(session, restarted):
@@ -324,7 +334,7 @@ class _Upgrade:
         known[pod.resources] = columns
         while len(known) > _KEPT:
             del known[next(iter(known))]
-        return columns.fork()
+        return columns
 
 
 def _count_otherwise(before: Session, after: Session) -> bool:

@@ -35,7 +35,7 @@ _CONSEQUENCES: Mapping[type[lacking.Lacking], str] = {
         "pods of one service or controller are not spread by default, so a node that scores lower may be taken"
     ),
     lacking.NoWorkloads: "which pods a workload has already is unknown, so a changed one counts as new",
-    lacking.NoLimits: "what these would add to new pods, or refuse, is unknown",
+    lacking.NoLimits: "what limits would add to new pods, or quotas refuse, is unknown",
     lacking.NoStorage: "answers about pods with volumes cannot be trusted",
     lacking.NoDevices: "answers about pods that claim devices cannot be trusted",
     lacking.NoAdmission: "whether the cluster would change or refuse new objects is unknown",

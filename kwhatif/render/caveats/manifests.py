@@ -9,7 +9,7 @@ from kwhatif.kube.model.caveat import manifests
 from kwhatif.sources.text.problems import BUILD
 from kwhatif.words.amounts import listed, plural, some
 
-#: So many custom kinds are named in a sentence.
+#: How many custom kinds a sentence names.
 _MOST_KINDS = 5
 NOTHING_JUDGED = "nothing was judged: the manifests hold no pod, and nothing that makes pods"
 

@@ -15,7 +15,6 @@ from kwhatif.scheduler.batch.opportunistic import OpportunisticBatch, ScoredNode
 from kwhatif.scheduler.batch.result import ScheduleResult, gated_result, result_of
 from kwhatif.scheduler.batch.signature import Signature, Signer
 from kwhatif.scheduler.framework.attempt import attempt, held_back
-from kwhatif.scheduler.framework.columns import Columns
 from kwhatif.scheduler.framework.guard import GuardedPlugin
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.reference import is_reference
@@ -108,7 +107,7 @@ class BatchCache:
         self._asks_base = not profile.extenders and not any(isinstance(each, GuardedPlugin) for each in profile.plugins)
         self._opportunistic = OpportunisticBatch(profile, state)
         self._scored, self._choose, self._placement = scored, choose, placement
-        self._columns = Columns()
+        self._columns = profile.columns
         self._errors = _Errors()
         #: By signature; the most recently used one is at the end.
         self._batches: dict[Hashable, Batch] = {}
@@ -131,7 +130,7 @@ class BatchCache:
         other._choose = choose or self._choose
         other._state, other._cycles, other._mark = state, cycles or copy(self._cycles), object()
         other._opportunistic = copy(self._opportunistic)
-        other._batches, other._columns = self._batches.copy(), self._columns.fork()
+        other._batches = self._batches.copy()
         other._errors = _Errors()
         other._base = self, self._state.generation
         self._mark = object()

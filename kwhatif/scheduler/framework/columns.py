@@ -1,12 +1,16 @@
 """`Columns`: verdicts and raw scores of all nodes, kept from pod to pod, even if their signatures differ.
 
-Different workloads often have equal requests and images: then only nodes that have changed are evaluated again.
+Different workloads often have equal requests and images: then only nodes that have changed are evaluated again. The
+generation of a node says what it is like, in whatever state it is: so all states share the columns of a profile, also
+those of a cluster that is watched, from moment to moment.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import compress
+from operator import ne
 from typing import Generic, NamedTuple, TypeVar, cast
 
 from kwhatif.scheduler.framework.incremental import Reprieving, SignedScorer
@@ -24,10 +28,10 @@ _KEPT = 24
 
 
 class _Kept(NamedTuple, Generic[T]):
-    #: The owner; others copy the column before they change it.
-    owner: object
-    #: The generation of the state that it is valid for.
-    generation: int
+    """What was found, which is never changed, and the nodes of the state that it is about."""
+
+    generations: Sequence[int]
+    names: Sequence[str]
     found: T
 
 
@@ -36,21 +40,13 @@ _Store = dict[tuple[str, Hashable], _Kept[T]]
 
 
 class Columns:
-    """The columns of one profile on one state, and on later versions of it."""
+    """The columns of one profile."""
 
     def __init__(self) -> None:
-        self._mark = object()
         #: Raw scores of the nodes, in the state's order; None for nodes that were never feasible.
         self._scores: _Store[list[int | None]] = {}
         #: Rejections of a filter by node name.
         self._objections: _Store[dict[str, Verdict]] = {}
-
-    def fork(self) -> Columns:
-        """An independent copy, for a fork of the state."""
-        other = Columns()
-        self._mark = object()
-        other._scores, other._objections = self._scores.copy(), self._objections.copy()
-        return other
 
     def objections(self, name: str, filter_: NodeFilter, state: State) -> Mapping[str, Verdict] | None:
         """The rejections of a filter by node name; None if this filter's verdicts are not kept."""
@@ -58,15 +54,19 @@ class Columns:
             return None
         key = name, filter_.signature
         known = self._objections.pop(key, None)
-        touched = None if known is None else state.since(known.generation)
-        if known is None or touched is None:
-            verdicts, nodes = {}, state.nodes
+        verdicts: dict[str, Verdict]
+        gone: Sequence[str]
+        places: Sequence[int]
+        if known is None:
+            verdicts, gone, places = {}, (), range(len(state.nodes))
         else:
-            verdicts = known.found if known.owner is self._mark else known.found.copy()
-            for node_name in touched.nodes:
-                verdicts.pop(node_name, None)
-            nodes = [node for node_name in touched.nodes if (node := state.node(node_name)) is not None]
-        for node in nodes:
+            gone, places = _between(known, state)
+            verdicts = known.found.copy() if gone or places else known.found
+        for node_name in gone:
+            verdicts.pop(node_name, None)
+        nodes = state.nodes
+        for place in places:
+            node = nodes[place]
             status = filter_.filter(node)
             if status.code is not Code.SUCCESS:
                 verdicts[node.name] = Verdict(status, name)
@@ -78,25 +78,51 @@ class Columns:
         if not isinstance(scorer, SignedScorer) or scorer.signature is None or is_reference():
             return None
         key = name, scorer.signature
-        known = self._scores.pop(key, None)
-        touched = None if known is None else state.since(known.generation)
-        if known is None or touched is None or touched.reordered:
-            scores: list[int | None] = [None] * len(state.nodes)
-        else:
-            scores = known.found if known.owner is self._mark else known.found.copy()
-            for node_name in touched.nodes & state.places.keys():
-                scores[state.places[node_name]] = None
-        self._keep(self._scores, key, state, scores)
+        scores = _scores_now(self._scores.pop(key, None), state)
         places = nodes.places if isinstance(nodes, NodeRow) else [state.places[node.name] for node in nodes]
         found = list(map(scores.__getitem__, places))
         for at in _gaps(found):
             scores[places[at]] = found[at] = scorer.score(nodes[at])
+        self._keep(self._scores, key, state, scores)
         return cast("list[int]", found)
 
     def _keep(self, store: _Store[T], key: tuple[str, Hashable], state: State, found: T) -> None:
-        store[key] = _Kept(self._mark, state.generation, found)
+        store[key] = _Kept(state.node_generations, state.names_and_shapes[0], found)
         while len(store) > _KEPT:
-            del store[next(iter(store))]
+            store.pop(next(iter(store)), None)
+
+    def __reduce__(self) -> tuple[type[Columns], tuple[()]]:
+        """Another process finds them again."""
+        return Columns, ()
+
+
+def _between(known: _Kept[T], state: State) -> tuple[Sequence[str], Sequence[int]]:
+    """The nodes that are not any more as they were then, by name; and the places of those that are not as then."""
+    then, now = known.generations, state.node_generations
+    if then is now:
+        return (), ()
+    if len(then) == len(now):
+        places = list(compress(range(len(now)), map(ne, then, now)))
+        return [known.names[place] for place in places], places
+    were, are = set(then), set(now)
+    gone = [name for name, generation in zip(known.names, then, strict=True) if generation not in are]
+    return gone, [place for place, generation in enumerate(now) if generation not in were]
+
+
+def _scores_now(known: _Kept[list[int | None]] | None, state: State) -> list[int | None]:
+    """A list of its own."""
+    now = state.node_generations
+    if known is None:
+        return [None] * len(now)
+    then, scores = known.generations, known.found
+    if then is now:
+        return scores.copy()
+    if len(then) != len(now):
+        return list(map(dict(zip(then, scores, strict=True)).get, now))
+    scores = scores.copy()
+    for place in compress(range(len(now)), map(ne, then, now)):
+        scores[place] = None
+    return scores
 
 
 def _gaps(found: Sequence[object]) -> Iterator[int]:

@@ -74,7 +74,7 @@ class EventResource(StrEnum):
 
 
 #: Kinds whose events are just added, updated, deleted.
-_PLAIN: Mapping[type, EventResource] = {
+PLAIN: Mapping[type, EventResource] = {
     PersistentVolume: EventResource.PERSISTENT_VOLUME,
     PersistentVolumeClaim: EventResource.PERSISTENT_VOLUME_CLAIM,
     CSINode: EventResource.CSI_NODE,
@@ -239,7 +239,7 @@ def cluster_events(old: KubernetesObject | None, new: KubernetesObject | None, c
         before, after = (cast("DeviceTaintRule | None", obj) for obj in (old, new))
         changes = changes_devices(before, after, cluster)
         return [ClusterEvent(EventResource.RESOURCE_SLICE, ActionType.UPDATE)] if changes else []
-    resource = EventResource.NODE if kind is Node else _PLAIN.get(kind)
+    resource = EventResource.NODE if kind is Node else PLAIN.get(kind)
     if resource is None:
         return []
     action = ActionType.ADD if old is None else ActionType.DELETE if new is None else ActionType.UPDATE

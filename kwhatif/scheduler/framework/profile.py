@@ -8,6 +8,7 @@ from enum import Enum
 import msgspec
 
 from kwhatif.kube.gates import BASE_GATES, Gates
+from kwhatif.scheduler.framework.columns import Columns
 from kwhatif.scheduler.framework.extender import Extender
 from kwhatif.scheduler.framework.placement import PlacementGeneratePlugin, PlacementScorePlugin
 from kwhatif.scheduler.framework.plugin import FilterPlugin, Plugin, PostFilterPlugin, PreEnqueuePlugin, ScorePlugin
@@ -62,6 +63,12 @@ class Profile(msgspec.Struct, frozen=True):
     gates: Gates = BASE_GATES
     #: `podInitialBackoffSeconds` and `podMaxBackoffSeconds`, the same for all profiles.
     backoff_seconds: tuple[int, int] = (1, 10)
+    #: What attempts by this profile have found about nodes; every copy with other plugins has its own.
+    columns: Columns = msgspec.field(default_factory=Columns)
+
+    def __post_init__(self) -> None:
+        """A copy begins with nothing."""
+        msgspec.structs.force_setattr(self, "columns", Columns())
 
     @property
     def plugins(self) -> tuple[Plugin, ...]:

@@ -26,6 +26,7 @@ from kwhatif.sources.dumps.collected import Collected, LoadedCluster
 from kwhatif.sources.dumps.foreign import ForeignDump, find_foreign, find_piped
 from kwhatif.sources.dumps.foreign.exports import read_file
 from kwhatif.sources.dumps.progress import Progress, ProgressReporter
+from kwhatif.sources.dumps.recording import Recording, is_recording
 from kwhatif.sources.text.files import READ_ONCE, STDIN, GivenText, Input, find_inputs, matches, read_inputs
 from kwhatif.sources.text.inflate import MAX_TEXT, Unreadable
 from kwhatif.sources.text.listing import NotPiecesError
@@ -47,11 +48,21 @@ def read_cluster(paths: Sequence[str], *, stdin: BinaryIO, originals: Originals 
 
 
 def collect_dump(
-    paths: Sequence[str], *, stdin: BinaryIO, originals: Originals | None = None, progress: Progress | None = None
+    paths: Sequence[str],
+    *,
+    stdin: BinaryIO,
+    originals: Originals | None = None,
+    progress: Progress | None = None,
+    at: str | None = None,
 ) -> Collected:
     """Read files, directories or "-" into one cluster, with nothing filled in yet.
 
-    `originals` keeps the JSON of pods and nodes; `progress` is shown how far the reading is.
+    Args:
+        paths: what to read.
+        stdin: what "-" is.
+        originals: keeps the JSON of pods and nodes.
+        progress: is shown how far the reading is.
+        at: the moment of recordings that is asked for (RFC 3339, in UTC and whole seconds); None: the last one.
 
     Raises:
         InputError: with every problem of every file.
@@ -62,7 +73,7 @@ def collect_dump(
     collected = Collected()
     collected.cluster.is_whole = False
     piped = _read_whole(stdin, problems) if "-" in paths else b""
-    foreign, others = _sort_out(paths, piped, problems)
+    foreign, others = _sort_out(paths, piped, problems, at)
     inputs = find_inputs(others, BytesIO(piped), problems)
     snapshots: set[str] = set()
     unfinished: list[str] = []
@@ -122,13 +133,18 @@ def _read_whole(stdin: BinaryIO, problems: Problems) -> bytes:
     return read.getvalue()
 
 
-def _sort_out(paths: Sequence[str], piped: bytes, problems: Problems) -> tuple[list[ForeignDump], list[str]]:
-    """The dumps that are trees and archives of other tools, and the paths that are not."""
-    foreign: list[ForeignDump] = []
+def _sort_out(
+    paths: Sequence[str], piped: bytes, problems: Problems, at: str | None
+) -> tuple[list[ForeignDump | Recording], list[str]]:
+    """Recordings and the dumps that are trees and archives of other tools, and the paths that are neither."""
+    foreign: list[ForeignDump | Recording] = []
     others: list[str] = []
     for path in chain.from_iterable(matches(pattern, problems) for pattern in paths):
         if isinstance(path, GivenText):
             others.append(path)
+            continue
+        if is_recording(path):
+            foreign.append(Recording(path, at or ""))
             continue
         if path == "-" and any(dump.path == STDIN for dump in foreign):
             problems.add(STDIN, *READ_ONCE)
@@ -144,12 +160,16 @@ def _sort_out(paths: Sequence[str], piped: bytes, problems: Problems) -> tuple[l
             others.append(path)
         else:
             foreign.append(dump)
+    if at is not None and not any(isinstance(each, Recording) for each in foreign):
+        problems.add(
+            f"--at {at}", "only a recording has several moments", "name with --from what `snapshot save --record` wrote"
+        )
     return foreign, others
 
 
 def _batches(
     inputs: Sequence[Input],
-    foreign: Sequence[ForeignDump],
+    foreign: Sequence[ForeignDump | Recording],
     decoder: ObjectDecoder,
     problems: Problems,
     collected: Collected,

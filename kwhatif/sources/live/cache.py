@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -33,19 +33,12 @@ from kwhatif.sources.live.watches import WatchEvent
 from kwhatif.sources.text.documents import Document
 from kwhatif.sources.text.origin import Origin, Place
 from kwhatif.state.change import Change, Delete, Sort, Upsert
-from kwhatif.state.history import Reference
+from kwhatif.state.history import ChangedObject, Reference
 from kwhatif.state.node_tree import zone_of
 from kwhatif.state.state import State
 
 _KINDS = {kind.__name__: kind for kind in BYSTANDERS}
 _ENTRIES = msgspec.json.Decoder(tuple[msgspec.Raw, ...])
-
-
-class ChangedObject(NamedTuple):
-    """An object of the cluster as it was and as it is: `before` None: it came, `after` None: it went."""
-
-    before: KubernetesObject | None
-    after: KubernetesObject | None
 
 
 def matters(change: ChangedObject) -> bool:
@@ -262,6 +255,7 @@ class Cache:
             if _moves(before, after):
                 self._misplaced.add((kind, key))
         if self._state is not None and changes:
+            self._state.cluster.take_over()
             self._state.apply(*changes)
             self._state.forget_history()  # it would hold on to hundreds of thousands of pods as they were
         elif changes:
@@ -283,6 +277,7 @@ class Cache:
             state.forget_history()
             self._misplaced.clear()
         self.has_news = False
+        state.cluster.take_over()
         fork = state.fork()
         fork.cluster.taken_at = taken_at
         fork.cluster.unread = {asked.kind: reason for asked, reason in self._unread.items()}

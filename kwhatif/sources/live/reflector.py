@@ -210,7 +210,7 @@ class Reflector:
             self._put(WatchOpened(self.asked))
             for number, event in enumerate(watch.events(self._patience.silence), 1):  # noqa: B007
                 self._put(event)
-                watch.last_sign = time.monotonic()  # whoever takes the events in may be busy for long
+                watch.last_sign = time.monotonic()  # what takes the events in may be busy for long
         except WatchExpiredError:
             self._lost()
             return None

@@ -200,22 +200,8 @@ def saved_objects(collected: Collected, *, taken_at: Moment, images: bool, anony
     """What is saved: the snapshot's word about itself, then the objects, kind by kind in the API's order."""
     cluster = collected.cluster
     objects: list[Any] = [redact(obj, images=images) for obj in _sorted(cluster)]
-    caveats = list(collected.caveats)
-    if not images and any(map(holds_images, _sorted(cluster))):
-        caveats.append(NoImages())
-    about = SavedSnapshot(
-        api_version=SAVED_API_VERSION,
-        taken_at=taken_at.time,
-        noted=taken_at.noted,
-        server_version=collected.server_version,
-        namespace=collected.namespace,
-        unread=dict(cluster.unread),
-        whole=cluster.is_whole,
-        listed=tuple(sorted(cluster.listed)),
-        skipped=asked_about(collected.skipped),
-        caveats=_as_data(caveats),
-        scheduling_events=dict(cluster.scheduling_events),
-    )
+    caveats = _caveats(collected, images=images)
+    about = _about(collected, caveats, taken_at)
     if not anonymize:
         return Saved([_named(about), *objects])
     objects, generated = without_expressions(marked(objects))
@@ -231,6 +217,35 @@ def saved_objects(collected: Collected, *, taken_at: Moment, images: bool, anony
         scheduling_events=dict(_renamed(cluster, anonymizer)),
     )
     return Saved([_named(about), *objects], anonymizer.kept, anonymizer.names)
+
+
+def about_snapshot(collected: Collected, *, taken_at: Moment, images: bool) -> SavedSnapshot:
+    """A snapshot's word about itself."""
+    return _named(_about(collected, _caveats(collected, images=images), taken_at))
+
+
+def _caveats(collected: Collected, *, images: bool) -> list[Caveat]:
+    caveats = list(collected.caveats)
+    if not images and any(map(holds_images, _sorted(collected.cluster))):
+        caveats.append(NoImages())
+    return caveats
+
+
+def _about(collected: Collected, caveats: Iterable[Caveat], taken_at: Moment) -> SavedSnapshot:
+    cluster = collected.cluster
+    return SavedSnapshot(
+        api_version=SAVED_API_VERSION,
+        taken_at=taken_at.time,
+        noted=taken_at.noted,
+        server_version=collected.server_version,
+        namespace=collected.namespace,
+        unread=dict(cluster.unread),
+        whole=cluster.is_whole,
+        listed=tuple(sorted(cluster.listed)),
+        skipped=asked_about(collected.skipped),
+        caveats=_as_data(caveats),
+        scheduling_events=dict(cluster.scheduling_events),
+    )
 
 
 def _named(about: SavedSnapshot) -> SavedSnapshot:
@@ -260,13 +275,21 @@ def _renamed(cluster: Cluster, names: Anonymizer) -> Iterator[tuple[str, Schedul
 
 def _sorted(cluster: Cluster) -> Iterator[Any]:
     """Every object that was read, whatever its kind: the kinds in the API's order, then those beside it."""
+    for _, version, found in by_kind(cluster):
+        for obj in sorted(found.values(), key=lambda obj: (obj.metadata.namespace, obj.metadata.name)):
+            yield as_saved(obj, version)
+
+
+def as_saved(obj: Any, version: str) -> Any:
+    """The object in that version, the one of its kind; any other one that is read has been converted to it."""
+    return obj if version in ("", obj.api_version) else replace(obj, api_version=version)
+
+
+def by_kind(cluster: Cluster) -> Iterator[tuple[type, str, Mapping[str, Any]]]:
+    """The kinds that were read, the version of all objects of each ("": every one has its own), and these by key."""
     versions: dict[Any, str] = {resource.type: resource.api_version for resource in RESOURCES}
     others = sorted(cluster.counts().keys() - versions.keys() - {SavedSnapshot}, key=lambda kind: kind.__name__)
     for kind in (*versions, *others):
         if kind.__name__ in cluster.unread:
             continue  # what there is of it is in every cluster; saved, it would look as if that were all
-        found: Mapping[str, Any] = cluster.all(kind)
-        for obj in sorted(found.values(), key=lambda obj: (obj.metadata.namespace, obj.metadata.name)):
-            # Of whatever version it was: what is read of others has been converted.
-            version = versions.get(kind, obj.api_version)
-            yield obj if obj.api_version == version else replace(obj, api_version=version)
+        yield kind, versions.get(kind, ""), cluster.all(kind)

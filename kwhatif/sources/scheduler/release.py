@@ -220,7 +220,7 @@ def ask_release(
 ) -> AskedRelease:
     """The release; `server_version` is that of the API server, "" where it is not known.
 
-    That there are PodGroups proves gates on that nobody speaks of.
+    PodGroups in the cluster prove that these gates are on, even where nothing says so.
 
     Raises:
         InputError: the version or a feature gate cannot be meant.

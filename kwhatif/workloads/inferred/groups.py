@@ -73,11 +73,12 @@ def pods_by_owner(kind: type, cluster: Cluster) -> Iterator[OwnedPods]:
     """The pods of each owner of that kind of Kubernetes; one of the same name in another API group is not of it."""
     group = RESOURCES[kind].group
     orphans = cluster.derived(_orphans, Pod, Node)
-    for (namespace, name_of_kind, _), controlled in survey_of(cluster).controlled.items():
+    for (namespace, name_of_kind, _), controlled in survey_of(cluster).groups():
         if name_of_kind != kind.__name__:
             continue
         by_uid: dict[str, list[Pod]] = {}
-        for pod, uid in zip(cluster.select(Pod, controlled.keys), controlled.keys.values(), strict=True):
+        keys = controlled.in_order
+        for pod, uid in zip(cluster.select(Pod, keys), keys.values(), strict=True):
             by_uid.setdefault(uid, []).append(pod)
         ours = {uid: pods for uid, pods in by_uid.items() if _is_of_group(pods[0], group)}
         if ours:
@@ -87,8 +88,8 @@ def pods_by_owner(kind: type, cluster: Cluster) -> Iterator[OwnedPods]:
 def _orphans(cluster: Cluster) -> Mapping[str, Sequence[Mapping[str, str]]]:
     """By namespace the labels of pods that name no controller; none twice."""
     found: dict[str, dict[frozenset[tuple[str, str]], Mapping[str, str]]] = {}
-    for (namespace, kind, _), controlled in survey_of(cluster).controlled.items():
-        for pod in active(cluster.select(Pod, controlled.keys)) if not kind else ():
+    for (namespace, kind, _), controlled in survey_of(cluster).groups():
+        for pod in active(cluster.select(Pod, controlled.in_order)) if not kind else ():
             labels = pod.metadata.labels
             found.setdefault(namespace, {})[frozenset(labels.items())] = labels
     return {namespace: list(labels.values()) for namespace, labels in found.items()}

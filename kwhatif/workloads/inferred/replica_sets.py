@@ -37,10 +37,10 @@ def sets_of_deployments(cluster: Cluster) -> Iterator[ReplicaSet]:
     Of several that a Deployment would have, the one with the most pods is taken to be of its template as it is.
     """
     by_deployment: dict[str, list[tuple[OwnerReference, list[Pod]]]] = {}
-    for (namespace, kind, name), controlled in survey_of(cluster).controlled.items():
+    for (namespace, kind, name), controlled in survey_of(cluster).groups():
         if kind != "ReplicaSet" or cluster.get(ReplicaSet, f"{namespace}/{name}") is not None:
             continue
-        pods = [pod for pod in cluster.select(Pod, controlled.keys) if not is_terminal(pod)]
+        pods = [pod for pod in cluster.select(Pod, controlled.in_order) if not is_terminal(pod)]
         owner = controller_of(pods[0].metadata) if pods else None
         prefix = name.rpartition("-")[0]
         deployment = cluster.get(Deployment, f"{namespace}/{prefix}")

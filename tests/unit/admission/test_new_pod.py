@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.admission.changes import ChangeRow, changes_between
-from kwhatif.admission.new_pod import ReplicaAdmission, admit_pod, admit_replicas, complete_pod
+from kwhatif.admission.new_pod import ReplicaAdmission, admit_pod, complete_pod
 from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.kube.model.cluster import Cluster
@@ -136,7 +136,9 @@ def test_what_is_complete_stays_as_it_is() -> None:
 
 def results(made: PodBuilder, names: tuple[str, ...], *objects: object) -> list[Admitted[Pod] | Denied]:
     cluster = Cluster([namespace("shop"), *objects])  # type: ignore[list-item]
-    return list(admit_replicas(made.build(), names, cluster, QuotaUsage(cluster)))
+    pod, usage, admission = made.build(), QuotaUsage(cluster), ReplicaAdmission()
+    named = [replace(pod, metadata=replace(pod.metadata, name=name)) for name in names]
+    return [admission.admit(each, cluster, usage) for each in named]
 
 
 def test_replicas_share_all_but_their_names() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.questions.judging.described import UncountedEvictions
+from kwhatif.questions.placing.described import UncountedEvictions
 from kwhatif.report.decision import Decision
 from kwhatif.report.preemption import BudgetRow, CandidateRow, PreemptionRow, VictimRow
 from kwhatif.scheduler.preemption.candidate import Victim

@@ -9,7 +9,6 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.errors import PluginFailed
-from kwhatif.questions.placing.placer import Placer
 from kwhatif.questions.session.session import Session
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.guard import GuardedPlugin
@@ -17,6 +16,7 @@ from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.scheduler.framework.status import SKIP
 from tests.asking import each_alone
 from tests.builders import PodBuilder, budget, cluster, node, pod, selector
+from tests.placing import Placing
 
 
 class Raises:
@@ -72,7 +72,7 @@ def test_a_session_gives_the_same_answers_in_another_process() -> None:
 def test_what_preemption_found_out_can_be_pickled() -> None:
     session = Session(cluster(node("n1"), pod("a").cpu("3").on("n1")))
     asking = pod("large").cpu("3").priority(9).info()
-    placement = Placer(session.profiles, session.state.fork()).place(asking).result
+    placement = Placing(session.profiles, session.state.fork()).place(asking)
     there = pickle.loads(pickle.dumps(placement))
     assert there.ties == placement.ties == ("n1",)
     assert [each.pod.key for each in there.candidate.reprieves] == ["default/a"]

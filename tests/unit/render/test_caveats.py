@@ -170,7 +170,7 @@ SENTENCES: dict[Caveat, str] = {
         " new"
     ),
     NoLimits(kinds=("LimitRange",), reason=FORBIDDEN): (
-        "no permission to list limitranges in the core group: what these would add to new pods, or refuse, is unknown"
+        "no permission to list limitranges in the core group: what limits would add to new pods, or quotas refuse, is unknown"
     ),
     NoStorage(kinds=("CSINode",)): (
         "the dump has no CSINodes: answers about pods with volumes cannot be trusted"

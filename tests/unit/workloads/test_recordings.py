@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.admission.new_pod import admit_replicas
+from kwhatif.admission.new_pod import admit_pod
 from kwhatif.admission.outcome import Denied
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.kube.model.cluster import Cluster
@@ -75,7 +75,8 @@ def test_recording(name: str) -> None:
     workload = replace(workload, metadata=replace(workload.metadata, namespace="default"))
     made = []
     for group in expand(workload, around).groups:
-        for admitted in admit_replicas(group.pod, group.names, around, QuotaUsage(around)):
+        for name_of_pod in group.names:
+            admitted = admit_pod(group.pod, around, QuotaUsage(around), name_of_pod)
             assert not isinstance(admitted, Denied)
             made.append(comparable(admitted.object))
     expected = [comparable(msgspec.convert({"kind": "Pod", **raw}, Pod)) for raw in recording["pods"]]

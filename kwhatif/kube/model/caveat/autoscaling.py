@@ -62,7 +62,7 @@ class CloudCapacityUnknown(BaseCaveat, tag="cloud-capacity-unknown", kw_only=Tru
 
 
 class NodeStartupAssumed(BaseCaveat, tag="node-startup-assumed", kw_only=True):
-    """How long a new node takes to be ready is not known: so many seconds are assumed."""
+    """How long a new node takes to be ready is not known: a number of seconds is assumed."""
 
     seconds: float
 

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_status import PodCondition
-from kwhatif.questions.placing.placer import Placer
 from kwhatif.scheduler.batch import BatchCache, ScheduleResult, cache, result_of
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.attempt import attempt
@@ -39,6 +38,7 @@ from tests.builders import (
     selector,
     snapshot,
 )
+from tests.placing import Placing
 
 WEB = selector(app="web")
 NAMES = [f"n{index:02}" for index in range(30)]
@@ -85,7 +85,7 @@ def particular(number: int) -> PodBuilder:
 KINDS = [plain, spread, softly_spread, particular, alone]
 
 
-class Watched(Placer):
+class Watched(Placing):
     """Counts whole attempts, and searches for victims by node."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *objects: object) -> None:
@@ -106,7 +106,7 @@ class Watched(Placer):
         monkeypatch.setattr(VictimSearch, "on", on)
 
     def place_many(self, kind: Callable[[int], PodBuilder], number: int) -> list[ScheduleResult]:
-        return [self.place(kind(index).info()).result for index in range(number)]
+        return [self.place(kind(index).info()) for index in range(number)]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.kube.model.caveat.scheduling import Batching
-from kwhatif.questions.placing.placer import Placer
 from kwhatif.scheduler.batch import BatchCache, ScheduleResult
 from kwhatif.scheduler.batch.cache import Cycles
 from kwhatif.scheduler.catalog import default_profile
@@ -14,6 +13,7 @@ from kwhatif.scheduler.plugins.pod_topology_spread import PodTopologySpread, Pod
 from kwhatif.state.change import Bind, Evict
 from kwhatif.state.state import State
 from tests.builders import HOSTNAME, NodeBuilder, PodBuilder, affinity_term, node, pod, selector, snapshot
+from tests.placing import Placing
 from tests.profiles import replaced
 
 BARE = replaced(default_profile(), PodTopologySpread(PodTopologySpreadArgs(defaulting_type="List")))
@@ -112,9 +112,9 @@ def test_it_is_said_where_pods_are_hinted() -> None:
     said = []
     for profile in (BARE, default_profile()):
         state = snapshot(*rooms())
-        placer = Placer({DEFAULT_SCHEDULER: profile}, state)
+        placer = Placing({DEFAULT_SCHEDULER: profile}, state)
         placer.place(web(0).info())
         state.apply(Evict("default/big"))
-        assert placer.place(web(1).info()).result.outcome == "Placed"
+        assert placer.place(web(1).info()).outcome == "Placed"
         said.append(any(isinstance(caveat, Batching) for caveat in placer.caveats))
     assert said == [True, False]

@@ -16,7 +16,6 @@ from kwhatif.kube.model.resource import (
     ResourceClaim,
     ResourceClaimSpec,
 )
-from kwhatif.questions.placing.placer import Placer
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision
 from kwhatif.scheduler.catalog import default_profile
@@ -24,6 +23,7 @@ from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
 from tests.asking import each_alone
 from tests.builders import PodBuilder, cluster, node, on_name, pod, term
+from tests.placing import Placing
 from tests.storage import claim, storage_class
 
 NODES = (node("n1").allocatable(cpu="4", pods=10), node("n2").allocatable(cpu="4", pods=10))
@@ -62,8 +62,8 @@ def test_filter_fails_for_want_of_what_pre_filter_finds(plugin: str, text: str) 
 def test_what_filter_did_not_look_for_is_not_reserved() -> None:
     profile = without("filter", "VolumeBinding")
     objects = (*NODES, storage_class("slow", "kubernetes.io/no-provisioner"), claim("data", "slow"))
-    placer = Placer({profile.scheduler_name: profile}, State(cluster(*objects)))
-    assert placer.place(pod("web").claim("data").info()).result.node == "n1"
+    placer = Placing({profile.scheduler_name: profile}, State(cluster(*objects)))
+    assert placer.place(pod("web").claim("data").info()).node == "n1"
 
 
 @pytest.mark.parametrize("plugin", ["NodeAffinity", "VolumeZone", "NodeVolumeLimits"])

@@ -1,19 +1,21 @@
-"""`Described`: what a scheduler's results say as decisions; `UncountedEvictions`: what budgets do not know of yet."""
+"""`Described`: what a scheduler's results say as decisions; `AtOnce`: where each pod is tried once."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 
 from msgspec.structs import replace
 
+from kwhatif.controllers.taint_eviction import evicted_after
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import Batching
+from kwhatif.kube.model.caveat.workloads import EvictedByTaint
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.decisions.caveats import caveats_of
+from kwhatif.questions.decisions.decide import ignored
 from kwhatif.questions.decisions.short import in_short
-from kwhatif.questions.judging.planned import Explain
-from kwhatif.questions.placing.placer import Describe
 from kwhatif.questions.placing.taken_room import took_room
 from kwhatif.questions.rows import with_chosen
 from kwhatif.report.decision import Decision, Outcome
@@ -26,6 +28,11 @@ from kwhatif.scheduler.preemption.disruption import counted
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
+
+#: From a whole attempt to a decision that says why.
+Describe = Callable[[Attempt], Decision]
+#: Whether, and how, the decision about a pod is to be explained; the outcomes are those that are explained already.
+Explain = Callable[[ScheduleResult, Collection[Outcome]], Describe | None]
 
 
 class UncountedEvictions:
@@ -122,3 +129,60 @@ class Described:
         profile = self.profile_of(pod.pod)
         assert profile is not None, "it was tried"
         return attempt(profile, pod, state)
+
+
+class AtOnce(Described):
+    """Each pod is tried once; the result is the decision."""
+
+    def __init__(
+        self,
+        world: World,
+        profiles: Mapping[str, Profile],
+        explain: Explain = lambda _result, _explained: None,
+        *,
+        counts_budgets: bool = True,
+    ) -> None:
+        """`explain`: which decisions say why, and how; `counts_budgets`: see `InstantEngine`."""
+        super().__init__(world, profiles, explain)
+        self._counts_budgets = counts_budgets
+        #: The rows of pods that were pending already, and are not asked for, in the order in which they were tried.
+        self.earlier: list[Decision] = []
+        #: The number of pods that have evicted others.
+        self.evicting = 0
+
+    def note(self, result: ScheduleResult) -> None:
+        """Record the caveats of the result, and of the node where it is to run."""
+        super().note(result)
+        if result.outcome == "Placed" and result.node is not None:
+            self._look_at_taints(result.pod, result.node)
+
+    def decide(self, result: ScheduleResult, explained: list[Outcome] | None) -> Decision:
+        """The decision about a tried pod; `explained`: None if it is not asked for."""
+        if result.outcome == "Ignored":
+            return ignored(result.pod.pod)
+        self.note(result)
+        decision = (
+            in_short(result) if explained is None else self.described(explained, result, partial(self._whole, result))
+        )
+        if result.victims:
+            self.evicting += 1
+            if not self._counts_budgets:
+                decision = self.uncounted.as_left(decision)
+                self.uncounted.add(result.victims)
+        if explained is None:
+            self._earlier[result.pod.key] = result.settled
+            self.earlier.append(decision)
+        return decision
+
+    def _whole(self, result: ScheduleResult) -> Attempt:
+        """The attempt that was made, if it was a whole one: the pod is taken out of its state."""
+        if result.whole is None:
+            return self.attempt(result.pod)
+        self._world.state.apply(Delete(Pod, result.pod.key))
+        return result.whole
+
+    def _look_at_taints(self, pod: PodInfo, name: str) -> None:
+        node = self._world.state.by_name[name].node
+        seconds = evicted_after(pod.pod, node) if node.spec.taints else None
+        if seconds is not None:
+            self.caveats[EvictedByTaint(seconds=int(seconds), pods=(pod.key,))] = None

@@ -1,11 +1,35 @@
-"""What webhooks are assumed to add, as a caveat."""
+"""What had to be assumed of new pods and their claims, as caveats."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from kwhatif.controllers.volume_binder import caveat_of
 from kwhatif.kube.model.affinity import Toleration
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.scheduling import ClaimUnbound
 from kwhatif.kube.model.caveat.workloads import ContainerRequests, Injected
 from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.injection import KnownInjection
+from kwhatif.kube.model.storage import PersistentVolumeClaim
+from kwhatif.simulation.world import World
+
+
+def assumed_of_new(world: World) -> Iterator[Caveat]:
+    """Assumptions about the pods and claims that were created in the world."""
+    yield from caveats_of_claims(world)
+    yield from map(injected, world.injections.values())
+
+
+def caveats_of_claims(world: World) -> Iterator[Caveat]:
+    """Assumptions about claims that were created or bound; or why they are not bound."""
+    touched = dict.fromkeys(event.object for event in world.history.events)
+    for name in touched:
+        kind, _, key = name.partition(" ")
+        caveat = caveat_of(key, world) if kind == PersistentVolumeClaim.__name__ else None
+        is_there = world.state.cluster.get(PersistentVolumeClaim, key) is not None
+        if caveat is not None and (is_there or not isinstance(caveat, ClaimUnbound)):
+            yield caveat
 
 
 def injected(known: KnownInjection) -> Injected:

@@ -1,0 +1,366 @@
+"""Clusters with planted faults: they are found and ranked, each by a command that shows the same, and each fix mends it."""
+
+from __future__ import annotations
+
+import random
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import kwhatif
+from kwhatif.questions.audit.audit import AuditQuestion, ask_audit
+from kwhatif.questions.audit.findings import identifier, key_of_cause
+from kwhatif.questions.audit.probes import PROBES, play
+from kwhatif.questions.audit.scenario import Stage
+from kwhatif.questions.session.session import Session
+from kwhatif.report import Report
+from kwhatif.report.audit import AuditFindingRow, AuditRow, HarmRow
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.sources.manifests.edits import read_edits
+from kwhatif.sources.text.files import standard_input
+from kwhatif.sweep.processes import play_here
+
+FOLDER = Path(__file__).parents[3] / "fixtures" / "audit"
+WEB = "Deployment shop/web"
+#: File -> what is planted: harm, cause, and who suffers.
+PLANTED = {
+    "one-node": [("service-lost", "one-node", WEB)],
+    "one-zone": [("service-lost", "one-zone", WEB)],
+    "node-room": [("pods-pending", "room", WEB)],
+    "zone-room": [("pods-pending", "room", WEB)],
+    "drain-demands-all": [("drain-blocked", "demands-all", "PodDisruptionBudget shop/web")],
+    "drain-two-budgets": [("drain-blocked", "many-budgets", "PodDisruptionBudget shop/also-web")],
+    "drain-unready": [("drain-blocked", "unready", "PodDisruptionBudget shop/web")],
+    "anti-affinity": [("pods-pending", "anti-affinity", WEB)],
+    "restart-surge": [("pods-pending", "room", WEB)],
+    "restart-quota": [("pods-refused", "quota", WEB)],
+    "restart-volume": [("restart-hangs", "volume", "Deployment shop/ledger")],
+    "zone-volume": [("service-lost", "volume", "Deployment shop/ledger")],
+    "peak": [("peak-out-of-reach", "room", WEB)],
+    "next-replica": [("pods-refused", "quota", WEB), ("pods-pending", "spread", WEB)],
+    "evictable": [("evictable", "priority", "Deployment ops/gateway")],
+    "budget-of-nothing": [("budget-useless", "selects-nothing", "PodDisruptionBudget shop/web")],
+    "budget-of-all": [("budget-useless", "allows-all", "PodDisruptionBudget shop/web")],
+    "tainted-since": [("no-way-back", "taint", WEB)],
+    "unlabelled-since": [("no-way-back", "labels", WEB)],
+    "pending-now": [("service-lost", "placement", "Deployment shop/index")],
+    "silent-node": [("service-lost", "node-silent", "StatefulSet shop/ledger")],
+    "bare-pod": [("no-way-back", "bare", "Pod ops/debug")],
+    "far-from-usage": [("requests-far", "asks-too-much", WEB)],
+    "mixed-platform": [
+        ("service-lost", "one-node", "Deployment shop/cart"),
+        ("pods-pending", "placement", "Deployment shop/index"),
+        ("drain-blocked", "demands-all", "PodDisruptionBudget shop/web"),
+    ],
+    "mixed-growth": [
+        ("pods-pending", "anti-affinity", WEB),
+        ("budget-useless", "selects-nothing", "PodDisruptionBudget shop/cart"),
+    ],
+}
+CLEAN = ["clean", "clean-growing"]
+#: Without a fix: what would help is not an edit of the cluster, or none of those that are tried.
+UNFIXED = {"silent-node", "bare-pod", "far-from-usage", "unlabelled-since"}
+#: Of these the first finding has none: a pod whose volume no other pod may use, and pods that no zone may have.
+NOT_FIRST = {"restart-volume"}
+
+
+def load(name: str) -> Session:
+    return kwhatif.load(str(FOLDER / f"{name}.yaml"))
+
+
+@cache
+def audited(name: str) -> tuple[Session, AuditRow]:
+    session = load(name)
+    return session, _row(kwhatif.audit(session, jobs=1, fixes=3))
+
+
+def _row(report: Report) -> AuditRow:
+    assert report.audit is not None
+    return report.audit
+
+
+def test_every_file_has_its_expectation() -> None:
+    assert {path.stem for path in FOLDER.glob("*.yaml")} == {*PLANTED, *CLEAN}
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_a_clean_cluster_has_no_findings(name: str) -> None:
+    _, row = audited(name)
+    assert row.findings == ()
+    assert all(each.judged == each.scenarios for each in row.probes)
+    assert {each.probe for each in row.probes} == set(PROBES)
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_what_is_planted_is_among_the_first_three(name: str) -> None:
+    _, row = audited(name)
+    found = [(each.harm, each.cause, each.worst.subject) for each in row.findings[:3]]
+    assert [planted for planted in PLANTED[name] if planted not in found] == []
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_the_command_of_each_finding_shows_the_same(name: str) -> None:
+    session, row = audited(name)
+    for finding in row.findings:
+        assert _shows(session, finding), f"{finding.command} does not show {finding.message}"
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_with_its_fix_a_finding_is_gone(name: str) -> None:
+    session, row = audited(name)
+    fixed = [finding for finding in row.findings[:3] if finding.fix is not None and finding.fix.kind == "edits"]
+    assert fixed or name in UNFIXED
+    for finding in fixed:
+        assert finding.fix is not None
+        read = read_edits(finding.fix.edits, namespace="default", stdin=standard_input())
+        assert read.problems == ()
+        stage = Stage(session, Parameters(), [given.edit for given in read.edits])
+        scenarios = [
+            each
+            for probe in {shown.probe for shown in finding.shown_by}
+            for each in PROBES[probe].scenarios(session, "").scenarios
+            if any(each.about in shown.names for shown in finding.shown_by if shown.probe == probe)
+        ]
+        again = {identifier(key_of_cause(harm)) for each in scenarios for harm in play(each, stage).harms}
+        assert finding.id not in again, f"{finding.fix.edits} does not mend {finding.message}"
+
+
+# --- proofs --------------------------------------------------------------------------------------------------------
+
+
+def _shows(session: Session, finding: AuditFindingRow) -> bool:
+    """Whether the command of the finding, run as a function, says what the finding says."""
+    program, *words = shlex.split(finding.command)
+    if program == "kubectl":  # what metrics say
+        return finding.harm == "requests-far"
+    assert program == "kwhatif"
+    command, *words = words
+    match command:
+        case "outage":
+            return _in_story(kwhatif.outage(session, *words), finding)
+        case "drain":
+            report = kwhatif.drain(session, words[0], ignore_daemonsets=True, delete_emptydir_data=True, force=True)
+            return _in_story(report, finding)
+        case "simulate":
+            return _in_story(kwhatif.simulate(session, then=words[1:2]), finding)
+        case "schedule":
+            (decision,) = kwhatif.schedule(session, *words).decisions
+            node = session.state.pods[decision.pod].pod.spec.node_name
+            return any(each.node == node for each in decision.rejected) or node not in decision.ties
+    raise AssertionError(command)
+
+
+def _in_story(report: Report, finding: AuditFindingRow) -> bool:
+    story, worst = report.story, finding.worst
+    assert story is not None
+    workload = next((each for each in story.workloads if each.workload == worst.subject), None)
+    match finding.harm:
+        case "service-lost":
+            return workload is not None and not workload.ready_lowest
+        case "pods-pending" | "data-blocked" | "restart-hangs" | "peak-out-of-reach" | "no-growth":
+            waiting = any(worst.subject in (row.owner, f"Pod {row.pod}") for row in story.pending)
+            return waiting or any(row.workload == worst.subject for row in story.refused)
+        case "pods-refused":
+            return any(row.workload == worst.subject for row in story.refused)
+        case "drain-blocked":
+            return any(row.pod == worst.example for row in story.blocked)
+        case "budget-broken":
+            return any(row.budget == worst.subject.partition(" ")[2] and row.overrun for row in story.budgets)
+        case "budget-useless":
+            return bool(story.gone) and not any(event.verb == "could not evict" for event in story.events)
+        case "no-way-back":
+            return any(row.pod == worst.example or f"Pod {row.pod}" == worst.subject for row in story.blocked)
+        case "evictable":
+            return any(row.owner == worst.subject and row.how == "Preempted" for row in story.gone)
+    raise AssertionError(finding.harm)
+
+
+# --- identifiers, scope and time -----------------------------------------------------------------------------------
+
+
+def _shuffled(name: str) -> Session:
+    """The same cluster in another order, and with other names of pods that controllers have made."""
+    text = (FOLDER / f"{name}.yaml").read_text()
+    text = re.sub(r"(web|cart|index|report|gateway)-5d9c-(\d)", r"\1-5d9c-x\2z", text)
+    data = yaml.safe_load(text)
+    random.Random(7).shuffle(data["items"])
+    return kwhatif.load(kwhatif.text(yaml.safe_dump(data)))
+
+
+@pytest.mark.parametrize("name", ["mixed-platform", "mixed-growth", "node-room"])
+def test_identifiers_do_not_depend_on_names_of_pods_or_on_order(name: str) -> None:
+    _, row = audited(name)
+    other = _row(kwhatif.audit(_shuffled(name), jobs=1, fixes=0))
+    assert [each.id for each in other.findings] == [each.id for each in row.findings]
+
+
+def test_two_processes_say_what_one_says() -> None:
+    session, row = audited("mixed-platform")
+    assert _row(kwhatif.audit(session, jobs=2, fixes=0)).findings == tuple(_without_fix(each) for each in row.findings)
+
+
+def _without_fix(finding: AuditFindingRow) -> AuditFindingRow:
+    from msgspec.structs import replace
+
+    return replace(finding, fix=None, tried=0)
+
+
+def test_a_namespace_sees_only_its_own_findings() -> None:
+    session, row = audited("evictable")
+    assert row.findings
+    assert _row(kwhatif.audit(session, namespace="shop", fixes=0, jobs=1)).findings == ()
+    assert _row(kwhatif.audit(session, namespace="ops", fixes=0, jobs=1)).findings[0].owner == ""
+
+
+def test_only_the_probes_that_are_named_are_asked() -> None:
+    row = _row(kwhatif.audit(load("drain-demands-all"), only="drain,outage", fixes=0, jobs=1))
+    assert [each.probe for each in row.probes] == ["outage", "drain"]
+
+
+@pytest.mark.parametrize("wrong", ["outages", "drain,no"])
+def test_a_probe_that_is_none_is_refused(wrong: str) -> None:
+    with pytest.raises(kwhatif.InputError, match="there is no"):
+        kwhatif.audit(load("clean"), only=wrong)
+
+
+def _cut_after(count: int, reason: str) -> Callable[..., None]:
+    def run(player: Any, scope: Any) -> None:
+        for outcome in _some(play_here(player, scope.scenarios), count):
+            scope.outcomes[outcome.name] = outcome
+        scope.stopped = reason
+
+    return run
+
+
+def _some(outcomes: Iterator[Any], count: int) -> Iterator[Any]:
+    yield from (each for each, _ in zip(outcomes, range(count), strict=False))
+
+
+def test_what_was_not_reached_is_said() -> None:
+    report = ask_audit(load("mixed-platform"), AuditQuestion(), Parameters(), _cut_after(5, "budget"))
+    row = _row(report)
+    assert row.stopped == "budget"
+    assert {each.probe for each in row.unjudged} >= {"drain", "restart", "zone"}
+    assert sum(each.judged for each in row.probes) == 5
+
+
+# --- accepted findings ---------------------------------------------------------------------------------------------
+
+
+def _baseline(finding: AuditFindingRow, until: str) -> Any:
+    accepted = {"id": finding.id, "owner": "team-data", "reason": "known", "until": until}
+    others = {"id": "room-00000000", "reason": "gone since"}
+    return {"apiVersion": "kwhatif.dev/v1", "kind": "AuditBaseline", "accepted": [accepted, others]}
+
+
+def test_accepted_findings_do_not_count_until_their_day_is_over(tmp_path: Path) -> None:
+    session, row = audited("drain-demands-all")
+    (finding,) = row.findings
+    for until, is_over in (("2026-01-31", False), ("2026-01-01", True)):
+        file = tmp_path / "accepted.yaml"
+        file.write_text(yaml.safe_dump(_baseline(finding, until)))
+        from datetime import date
+
+        found = _row(kwhatif.audit(session, fixes=0, jobs=1, baseline=str(file), today=date(2026, 1, 31)))
+        assert bool(found.counting) is is_over
+        assert found.baseline is not None
+        assert found.baseline.gone == ("room-00000000",)
+        assert found.baseline.expired == ((finding.id,) if is_over else ())
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("kind: Policy", "is not a baseline"),
+        ("apiVersion: kwhatif.dev/v1\nkind: AuditBaseline\naccepted: [{id: a, reason: ''}]", "say why"),
+        (
+            "apiVersion: kwhatif.dev/v1\nkind: AuditBaseline\naccepted: [{id: a, reason: b}, {id: a, reason: b}]",
+            "already",
+        ),
+        ("apiVersion: kwhatif.dev/v1\nkind: AuditBaseline\naccepted: [{id: a, reason: b, until: soon}]", "until"),
+        ("apiVersion: kwhatif.dev/v1\nkind: AuditBaseline\nacepted: []", "accepted"),
+    ],
+)
+def test_a_wrong_baseline_is_refused(text: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "accepted.yaml"
+    file.write_text(text)
+    with pytest.raises(kwhatif.InputError, match=said):
+        kwhatif.audit(load("clean"), baseline=str(file), only="upgrade")
+
+
+# --- ranking -------------------------------------------------------------------------------------------------------
+
+
+def test_the_worst_come_first() -> None:
+    rows = [finding.worst for name in PLANTED for finding in audited(name)[1].findings]
+    from kwhatif.questions.audit.ranking import LEVELS, level_of, rank
+
+    ordered = sorted(rows, key=rank)
+    levels = [LEVELS.index(level_of(row)) for row in ordered]
+    assert levels == sorted(levels)
+    for name in PLANTED:
+        ranks = [rank(finding.worst) for finding in audited(name)[1].findings]
+        assert ranks == sorted(ranks)
+
+
+def test_pods_that_make_way_and_zones_are_less_bad() -> None:
+    from kwhatif.questions.audit.ranking import level_of
+
+    row = HarmRow(probe="outage", scenario="a1", harm="pods-pending", cause="room", subject=WEB)
+    assert level_of(row) == "high"
+    assert level_of(HarmRow(**{**_fields(row), "priority": -10})) == "low"
+    assert level_of(HarmRow(**{**_fields(row), "probe": "zone"})) == "medium"
+    assert level_of(HarmRow(**{**_fields(row), "autoscaled": True})) == "medium"
+
+
+def _fields(row: HarmRow) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in row.__struct_fields__}
+
+
+# --- the rule of the gate, and formats for tools -------------------------------------------------------------------
+
+_POLICY = {"apiVersion": "kwhatif.dev/v1", "kind": "Policy", "audit": {}}
+_BUDGET = {
+    "apiVersion": "policy/v1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "web", "namespace": "shop"},
+    "spec": {"minAvailable": 3, "selector": {"matchLabels": {"app": "web"}}},
+}
+
+
+def _rules(session: Session, budget: dict[str, Any]) -> list[str]:
+    web = yaml.safe_load((FOLDER / "clean.yaml").read_text())["items"]
+    deployment = next(each for each in web if each["kind"] == "Deployment")
+    policy = kwhatif.gate(session, budget, deployment, policy=_POLICY).policy
+    assert policy is not None
+    return [finding.rule for finding in policy.findings]
+
+
+def test_the_gate_refuses_manifests_that_bring_a_finding() -> None:
+    assert "audit/drain-blocked" in _rules(load("clean"), {**_BUDGET, "metadata": {"name": "all", "namespace": "shop"}})
+
+
+def test_the_gate_lets_pass_what_was_found_before() -> None:
+    assert "audit/drain-blocked" not in _rules(load("drain-demands-all"), _BUDGET)
+
+
+@pytest.mark.parametrize("output", ["junit", "sarif", "github", "gitlab", "markdown", "baseline", "json"])
+def test_every_format_has_the_finding(output: str) -> None:
+    from kwhatif.render.formats import FORMATS
+
+    report = kwhatif.audit(load("drain-demands-all"), fixes=0, jobs=1)
+    (finding,) = _row(report).findings
+    assert finding.id in FORMATS[output](report) or finding.message in FORMATS[output](report)
+
+
+def test_an_error_says_what_was_not_judged() -> None:
+    from kwhatif.render.junit import to_junit
+
+    report = ask_audit(load("mixed-platform"), AuditQuestion(), Parameters(), _cut_after(5, "interrupted"))
+    assert 'type="unjudged"' in to_junit(report)
