@@ -29,7 +29,9 @@ BENCHMARKS = (
     "queue",
     "simulation",
     "descheduling",
+    "autoscaling",
     "sweep",
+    "audit",
     "live",
     "watch",
 )

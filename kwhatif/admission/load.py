@@ -46,7 +46,11 @@ def admit(cluster: Cluster, pods: Iterable[str] | None = None) -> list[Caveat]:
         pods = [key for key, pod in cluster.all(Pod).items() if not is_stored(pod)]
     _update(cluster, Pod, pods, completion.stored)
     cluster.sort()
-    return [*completion.caveats(), *fill_budgets(cluster)]
+    caveats = list(completion.caveats())
+    for counted, caveat in counted_budgets(cluster):
+        caveats.append(caveat)
+        cluster.add(counted)
+    return caveats
 
 
 class PodCompletion:
@@ -88,14 +92,10 @@ def _update(cluster: Cluster, kind: type[Any], keys: Iterable[str], change: Call
         cluster.add(changed)
 
 
-def fill_budgets(cluster: Cluster) -> Iterator[Caveat]:
-    """Set the status of every budget without one, as the disruption controller would; yields caveats."""
-    for budget in list(cluster.all(PodDisruptionBudget).values()):
-        if budget.status is not None:
-            continue
-        counted, caveat = with_status(budget, cluster)
-        yield caveat
-        cluster.add(counted)
+def counted_budgets(cluster: Cluster) -> Iterator[tuple[PodDisruptionBudget, Caveat]]:
+    """Every budget without a status, with the one that the disruption controller would write, and a caveat."""
+    uncounted = [budget for budget in cluster.all(PodDisruptionBudget).values() if budget.status is None]
+    return (with_status(budget, cluster) for budget in uncounted)
 
 
 def with_status(budget: PodDisruptionBudget, cluster: Cluster) -> tuple[PodDisruptionBudget, Caveat]:

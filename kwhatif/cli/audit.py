@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.api.options import AuditArguments
+from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import Namespace, Printing, fail_on, one_of, seconds
@@ -48,6 +49,7 @@ FailOn = Annotated[
 def audit(
     *,
     cluster: SchedulerSource,
+    growth: Growth,
     namespace: Namespace = None,
     options: AuditArguments,
     output: Annotated[
@@ -84,7 +86,7 @@ def audit(
                 **options,
             )
 
-    answers = cluster.ask(ask, namespace=namespace)
+    answers = cluster.ask(ask, namespace=namespace, growth=growth)
     write_reports(answers.report, files)
     answer(answers, Style(output.value, printing), conditions)
     if answers.report.audit is not None and answers.report.audit.stopped == "interrupted":

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _TICK = 1.0
 #: What is not known for longer than this, in seconds, is worth a word on standard error.
 _WORTH_A_WORD = 5.0
-#: After so many seconds it is asked again anyway (`DefaultPodMaxInUnschedulablePodsDuration`).
+#: Seconds after which it is asked again anyway (`DefaultPodMaxInUnschedulablePodsDuration`).
 _AT_LATEST = 300.0
 #: Of so much of the time it may be busy with answers.
 _SHARE = 0.5

@@ -5,16 +5,206 @@ All nodes are cordoned first, then drained one at a time, or `parallel` at a tim
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable
 from copy import copy
+from math import ceil
 
+import msgspec
 from msgspec.structs import replace
 
-from kwhatif.controllers.contract import SyncResult, Update, View, Write
-from kwhatif.controllers.drain_filters import DrainOptions, joined, list_pods
-from kwhatif.controllers.drained_node import DrainedNode, DrainLog, Order
-from kwhatif.controllers.eviction import EvictionApi
+from kwhatif.controllers.contract import DeletePod, SyncResult, Update, View, Write
+from kwhatif.controllers.drain_filters import DrainOptions, is_left_out, joined, list_pods
+from kwhatif.controllers.eviction import NOT_FOUND, TOO_MANY_REQUESTS, EvictionApi, EvictionGranted, EvictionRefused
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.duration import go_duration
 from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+
+# `DrainedNode`: the evictions of `kubectl drain` on one node (`k8s.io/kubectl/pkg/drain/drain.go`).
+#
+# All evictions are requested at once. A request that is refused with 429 is repeated every 5 s; after a granted one,
+# kubectl waits until the object is gone. Upstream evicts all pods of a node in parallel; here by namespace and name.
+
+#: Seconds until a refused eviction is retried, and between checks whether a pod is gone.
+RETRY, POLL = 5.0, 1.0
+#: Sums of fractions of seconds are not exact: times that are this close count as now.
+_NOW = 1e-6
+#: Puts the keys of pods into an order.
+Order = Callable[[Iterable[str]], list[str]]
+
+
+class DrainLog:
+    """The output and actions of the command, on all nodes."""
+
+    def __init__(self) -> None:
+        #: Stdout and stderr, combined.
+        self.output: list[str] = []
+        #: Granted evictions: seconds since the start, and pod.
+        self.granted: list[tuple[float, str]] = []
+        #: Pod -> its last refusal.
+        self.refusals: dict[str, EvictionRefused] = {}
+        #: Pod that was given up -> the error.
+        self.given_up: dict[str, str] = {}
+
+    def fork(self) -> DrainLog:
+        """An independent copy."""
+        other = DrainLog()
+        other.output, other.granted = self.output.copy(), self.granted.copy()
+        other.refusals, other.given_up = self.refusals.copy(), self.given_up.copy()
+        return other
+
+
+class _Asked(msgspec.Struct):
+    """One pod to evict."""
+
+    key: str
+    uid: str
+    #: When the next request is due; None once the eviction is granted.
+    next: float | None
+    #: When the eviction was granted: from then on there is a check every second.
+    granted: float = 0.0
+    #: The state's generation at the last refusal: in this state the result is the same.
+    refused: int = -1
+
+    @property
+    def name(self) -> str:
+        return self.key.partition("/")[2]
+
+    @property
+    def place(self) -> str:
+        """The pod as kubectl's errors print it."""
+        return f'pods/"{self.name}" -n "{self.key.partition("/")[0]}"'
+
+    @property
+    def left(self) -> tuple[str, bool]:
+        """The pod, and whether its eviction is granted."""
+        return self.key, self.next is None
+
+    def is_gone(self, view: View) -> bool:
+        """Whether the object is gone; a new one with its name, as from a StatefulSet, does not count."""
+        now = view.state.cluster.get(Pod, self.key)
+        return now is None or now.metadata.uid != self.uid
+
+    def next_look(self, now: float) -> float:
+        """When the next check is due whether the pod is gone."""
+        looks = ceil(round((now - self.granted) / POLL, 6))
+        due = self.granted + POLL * looks
+        return now if abs(due - now) < _NOW else due
+
+
+class DrainedNode:
+    """A node being drained. It is done when `pods` is empty: all are gone or given up."""
+
+    def __init__(self, name: str, begun: float, options: DrainOptions, log: DrainLog) -> None:
+        self.name = name
+        self.errors: list[str] = []
+        self.pods: list[_Asked] = []
+        self._begun = begun
+        self._options = options
+        self._log = log
+
+    def fork(self, log: DrainLog) -> DrainedNode:
+        """An independent copy that writes to this log."""
+        other = DrainedNode(self.name, self._begun, self._options, log)
+        other.pods, other.errors = [copy(pod) for pod in self.pods], self.errors.copy()
+        return other
+
+    def begin(self, pods: Iterable[Pod], order: Order, now: float) -> list[Write]:
+        """Start to evict these pods."""
+        uids = {key_of(pod): pod.metadata.uid for pod in pods}
+        self.pods = [_Asked(key, uids[key], now) for key in order(uids)]
+        if not self._options.disable_eviction:
+            return []
+        for pod in self.pods:
+            self._grant(pod, now)
+        return [DeletePod(pod.key, "Deleted", self._options.grace_seconds) for pod in self.pods]
+
+    def act(self, api: EvictionApi, view: View) -> list[Write]:
+        """Request the evictions that are due, and check whether evicted pods are gone."""
+        writes: list[Write] = []
+        for pod in [pod for pod in self.pods if pod.next is not None and pod.next <= view.now]:
+            writes += self._ask(pod, api, view)
+        for pod in [pod for pod in self.pods if pod.next is None]:
+            self._look(pod, view)
+        return writes
+
+    def is_waiting_for(self, view: View) -> bool:
+        """Whether a pod that it is waiting for is gone."""
+        return any(pod.next is None and pod.is_gone(view) for pod in self.pods)
+
+    def is_refused(self, generation: int) -> bool:
+        """Whether all evictions that are not granted were refused in the state with this generation."""
+        return all(pod.next is None or pod.refused == generation for pod in self.pods)
+
+    def times(self, view: View) -> list[float]:
+        """The times at which something is due, unless a pod is gone before."""
+        waiting = [pod for pod in self.pods if pod.next is None]
+        times = [pod.next for pod in self.pods if pod.next is not None]
+        times += [pod.next_look(view.now) for pod in waiting if pod.is_gone(view)]
+        if self._options.timeout > 0 and waiting:
+            times.append(self._begun + self._options.timeout)
+        if self._options.skip_wait_for_delete_timeout > 0:
+            times += [pod.next_look(view.now + POLL) for pod in waiting]
+        return times
+
+    # --- one pod -------------------------------------------------------------------------------------
+
+    def _is_over(self, view: View) -> bool:
+        timeout = self._options.timeout
+        return timeout > 0 and view.now >= self._begun + timeout
+
+    def _ask(self, pod: _Asked, api: EvictionApi, view: View) -> tuple[Write, ...]:
+        self._log.output.append(f"evicting pod {pod.key}")
+        error = f"error when evicting {pod.place}"
+        if self._is_over(view):
+            timeout = go_duration(round(self._options.timeout * 10**9))
+            self._give_up(pod, f"{error}: global timeout reached: {timeout}")
+            return ()
+        answer = api.evict(pod.key, self._options.grace_seconds)
+        if isinstance(answer, EvictionGranted):
+            self._grant(pod, view.now)
+            return answer.writes
+        if answer.code == NOT_FOUND:
+            self.pods.remove(pod)
+            return ()
+        self._log.refusals[pod.key] = answer
+        if answer.code != TOO_MANY_REQUESTS:
+            self._give_up(pod, f"{error}: {answer.message}")
+            return ()
+        self._log.output.append(f"{error} (will retry after 5s): {answer.message}")
+        pod.next, pod.refused = view.now + RETRY, view.state.generation
+        now = view.state.cluster.get(Pod, pod.key)
+        pod.uid = pod.uid if now is None else now.metadata.uid
+        return ()
+
+    def _grant(self, pod: _Asked, now: float) -> None:
+        pod.next, pod.granted = None, now
+        self._log.granted.append((now, pod.key))
+
+    def _look(self, pod: _Asked, view: View) -> None:
+        """Check, every second, whether the pod is gone, or whether the timeout has expired."""
+        if pod.next_look(view.now) <= view.now and self._has_gone(pod, view):
+            self.pods.remove(pod)
+        elif self._is_over(view):
+            where = f'"{pod.name}" in namespace "{pod.key.partition("/")[0]}"'
+            waiting = "" if self._options.disable_eviction else f"error when waiting for pod {where} to terminate: "
+            self._give_up(pod, f"{waiting}context deadline exceeded")
+
+    def _has_gone(self, pod: _Asked, view: View) -> bool:
+        if pod.is_gone(view):
+            verb = "deleted" if self._options.disable_eviction else "evicted"
+            self._log.output.append(f"pod/{pod.name} {verb}")
+            return True
+        most = self._options.skip_wait_for_delete_timeout
+        if is_left_out(view.state.cluster.all(Pod)[pod.key], self._options, view):
+            self._log.output.append(f'pod "{pod.name}" has DeletionTimestamp older than {most} seconds, skipping')
+            return True
+        return False
+
+    def _give_up(self, pod: _Asked, error: str) -> None:
+        self.pods.remove(pod)
+        self.errors.append(error)
+        self._log.given_up[pod.key] = error
 
 
 class KubectlDrain:

@@ -15,14 +15,14 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.controllers.backoff import BackingOff
-from kwhatif.controllers.claim_owners import with_owners
 from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, SyncResult, Update, View, Write
 from kwhatif.controllers.pods import is_available, keys_of, next_available, owners_of_changed
 from kwhatif.controllers.revisions import Revision, has_others, note_missed, revision_label, revisions_of
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.meta import OwnerReference
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal
 from kwhatif.kube.model.storage import PersistentVolumeClaim
-from kwhatif.kube.model.workload import StatefulSet
+from kwhatif.kube.model.workload import ClaimRetentionPolicy, StatefulSet
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.workloads.controllers.stateful_set import Moves, Replica, first_in_order, made_of_old, sync
 from kwhatif.workloads.expand import replicas_of
@@ -40,6 +40,38 @@ from kwhatif.workloads.stateful_set import (
     revision_of,
 )
 from kwhatif.workloads.template import pod_of
+
+# Owners of a StatefulSet's claims, with which they are deleted (`updateClaimOwnerRefForSetAndPod`).
+#
+# (`pkg/controller/statefulset/stateful_set_utils.go`.)
+
+_DELETE = "Delete"
+
+
+def with_owners(claim: PersistentVolumeClaim, stateful_set: StatefulSet, surplus: Pod | None) -> PersistentVolumeClaim:
+    """The claim with the owners by the set's retention policy.
+
+    Args:
+        claim: a claim of one of the set's pods.
+        stateful_set: the set.
+        surplus: the pod, if the set no longer needs it.
+
+    A claim with another controller does not change.
+    """
+    policy = stateful_set.spec.persistent_volume_claim_retention_policy or ClaimRetentionPolicy()
+    references = claim.metadata.owner_references
+    others = tuple(owner for owner in references if owner.kind not in ("StatefulSet", "Pod"))
+    if any(owner.controller for owner in others):
+        return claim
+    wanted: tuple[OwnerReference, ...] = ()
+    if surplus is not None and policy.when_scaled == _DELETE:
+        wanted = (reference(surplus),)
+    elif policy.when_deleted == _DELETE:
+        wanted = (reference(stateful_set),)
+    if references == (*others, *wanted):
+        return claim
+    return replace(claim, metadata=replace(claim.metadata, owner_references=(*others, *wanted)))
+
 
 _CURRENT, _COUNT, _MADE, _STEADY = "current", "current replicas", "made", "steady"
 #: Whether the template of the current revision is not known.

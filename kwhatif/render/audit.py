@@ -29,6 +29,8 @@ from kwhatif.words.audit import event, levels, why
 
 #: How many findings are on the first screen.
 FIRST = 10
+#: So much of what helps is shown there.
+_MOST_HELP = 66
 _TONES: dict[AuditLevel, Tone] = {"high": "bad", "medium": "warn", "low": ""}
 _STOPPED = {"budget": "the time of --budget was over", "interrupted": "it was interrupted"}
 
@@ -43,7 +45,7 @@ def audit(report: Report, row: AuditRow, detail: Detail, doubt: str) -> Iterator
         return
     shown = row.counting if detail.wide else row.counting[:FIRST]
     if shown:
-        yield _table(shown)
+        yield _table(shown, detail)
     hidden = len(row.counting) - len(shown)
     if hidden:
         yield Sentence(f"{plural(hidden, 'more finding')}: -o wide shows all", "faint")
@@ -74,20 +76,24 @@ def _verdict(row: AuditRow, doubt: str) -> Verdict:
     return Verdict(but(said, doubts), quality)
 
 
-def _table(found: Sequence[AuditFindingRow]) -> Table:
-    owned = any(each.owner for each in found)
-    columns = (words("Level"), words("Finding"), *([words("Owner")] if owned else []), words("What helps"), name("ID"))
+def _table(found: Sequence[AuditFindingRow], detail: Detail) -> Table:
+    """A row each; what helps stands below what happens, and is cut unless all is asked for."""
+    owned = any(each.owner for each in found) and detail.wide
+    columns = (words("Level"), words("Finding"), *([words("Owner")] if owned else []), name("ID"))
     rows = [
         (
             Cell(each.level, _TONES[each.level]),
-            each.message,
+            [each.message, *([f"→ {_cut(helps, detail)}"] if (helps := fix_words(each)) else [])],
             *([each.owner or None] if owned else []),
-            fix_words(each),
             each.id,
         )
         for each in found
     ]
-    return Table(columns, rows, most=len(rows))
+    return Table(columns, rows, most=None)
+
+
+def _cut(text: str, detail: Detail) -> str:
+    return text if detail.wide or len(text) <= _MOST_HELP else f"{text[: _MOST_HELP - 1]}…"
 
 
 def fix_words(finding: AuditFindingRow) -> str | None:

@@ -40,7 +40,7 @@ class State:
             cluster: all objects; nodes and pods in the order in which the scheduler sees them. It is not changed.
         """
         #: All objects, including pods and nodes.
-        self.cluster: Cluster = StateObjects(self, cluster)
+        self.cluster: Cluster = StateObjects(cluster)
         #: Changes with every `apply`.
         self.generation = next_generation()
         self._history: Step | None = None
@@ -137,7 +137,7 @@ class State:
         """An independent state with the same content. It is cheap, whatever the size of the cluster."""
         other = State.__new__(State)
         other.generation, other._history = self.generation, self._history
-        other.cluster = StateObjects(other, self.cluster)
+        other.cluster = StateObjects(self.cluster)
         other._nodes = self._nodes.fork()
         other._pods = self._pods.fork(other._nodes)
         return other
@@ -253,7 +253,6 @@ class State:
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
-        self.cluster = StateObjects(self, self.cluster)
         resume_after(self.generation)
 
 

@@ -22,6 +22,7 @@ from tests.schemas import validator
 ROOT = GOLDENS.parents[1]
 SCHEMAS = ROOT / "fixtures" / "schemas"
 PODS = "fixtures/demo/pods"
+CONSOLIDATE = "--instance-types fixtures/demo/instance-types.json --from fixtures/demo/karpenter.yaml"
 BROKEN = f"{GATE} fixtures/gate/broken {FROM} {POLICY}"
 ORDERED = f"kwhatif gate fixtures/gate/ordered {FROM}"
 EDITED = f"kwhatif gate fixtures/gate/updates {FROM} --if 'cordon general-a1' --if 'scale deploy/shop/web=9'"
@@ -96,6 +97,24 @@ REPORTS: dict[str, tuple[int, dict[str, Any]]] = {
             "advise.workloads.0.advice.#": 1,
             "advise.workloads.0.advice.0.outcome": "Placed",
             "advise.leftOut": 0,
+        },
+    ),
+    f"kwhatif consolidate {CONSOLIDATE}": (
+        0,
+        {
+            "consolidate.autoscaler": "karpenter",
+            "consolidate.saved": 0.508,
+            "consolidate.drains.0.nodes": ["ip-10-0-1-7", "ip-10-0-2-4"],
+            "consolidate.drains.0.pending.#": 0,
+        },
+    ),
+    f"kwhatif drain ip-10-0-1-7 --force --autoscaler karpenter {CONSOLIDATE}": (
+        0,
+        {
+            "autoscaler.rounds.0.newNodes.#": 1,
+            "autoscaler.rounds.0.placed.#": 2,
+            "story.parameters.nodeStartup": 90.0,
+            "story.pending.#": 0,
         },
     ),
     f"kwhatif deschedule {DESCHEDULE} --fail-on useless": (

@@ -24,6 +24,7 @@ CLUSTERS = {
     "demo": (DEMO,),
     "pending": (DEMO, ROOT / "demo" / "pending.yaml", ROOT / "demo" / "events.yaml"),
     "cloud": (ROOT / "cloud" / "cluster.yaml",),
+    "karpenter": (ROOT / "demo" / "karpenter.yaml", ROOT / "demo" / "karpenter-pending.yaml"),
     "undated": (ROOT / "advise" / "cluster.yaml",),
     "foreign": (ROOT / "dumps" / "cluster-info.tar.gz",),
     "devices": (ROOT / "conformance" / "dra" / "001" / "cluster.yaml",),
@@ -42,6 +43,8 @@ EVERYWHERE = (
     "drain NODE --ignore-daemonsets --delete-emptydir-data --force",
     "outage NODE",
 )
+#: Without it, ages count from the moment at which a dump was taken.
+AT = "--at 2026-12-01T00:00:00Z"
 MORE = {
     "demo": (
         "schedule deploy/shop/web",
@@ -51,6 +54,14 @@ MORE = {
         "simulate --then 'scale sts/data/postgres=4'",
         "outage --each=topology.kubernetes.io/zone --jobs=1",
     ),
+    "karpenter": (
+        f"autoscale {AT}",
+        f"consolidate {AT}",
+        f"consolidate --explain node/NODE {AT}",
+        f"preempt --autoscaler auto {AT}",
+        f"drain NODE --force --autoscaler karpenter --node-startup 2m {AT}",
+    ),
+    "cloud": (f"autoscale {AT}", f"consolidate {AT}", f"simulate --autoscaler auto --then 'cordon NODE' {AT}"),
     "pending": ("advise pod/shop/report", "queue --if 'add 1 node like NODE'"),
     "undated": ("gate deploy/shop/web", "advise deploy/shop/web", "capacity like deploy/shop/web --target 3"),
     "beside": ("gate deploy/shop/web", "simulate --then 'scale deploy/shop/web=5'"),

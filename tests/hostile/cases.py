@@ -13,7 +13,7 @@ from tests.hostile.layout import Files, choose_form, write
 #: How often which file is mutated; "text" is an edit on the command line, "names" the other arguments.
 _TARGETS = {
     "manifests": 0.22, "cluster": 0.26, "policy": 0.06, "config": 0.06, "edits": 0.1, "scenario": 0.08,
-    "descheduler": 0.08, "kubeconfig": 0.03, "text": 0.11,
+    "descheduler": 0.08, "kubeconfig": 0.03, "text": 0.11, "groups": 0.05, "types": 0.05,
 }  # fmt: skip
 
 

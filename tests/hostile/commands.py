@@ -65,12 +65,28 @@ def _about(dice: Dice, parts: Parts, target: str) -> Command:
         if target == "cluster" and dice.chance(0.2):
             return ["deschedule", "--strategy", dice.pick(*_STRATEGIES), *rounds], []
         return ["deschedule", "--policy", "{descheduler}", *rounds], ["descheduler"]
+    if target in ("groups", "types"):
+        return _scaled(dice, parts, target)
     if target == "policy":
         return ["gate", "{manifests}", "--policy", "{policy}"], ["manifests", "policy"]
     verb = dice.weighted(_VERBS) if target != "scenario" else "simulate"
     if target == "manifests" and verb not in _READ_MANIFESTS:
         verb = "simulate"
     return _question(dice, parts, target, verb)
+
+
+def _scaled(dice: Dice, parts: Parts, target: str) -> Command:
+    """An autoscaler's own commands, and others that go on with the nodes that it adds."""
+    parts["cluster"] = parts["grouped" if target == "groups" else "pooled"]
+    option = "--node-groups" if target == "groups" else "--instance-types"
+    given = [option, "{" + target + "}", "--at", "2026-11-20T12:00:00Z"]
+    verb = dice.pick("autoscale", "autoscale", "consolidate", "preempt", "queue", "simulate", "drain")
+    if verb in ("autoscale", "consolidate"):
+        explained = [f"--explain=node/{dice.one([*_names(parts['cluster'], 'Node'), 'gone'])}"]
+        more = explained if verb == "consolidate" and dice.chance(0.3) else []
+        return [verb, *given, *more], [target]
+    nodes = ["*", "--force", "--ignore-daemonsets"] if verb == "drain" else []
+    return [verb, *nodes, "--autoscaler", "auto", *given], [target]
 
 
 def _question(dice: Dice, parts: Parts, target: str, verb: str) -> Command:

@@ -13,6 +13,7 @@ import yaml
 from tests.differential.dice import Dice
 from tests.differential.generate import FAMILIES, generate
 from tests.hostile import steps
+from tests.karpenter.judge import stored_cases
 
 ROOT = Path(__file__).parents[2]
 Object = dict[str, Any]
@@ -84,6 +85,7 @@ def base(dice: Dice) -> Parts:
         "descheduler": [descheduler],
         "descheduled": descheduled,
         "kubeconfig": [_KUBECONFIG],
+        **dice.one(_scaled()),
     }
 
 
@@ -128,6 +130,18 @@ def _owned() -> list[list[Object]]:
     """The clusters of the stories: small, with the controllers' objects."""
     paths = sorted((ROOT / "fixtures" / "stories").glob("*/cluster.yaml"))
     return [_plain(list(yaml.load_all(path.read_bytes(), _Loader))) for path in paths]
+
+
+@cache
+def _scaled() -> list[Parts]:
+    """Clusters of Karpenter with their instance types, and of the Cluster Autoscaler with their node groups."""
+    pools = [case for number, case in enumerate(stored_cases()) if number % 9 == 0]
+    with lzma.open(ROOT / "fixtures" / "cluster_autoscaler" / "cases.jsonl.xz", "rt") as lines:
+        groups = [json.loads(line) for number, line in enumerate(lines) if number % 9 == 0]
+    return [
+        {"types": [pool["types"]], "pooled": pool["cluster"], "groups": [group["groups"]], "grouped": group["cluster"]}
+        for pool, group in zip(pools, groups, strict=False)
+    ]
 
 
 @cache

@@ -17,7 +17,7 @@ from tests.hostile.layout import PLAIN, Files, choose_form, write
 _PLACES = frozenset({"source", "sources", "where", "line", "file", "document", "takenAt", "snapshot"})
 #: A file in a message, and the place in it.
 _PLACE = re.compile(
-    r"\b(cluster|manifests|policy|config|edits|scenario|descheduler)(-\d)?(\.\w+)+(: dump/cluster\.yaml)?"
+    r"\b(cluster|manifests|policy|config|edits|scenario|descheduler|groups|types)(-\d)?(\.\w+)+(: dump/cluster\.yaml)?"
     r"(, (document \d+|line \d+|items\[\d+\]))*"
 )
 

@@ -13,6 +13,7 @@ from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.questions.advise.blocking import delete_pods, owner_of_pod
 from kwhatif.questions.advise.change import Advice, AdvisedChange
 from kwhatif.questions.advise.manifest import may_preempt, ungated, with_priority_class, with_scheduler
+from kwhatif.questions.advise.pools import of_autoscaler
 from kwhatif.questions.advise.proof import Asking, Proof, Proven
 from kwhatif.questions.advise.refused import refused
 from kwhatif.questions.advise.revise import patch_of, pod_of
@@ -304,6 +305,8 @@ class Advisor:
         elif decision.outcome == "Unschedulable":
             if decision.preemption_policy == "Never":
                 yield Advice((may_preempt(),))
+            if self._captured is not None:
+                yield from of_autoscaler(self._session, self._captured.scene.pod.pod)
             yield from self._higher_classes()
 
     def _higher_classes(self) -> Iterator[Advice]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from kwhatif.edits.edit import Edit
+from kwhatif.questions.session.session import Session
 from kwhatif.report.advise import AdviceBy, AdviceKind, Advised
 
 #: The spec of a pod as plain data, in the API's names.
@@ -55,6 +56,9 @@ COSTS: dict[AdviceKind, int] = {
     "preemption-policy": 65,
     "delete-pod": 65,
     "priority-class": 70,
+    "raise-group": 45,
+    "raise-limit": 45,
+    "label-group": 55,
     "add-nodes": 90,
 }
 
@@ -82,6 +86,8 @@ class AdvisedChange(Advised, kw_only=True, eq=False):
     edits: tuple[Edit, ...] = ()
     #: The edits in the form of YAML, where they have no form on one line.
     data: tuple[dict[str, Any], ...] = ()
+    #: The change of what an autoscaler knows: its groups, or pools.
+    scale: Callable[[Session], Session] | None = None
     amount: Amount | None = None
     #: The same change without one of its parts each, if it has several.
     less: Callable[[], Iterator[AdvisedChange]] | None = None

@@ -219,7 +219,8 @@ def _less(evidence: InsufficientResource) -> Iterator[AdvisedChange]:
         yield request_less(evidence.resource, evidence.requested, evidence.requested - free)
 
 
-def _tolerate(taint: UntoleratedTaint, pod: Pod, node: NodeInfo | None) -> AdvisedChange:
+def tolerating(taint: UntoleratedTaint, extra: int = 0) -> AdvisedChange:
+    """The pod tolerates the taint; `extra` is what that costs more than for others."""
     entry = {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
     if not taint.value:
         entry = {"key": taint.key, "operator": "Exists", "effect": taint.effect}
@@ -227,8 +228,12 @@ def _tolerate(taint: UntoleratedTaint, pod: Pod, node: NodeInfo | None) -> Advis
     def revise(spec: Spec) -> None:
         spec.setdefault("tolerations", []).append(entry)
 
-    extra = RESERVED if is_reserved(taint, node) and not is_for(pod, node) else _own_domain(taint)
     return in_spec("tolerate", revise, about=taint_text(taint), extra=extra)
+
+
+def _tolerate(taint: UntoleratedTaint, pod: Pod, node: NodeInfo | None) -> AdvisedChange:
+    extra = RESERVED if is_reserved(taint, node) and not is_for(pod, node) else _own_domain(taint)
+    return tolerating(taint, extra)
 
 
 def _own_domain(taint: UntoleratedTaint) -> int:

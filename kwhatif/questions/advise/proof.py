@@ -81,6 +81,8 @@ class Asking:
                 session = edit_session(session, edits)
             except InputError:
                 return None
+        for change in changes:
+            session = session if change.scale is None else change.scale(session)
         if any(change.revise is not None for change in changes):
             paths = self._question.template_paths.get(getattr(workload.object, "kind", ""), ())
             made = revised(workload.object, changes, paths)

@@ -180,7 +180,9 @@ def _probes(question: AuditQuestion, scope: Scope) -> Iterable[ProbeRow]:
 
 def _caveats(player: AuditPlayer, scope: Scope) -> Iterator[Caveat]:
     of_end = (caveat for outcome in scope.outcomes.values() for caveat in outcome.caveats)
-    return in_one((*player.base.caveats(player.base.engine), *of_end))
+    scaling = player.session.scaling
+    grown = () if scaling is None else (*scaling.caveats, *scaling.of_new_nodes)
+    return in_one((*player.base.caveats(player.base.engine), *of_end, *grown))
 
 
 class _Owners:

@@ -196,8 +196,8 @@ class Filling:
         self._session = session
         self._state = session.state.fork()
         self._cluster = self._state.cluster
-        self.caveats: dict[Caveat, None] = dict.fromkeys(apply_surroundings(self._cluster, applied, admission=True))
-        refused_groups = list(apply_groups(self._cluster, applied))
+        self.caveats: dict[Caveat, None] = dict.fromkeys(apply_surroundings(self._state, applied, admission=True))
+        refused_groups = list(apply_groups(self._state, applied))
         self._engine = InstantEngine(self._state, session.profiles)
         self._new_pods = NewPods(self._engine.world)
         self._tried = AtOnce(self._engine.world, session.profiles)
@@ -208,7 +208,7 @@ class Filling:
             for each, wrong in (*refused_groups, *self._new_pods.apply_claims(applied))
         ]
         parts = [_whole_gang(part, self._cluster) for part in parts]
-        planner = Planner(self._cluster, "final", template_paths or {})
+        planner = Planner(self._state, "final", template_paths or {})
         self._sources = [_Source(part, pods_without_end(part.applied, self._new_pods, planner)) for part in parts]
         self._pending, unschedulable = waiting(session, self._state, applied, [part.applied for part in parts])
         self.caveats |= {unschedulable: None} if unschedulable is not None else {}

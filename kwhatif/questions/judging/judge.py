@@ -145,14 +145,14 @@ class _Judging:
         self._groups: PodGroupsRow | None = None
         #: The simulation in which an autoscaler may have added nodes.
         self._growth: World | None = None
-        refused = apply_groups(self._cluster, question.applied)
+        refused = apply_groups(self._state, question.applied)
         #: PodGroups that the API server does not take.
         self._refused = [
             _refused(applied, applied.object, denied.message, self._cluster) for applied, denied in refused
         ]
-        surroundings = apply_surroundings(self._cluster, question.applied, admission=question.admission)
+        surroundings = apply_surroundings(self._state, question.applied, admission=question.admission)
         self._caveats.update(dict.fromkeys(surroundings))
-        self._planner = Planner(self._cluster, question.rollout, question.template_paths)
+        self._planner = Planner(self._state, question.rollout, question.template_paths)
         world = World.standing(self._state, self._planner.usage)
         self._new_pods = NewPods(world, admission=question.admission)
         deque(run_daemons(self._new_pods, new_nodes(question.applied, session.state), session.profiles), 0)

@@ -44,6 +44,7 @@ from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.pods import begins_to_go, running
 from kwhatif.simulation.world import World
+from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
@@ -174,7 +175,7 @@ class SettledRun:
         self._manifests = [ManifestRollout(each) for each in planned]
         self._by_root = {name: manifest for manifest in self._manifests for name in manifest.roots()}
         workloads = [each.object for each in planned if each.update != "unchanged"]
-        prepare(workloads, state.cluster, state.cluster.add)
+        prepare(workloads, state.cluster, lambda obj: state.apply(Upsert(obj)))
         clock = Clock(start_of(state.cluster))
         controllers = (*all_controllers(), *session.autoscalers())
         self._engine = Engine(

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.load import fill_budgets
+from kwhatif.admission.load import counted_budgets
 from kwhatif.admission.new_group import admit_group
 from kwhatif.admission.outcome import Denied
 from kwhatif.admission.updated import updated
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.helm import HelmHook
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import POD_SOURCES, Namespace, NamespaceMeta
 from kwhatif.report.inputs import SourceRow
+from kwhatif.state.change import Upsert
+from kwhatif.state.state import State
 from kwhatif.workloads.applied_object import applied_object
+
+
+def fill_budgets(state: State) -> Iterator[Caveat]:
+    """Set the status of every budget without one, as the disruption controller would; yields caveats."""
+    for counted, caveat in counted_budgets(state.cluster):
+        yield caveat
+        state.apply(Upsert(counted))
 
 
 class Applied(msgspec.Struct, frozen=True):
@@ -43,38 +53,39 @@ class Applied(msgspec.Struct, frozen=True):
         return isinstance(self.object, (*POD_SOURCES, CustomResource))
 
 
-def apply_surroundings(cluster: Cluster, applied: Sequence[Applied], *, admission: bool) -> Iterator[Caveat]:
+def apply_surroundings(state: State, applied: Sequence[Applied], *, admission: bool) -> Iterator[Caveat]:
     """Put everything into the cluster that takes effect before pods do, claims aside; yields caveats.
 
     That a new budget is yet without a status is not a caveat: there will be one, and it is worked out here.
     """
     if admission:
-        _keep_namespaces(cluster, applied)
+        _keep_namespaces(state, applied)
     for each in applied:
         if not each.is_workload and not isinstance(each.object, PersistentVolumeClaim | PodGroup):
-            cluster.add(updated(default_object(applied_object(each.object, cluster)), cluster))  # type: ignore[type-var]
-    yield from (caveat for caveat in fill_budgets(cluster) if caveat.missing)
+            stored: Any = default_object(applied_object(each.object, state.cluster))  # type: ignore[type-var]
+            state.apply(Upsert(updated(stored, state.cluster)))
+    yield from (caveat for caveat in fill_budgets(state) if caveat.missing)
 
 
-def apply_groups(cluster: Cluster, applied: Sequence[Applied]) -> Iterator[tuple[Applied, Denied]]:
+def apply_groups(state: State, applied: Sequence[Applied]) -> Iterator[tuple[Applied, Denied]]:
     """Put PodGroups into the cluster; yields those that the API server refuses."""
     for each in applied:
         if not isinstance(each.object, PodGroup):
             continue
-        group = applied_object(each.object, cluster)
-        known = cluster.get(PodGroup, key_of(group))
+        group = applied_object(each.object, state.cluster)
+        known = state.cluster.get(PodGroup, key_of(group))
         if each.stored:
-            cluster.add(group)
+            state.apply(Upsert(group))
             continue
-        admitted = admit_group(group, cluster)
+        admitted = admit_group(group, state.cluster)
         if isinstance(admitted, Denied):
             yield each, admitted
         else:
-            cluster.add(admitted if known is None else replace(admitted, status=known.status))
+            state.apply(Upsert(admitted if known is None else replace(admitted, status=known.status)))
 
 
-def _keep_namespaces(cluster: Cluster, applied: Sequence[Applied]) -> None:
+def _keep_namespaces(state: State, applied: Sequence[Applied]) -> None:
     """A dump without a single namespace does not say which there are: a new one does not make it say so."""
-    if not cluster.all(Namespace):
+    if not state.cluster.all(Namespace):
         for name in {each.object.metadata.namespace for each in applied} - {""}:
-            cluster.add(default_object(Namespace(metadata=NamespaceMeta(name=name))))
+            state.apply(Upsert(default_object(Namespace(metadata=NamespaceMeta(name=name)))))

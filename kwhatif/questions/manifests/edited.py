@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, cast
 from msgspec.structs import replace
 
 from kwhatif.admission.changes import changes_between
-from kwhatif.admission.load import fill_budgets
 from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.admission.quota.state import Counted, QuotaUsage
 from kwhatif.controllers.catalog import MAKING_PODS
@@ -30,7 +29,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import SCALABLE, Deployment, PodSource, ReplicaSet, ReplicationController
-from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.manifests.applied import Applied, fill_budgets
 from kwhatif.questions.manifests.assumed import injected
 from kwhatif.questions.manifests.candidates import Planner
 from kwhatif.questions.manifests.daemons import DaemonPods, run_daemons
@@ -231,12 +230,12 @@ class _Made:
             new_pods = NewPods(World.standing(state))
             self.notes += run_daemons(new_pods, new, profiles, daemons)
             self.caveats |= dict.fromkeys(new_pods.caveats)
-        self.caveats |= dict.fromkeys(fill_budgets(state.cluster))
+        self.caveats |= dict.fromkeys(fill_budgets(state))
 
     def _react(self, workloads: Sequence[Applied], edit: Edit, state: State) -> None:
         """Controllers create the pods of workloads, which are pending, and delete others; and volumes of claims."""
         compared = state.fork()  # where workloads are noted as they are to be
-        planner = Planner(compared.cluster, "final", {})
+        planner = Planner(compared, "final", {})
         new_pods = NewPods(World.standing(state, planner.usage))
         others: list[Applied] = []
         for applied in workloads:
@@ -250,27 +249,27 @@ class _Made:
         self.caveats |= dict.fromkeys(new_pods.caveats)
         if others:
             compared = state.fork()
-            planner.cluster = compared.cluster
+            planner.state = compared
             self._replace_pods(others, planner, state)
 
     def _replace_pods(self, workloads: Sequence[Applied], planner: Planner, state: State) -> None:
         made = MadeByControllers(state, planner.usage, [each.object for each in workloads])
         for applied in workloads:
-            obj = named(cast("PodSource", applied.object), planner.cluster)
+            obj = named(cast("PodSource", applied.object), planner.state.cluster)
             update = planner.plan(applied)
             if update.caveat is not None:
                 self.caveats[update.caveat] = None
             if update.denied is not None:
                 self.refusals.append(update.denied.message)
                 continue
-            self.notes.extend(_autoscaled(applied.object, planner.cluster))
+            self.notes.extend(_autoscaled(applied.object, planner.state.cluster))
             count, refused = made.apply(obj, update)
             if not isinstance(obj, Pod):
-                state.apply(Upsert(planner.cluster.get(type(obj), key_of(obj))))
+                state.apply(Upsert(planner.state.cluster.get(type(obj), key_of(obj))))
             if refused and isinstance(obj, Pod):
                 self.refusals.append(refused)
             elif refused:
-                number = max(1, _number_of(update, planner.cluster.get(type(obj), key_of(obj))) - count)
+                number = max(1, _number_of(update, planner.state.cluster.get(type(obj), key_of(obj))) - count)
                 self.notes.append(f"the API server refuses {number} of its pods: {refused}")
             if update.left_out:
                 self._leave_out(applied, count, update.left_out, planner, state)

@@ -26,7 +26,7 @@ from kwhatif.workloads.template import content_of
 _WITH_REVISIONS = (StatefulSet, DaemonSet)
 
 
-def prepare(workloads: Sequence[KubernetesObject], cluster: Cluster, put: Callable[[KubernetesObject], None]) -> None:
+def prepare(workloads: Sequence[KubernetesObject], cluster: Cluster, put: Callable[[KubernetesObject], object]) -> None:
     """Complete what the cluster has of these workloads, which are about to be applied; `put` takes what is changed."""
     for step in (_stand_ins, _sets, _annotated_sets, _complete_pods):
         for obj in list(step(workloads, cluster)):

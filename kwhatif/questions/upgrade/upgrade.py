@@ -290,7 +290,7 @@ class _Upgrade:
     def _pods_of(self, session: Session, restarted: Restarted) -> Iterator[tuple[NewPod, Profile | None, State]]:
         """One pod of each kind that it makes, whose profile that is, and the cluster without its pods."""
         state = session.state.fork()
-        planner = Planner(state.cluster, "end", {}, most=self._most)
+        planner = Planner(state, "end", {}, most=self._most)
         new_pods = NewPods(World.standing(state, planner.usage))
         for pod in restarted.others:
             planner.usage.release(pod)

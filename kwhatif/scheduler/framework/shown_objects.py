@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.read_only import read_only
-from kwhatif.state.change import Change
 from kwhatif.state.objects import StateObjects
 
 T = TypeVar("T", bound=KubernetesObject)
@@ -64,8 +63,7 @@ class _ShownObjects(StateObjects):
         made: V = self._shown.derived(build if is_own else cast("Callable[[Cluster], V]", _OfShown(build)), *kinds)
         return made
 
-    def _applied(self, *changes: Change) -> NoReturn:
-        raise TypeError(NOT_CHANGED)
+    _refusal = NOT_CHANGED
 
 
 class _OfShown(NamedTuple):

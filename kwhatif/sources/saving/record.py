@@ -20,8 +20,8 @@ from kwhatif.sources.dumps.recording import RFC3339, Head, Line, Named, Part, na
 from kwhatif.sources.saving.redact import redact
 from kwhatif.sources.saving.save import Moment, about_snapshot, as_saved, by_kind, save
 
-#: A part is followed by another one after so many seconds, or when its changes have so many times the size of its
-#: snapshot: to read a moment both have to be read.
+#: A part is followed by another one after this time in seconds, or when its changes have this many times the size of
+#: its snapshot: to read a moment both have to be read.
 _LONGEST, _LARGEST = 3600.0, 8
 #: Bytes of changes that are never too many.
 _FEW = 4 << 20

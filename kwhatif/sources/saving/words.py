@@ -59,6 +59,7 @@ _KINDS = frozenset(
     {
         *(resource.kind for resource in RESOURCES.values()),
         *("HorizontalPodAutoscaler", "ServiceAccount", "NodePool", "NodeClaim", "DeviceTaintRule"),
+        *("EC2NodeClass", "AKSNodeClass", "GCENodeClass", "KWOKNodeClass"),
         *("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
         *("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"),
     }
@@ -66,7 +67,14 @@ _KINDS = frozenset(
 _GROUPS = frozenset(
     {
         *(resource.group for resource in RESOURCES.values()),
-        *("autoscaling", "admissionregistration.k8s.io", "metrics.k8s.io", "karpenter.sh", "karpenter.k8s.aws"),
+        *(
+            "autoscaling",
+            "admissionregistration.k8s.io",
+            "metrics.k8s.io",
+            "karpenter.sh",
+            "karpenter.k8s.aws",
+            "karpenter.azure.com",
+        ),
     }
 )
 _PLURALS = frozenset(resource.plural for resource in RESOURCES.values())

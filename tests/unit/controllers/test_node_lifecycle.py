@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.controllers.node_health import NodeHealth
-from kwhatif.controllers.node_lifecycle import NodeLifecycle, returned
+from kwhatif.controllers.node_lifecycle import NodeHealth, NodeLifecycle, returned
 from kwhatif.controllers.node_taints import registered
 from kwhatif.kube.model.node import Node, NodeCondition
 from kwhatif.kube.model.pod import Pod, is_ready

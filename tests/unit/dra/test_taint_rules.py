@@ -15,6 +15,7 @@ from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
 from kwhatif.kube.model.node import Taint
 from kwhatif.kube.model.resource import ResourceClaim
 from kwhatif.scheduler.release import find_release
+from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.state import State
 from tests.builders import node, snapshot
 from tests.devices import (
@@ -173,17 +174,17 @@ def test_a_rule_that_comes_changes_and_goes_counts_at_once() -> None:
     state = world()
     wanted = claim("c", request())
     assert devices(state, wanted) == ["gpu-0"]
-    state.cluster.add(taint_rule("r", {"device": "gpu-0"}))
+    state.apply(Upsert(taint_rule("r", {"device": "gpu-0"})))
     assert devices(state, wanted) == ["gpu-1"]
-    state.cluster.add(taint_rule("r", {"device": "gpu-1"}))
+    state.apply(Upsert(taint_rule("r", {"device": "gpu-1"})))
     assert devices(state, wanted) == ["gpu-0"]
-    state.cluster.add(taint_rule("r", {}))
+    state.apply(Upsert(taint_rule("r", {})))
     assert isinstance(devices(state, wanted), UnsatisfiedRequest)
     find_release(36).follow(state.cluster)
     assert devices(state, wanted) == ["gpu-0"]
     find_release(37).follow(state.cluster)
     assert isinstance(devices(state, wanted), UnsatisfiedRequest)
-    state.cluster.remove(taint_rule("r"))
+    state.apply(Delete.of(taint_rule("r")))
     assert devices(state, wanted) == ["gpu-0"]
 
 

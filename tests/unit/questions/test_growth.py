@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import kwhatif
+from kwhatif.render.advise import advice_sentence
 from tests.unit.questions.test_new_nodes import Json, daemon_set, node, spec_of
 
 POOL: Json = {
@@ -285,3 +286,36 @@ def test_objects_that_cannot_be_understood_or_are_not_modelled_are_said(name: st
     others = {each.code for each in kwhatif.schedule(session, web(1)).caveat_details}
     assert "autoscaler-object-unreadable" in others
     assert "autoscaler-objects-not-modelled" not in others
+
+
+def advised(report: kwhatif.Report) -> list[str]:
+    """The sentences of the advice, each with what comes of it."""
+    assert report.advise is not None
+    (row,) = report.advise.workloads
+    return [advice_sentence(each) for each in row.advice]
+
+
+def test_advice_raises_the_maximum_of_a_group_as_far_as_is_needed() -> None:
+    said = advised(kwhatif.advise(grown("cluster-autoscaler"), web(6)))
+    assert "let the node group general have 6 nodes (its maximum is 3); then all 6 pods fit" in said
+
+
+def test_advice_raises_the_limit_of_a_pool() -> None:
+    pool = POOL | {"spec": POOL["spec"] | {"limits": {"cpu": "16"}}}
+    session = kwhatif.with_autoscaler(kwhatif.load([node("a", "6"), pool]), at=AT, **WITH["karpenter"])
+    assert "raise limits.cpu of NodePool general to 24 (16); then all 4 pods fit" in advised(
+        kwhatif.advise(session, web(4))
+    )
+
+
+def test_advice_labels_a_group_and_tolerates_its_taint(name: str) -> None:
+    report = kwhatif.advise(grown(name), web(2, nodeSelector={"team": "x"}))
+    target = {"karpenter": "NodePool general", "cluster-autoscaler": "general"}[name]
+    assert any(f"label the nodes of {target} with team=x; then all 2 pods fit" in each for each in advised(report))
+
+
+def test_advice_tolerates_the_taint_of_a_pool() -> None:
+    taints = [{"key": "dedicated", "value": "db", "effect": "NoSchedule"}]
+    spec = {"template": {"spec": POOL["spec"]["template"]["spec"] | {"taints": taints}}}
+    session = kwhatif.with_autoscaler(kwhatif.load([node("a", "6"), POOL | {"spec": spec}]), at=AT, **WITH["karpenter"])
+    assert "tolerate the taint dedicated=db:NoSchedule; then all 2 pods fit" in advised(kwhatif.advise(session, web(2)))

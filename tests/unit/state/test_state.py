@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import pickle
 import weakref
+from collections.abc import Callable
 from inspect import unwrap
 
 import pytest
@@ -321,14 +322,20 @@ def test_the_cluster_that_a_state_is_made_of_stays_as_it_is() -> None:
     assert list(objects.all(Node)) == ["n1"]
 
 
-def test_what_code_for_any_cluster_changes_is_applied_to_the_state() -> None:
+def test_its_objects_change_only_with_it() -> None:
     state = snapshot(node("n1"), pod("a").on("n1"))
-    state.cluster.add(pod("b").on("n1").build())
-    state.cluster.remove(pod("a").build())
-    state.cluster.add_all(Node, {"n2": node("n2").build()})
-    assert (on(state), list(state.by_name)) == (["b"], ["n1", "n2"])
-    with pytest.raises(TypeError, match="cannot be sorted"):
-        state.cluster.sort()
+    objects, other = state.cluster, node("n2").build()
+    changes: list[Callable[[], object]] = [
+        lambda: objects.add(other),
+        lambda: objects.remove(other),
+        lambda: objects.add_all(Node, {"n2": other}),
+        lambda: objects.discard(Node, "n1"),
+        objects.sort,
+    ]
+    for change in changes:
+        with pytest.raises(TypeError, match="only with the state"):
+            change()
+    assert (on(state), list(state.by_name)) == (["a"], ["n1"])
 
 
 def test_a_state_can_be_pickled() -> None:

@@ -19,6 +19,7 @@ from kwhatif.scheduler.framework.evidence import VolumeLimit
 from kwhatif.scheduler.framework.plugin import NodeFilter
 from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Code, Status
 from kwhatif.scheduler.plugins.node_volume_limits import TOO_MANY_VOLUMES, NodeVolumeLimits
+from kwhatif.state.change import Upsert
 from kwhatif.state.state import State
 from tests.builders import NodeBuilder, PodBuilder, node, pod, snapshot
 from tests.storage import EPHEMERAL, attachment, claim, csi, csi_node, owned_by, storage_class, volume
@@ -313,11 +314,11 @@ def test_the_answer_follows_the_pods_on_the_node() -> None:
 def test_the_answer_follows_the_cluster() -> None:
     found = snapshot(node("n"), csi_node("n", {DRIVER: 1}), *bound("new", "h2"), *FULL)
     assert verdict_of(found).rejected
-    found.cluster.add(volume("pv-used", csi=csi("other.example.com", "h1")))
+    found.apply(Upsert(volume("pv-used", csi=csi("other.example.com", "h1"))))
     assert verdict_of(found) is SUCCESS
-    found.cluster.add(attachment("va", DRIVER, "n", "pv-new"))
+    found.apply(Upsert(attachment("va", DRIVER, "n", "pv-new")))
     assert verdict_of(found).rejected
-    found.cluster.add(csi_node("n", {DRIVER: 2}))
+    found.apply(Upsert(csi_node("n", {DRIVER: 2})))
     assert verdict_of(found) is SUCCESS
 
 
