@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from typing import Any
 
 from msgspec.structs import replace
@@ -51,6 +52,9 @@ class World:
         #: Who has written something since nobody had anything to do.
         self._wrote: set[tuple[Any, str]] = set()
         self._incarnations = 0
+        self._numbers = count(1)
+        #: When each object came, as a number; those of the start have none.
+        self._came: dict[tuple[type, str], int] = {}
 
     # --- the view ------------------------------------------------------------------------------------
 
@@ -71,7 +75,8 @@ class World:
             )
 
         of_kind: Iterable[Any] = self.state.cluster.all(kind).values()
-        return [obj for obj in of_kind if is_owned(obj)]
+        found = [obj for obj in of_kind if is_owned(obj)]
+        return sorted(found, key=lambda obj: self._came.get((kind, key_of(obj)), 0))
 
     def at(self, time: str) -> float:
         return self._clock.at(time)
@@ -93,6 +98,8 @@ class World:
         """The objects are there, or are other ones, from now on."""
         for obj in objects:
             before = self.state.cluster.get(type(obj), key_of(obj))
+            if before is None:
+                self._came[type(obj), key_of(obj)] = next(self._numbers)
             self.state.apply(Upsert(obj))
             self._changed(before, obj)
         return self
@@ -100,6 +107,7 @@ class World:
     def remove(self, kind: type, key: str) -> World:
         before = self.state.cluster.get(kind, key)
         if before is not None:
+            self._came.pop((kind, key), None)
             self.state.apply(Delete(kind, key))
             self._changed(before, None)
         return self

@@ -8,8 +8,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import TYPE_CHECKING
 
-import typer
-
 from kwhatif.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -90,8 +88,8 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(address: tuple[str, int], page: Page) -> Iterator[None]:
-    """Serve the page as long as the context lasts.
+def serving(address: tuple[str, int], page: Page) -> Iterator[str]:
+    """Serve the page as long as the context lasts; gives its address.
 
     Raises:
         InputError: the address cannot be listened at.
@@ -107,11 +105,10 @@ def serving(address: tuple[str, int], page: Page) -> Iterator[None]:
         raise InputError(
             [Problem("--listen", f"{where} cannot be listened at: {failure.strerror or failure}")]
         ) from failure
-    typer.echo(f"serving http://{server.server_address[0]!s}:{server.server_port}/metrics", err=True)
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield
+        yield f"http://{server.server_address[0]!s}:{server.server_port}/metrics"
     finally:
         server.shutdown()
         server.server_close()

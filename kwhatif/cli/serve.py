@@ -63,9 +63,10 @@ def serve(
     intervals = seconds(min_interval, "--min-interval"), seconds(sweep_interval, "--sweep-interval")
     templates = _read(capacity_of or ())
     page = Page()
-    with serving(address, page), cluster.watch() as live:
+    with serving(address, page) as url, cluster.watch() as live:  # who asks meanwhile hears that it is not ready
         live.settle()
         page.live = live
+        typer.echo(f"serving {url}", err=True)
         _measure(live, page, templates, pool_label, intervals)
 
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -18,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.cli.test_watch import NODES, POD, PODS, Running, a_node
 from tests.http.conftest import kubeconfig_writer
-from tests.http.fake_api import FakeAPI, drop
+from tests.http.fake_api import FakeAPI, answer, drop, status
 from tests.http.test_watch import a_pod
 
 Samples = dict[str, dict[tuple[tuple[str, str], ...], float]]
@@ -54,7 +55,7 @@ class Page:
 
 
 @contextmanager
-def serving(api: FakeAPI, tmp_path: Path) -> Iterator[tuple[Running, Page]]:
+def serving(api: FakeAPI, tmp_path: Path, *, ready: bool = True) -> Iterator[tuple[Running, Any]]:
     manifest = tmp_path / "web.yaml"
     manifest.write_text(json.dumps(POD))
     with api.serve() as url:
@@ -62,7 +63,7 @@ def serving(api: FakeAPI, tmp_path: Path) -> Iterator[tuple[Running, Page]]:
         argv = ["serve", "--metrics", "--listen", "127.0.0.1:0", "--min-interval", "0.2s", "--sweep-interval", "0.2s"]
         command = Running([*argv, "--capacity-of", str(manifest), "--kubeconfig", kubeconfig], tmp_path)
         try:
-            yield command, Page(command)
+            yield command, Page(command) if ready else None
         finally:
             command.close()
 
@@ -96,6 +97,17 @@ def test_what_is_served(tmp_path: Path) -> None:
         api.cut()
         page.until("kwhatif_state_lists_missing", {}, 1)
         assert command.interrupt() == (130, "")
+
+
+def test_a_cluster_that_cannot_be_read_is_not_served(tmp_path: Path) -> None:
+    api = FakeAPI()
+    api.always[PODS] = answer(403, status(403, "Forbidden", "pods is forbidden"))
+    with serving(api, tmp_path, ready=False) as (command, _):
+        assert command.process.wait(60) == 4
+        assert command.process.stderr is not None
+        said = command.process.stderr.read()
+    assert "serving" not in said
+    assert "403" in said
 
 
 def test_only_get_is_answered(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,7 +38,7 @@ def watched(kubeconfig: str, patience: Patience = HASTY, **options: Any) -> Iter
         yield live
 
 
-def until(live: LiveCluster, what: Callable[[], bool], seconds: float = 20.0) -> None:
+def until(live: LiveCluster, what: Callable[[], bool], seconds: float = 60.0) -> None:
     """Take in what happens, until that is so."""
     end = time.monotonic() + seconds
     while not what():
@@ -66,7 +67,8 @@ def test_it_is_what_would_be_read_now(api: FakeAPI, kubeconfig: WriteKubeconfig)
     with watched(kubeconfig()) as live:
         for number in range(20):
             api.change(PODS, a_pod(f"p{number % 7}"), gone=number % 7 == 6 and number > 7)
-        until(live, lambda: has(live, "p5")() and has(live, "p4")())
+        api.change(PODS, a_pod("last"))
+        until(live, has(live, "last"))
         report = kwhatif.preempt(live.session)
         assert report == kwhatif.preempt(kwhatif.load_live(kubeconfig=kubeconfig()))
 
@@ -188,6 +190,53 @@ def test_credentials_are_renewed(api: FakeAPI, kubeconfig: WriteKubeconfig, tmp_
         api.change(PODS, a_pod("one"))
         until(live, has(live, "one"))
         until(live, lambda: not live.behind)
+
+
+def test_an_exec_plugin_runs_again(api: FakeAPI, kubeconfig: WriteKubeconfig, tmp_path: Path) -> None:
+    token, runs = tmp_path / "token", tmp_path / "runs"
+    token.write_text(api.token)
+    plugin = tmp_path / "plugin"
+    said = '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "%s"}}'
+    plugin.write_text(f"#!/bin/sh\necho run >> {runs}\nprintf '{said}' \"$(cat {token})\"\n")
+    plugin.chmod(0o755)
+    user = {
+        "exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(plugin), "interactiveMode": "Never"}
+    }
+    with watched(kubeconfig(user)) as live:
+        before = len(runs.read_text().split())
+        api.token = "another"
+        token.write_text("another")
+        api.cut()
+        api.change(PODS, a_pod("one"))
+        until(live, has(live, "one"))
+        until(live, lambda: not live.behind)
+        assert before < len(runs.read_text().split()) < before + 20
+
+
+def test_a_server_that_was_away_is_followed_again(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    with watched(kubeconfig()) as live:
+        api.always[""] = drop
+        api.cut()
+        until(live, lambda: len(live.behind) > 10)
+        age = live.age
+        until(live, lambda: live.age > age)
+        api.change(PODS, a_pod("one"))
+        del api.always[""]
+        until(live, lambda: not live.behind)
+        until(live, has(live, "one"))
+
+
+def test_clocks_that_jump_do_not_matter(
+    api: FakeAPI, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with watched(kubeconfig()) as live:
+        real = time.time
+        for hours in (-30_000, 30_000):
+            monkeypatch.setattr(time, "time", lambda hours=hours: real() + hours * 3600)
+            api.change(PODS, a_pod(f"at{hours}"))
+            until(live, has(live, f"at{hours}"))
+            assert live.age < 60
+        assert live.follower.restarts == 0
 
 
 def test_what_is_refused_for_good_is_the_end(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:

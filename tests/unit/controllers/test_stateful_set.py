@@ -19,6 +19,7 @@ from kwhatif.kube.model.workload import (
     ClaimRetentionPolicy,
     RollingUpdate,
     StatefulSet,
+    StatefulSetOrdinals,
     StatefulSetSpec,
     StatefulSetStatus,
     UpdateStrategy,
@@ -356,11 +357,37 @@ def test_what_is_refused_is_tried_again() -> None:
 
 
 def test_start_ordinal_and_deletion() -> None:
-    from kwhatif.kube.model.workload import StatefulSetOrdinals
-
     found = world(db(2, ordinals=StatefulSetOrdinals(start=5)))
     assert list(images(found)) == ["db-5", "db-6"]
     found.put(replace(db(2), metadata=replace(db().metadata, deletion_timestamp="2026-03-01T00:00:00Z")))
     found.gone("shop/db-5")
     assert list(images(found.settle())) == ["db-6"]
     assert found.pod("shop/db-6").status != PodStatus()
+
+
+# --- what a sync keeps of the pods that it has found available ---------------------------------------
+
+
+def test_pods_that_are_to_be_ready_for_longer_are_waited_for() -> None:
+    found = world(db())
+    found.put(db(image="db:2", min_ready_seconds=20))
+    assert images(found.wait(19)) == {"db-0": "db:1", "db-1": "db:1", "db-2": "db:1"}
+    assert images(found.wait(1)) == {"db-0": "db:1", "db-1": "db:1", "db-2": "db:1†"}
+
+
+def test_another_start_ordinal_is_counted_from_there() -> None:
+    found = world(db(2))
+    found.put(db(3, ordinals=StatefulSetOrdinals(start=1)))
+    assert list(images(found.settle())) == ["db-0", "db-1", "db-2"]
+
+
+def test_a_rollout_is_complete_also_when_pods_become_ready_one_after_another() -> None:
+    found = world(parallel())
+    found.put(parallel(image="db:2", update_strategy=UpdateStrategy(type="OnDelete"))).settle()
+    found.gone("shop/db-0", "shop/db-1", "shop/db-2").settle()
+    found.put(parallel(image="db:2")).settle()
+    for name in ("db-0", "db-1", "db-2"):
+        found.runs(f"shop/{name}")
+        found.settle()
+    found.put(parallel(image="db:3", update_strategy=partition(3))).settle()
+    assert images(found.gone("shop/db-0").settle())["db-0"] == "db:2"

@@ -56,6 +56,8 @@ metadata: {name: all}
 spec: {maxUnavailable: 1, selector: {}}
 """
 
+ON_N1 = "nodeSelector: {kubernetes.io/hostname: n1},"
+
 T = TypeVar("T", bound=Caveat)
 
 
@@ -186,6 +188,21 @@ def test_a_rollout_whose_new_pods_evict_old_ones_goes_on() -> None:
 
 def test_no_replicas() -> None:
     assert row(ask(Session(cluster(node("n1"))), workload("Deployment", "web", 0))).message == "makes no pods"
+
+
+def test_the_replacement_of_a_pod_that_was_evicted_is_not_tried_at_that_moment() -> None:
+    """The set's first pod gives way to a pod of higher priority; the set makes it again once its new pod was tried."""
+    low = PriorityClass(metadata=ObjectMeta(name="low"), value=-10)
+    spec = {"cpu": "1", "spec": "priorityClassName: low,"}
+    running = [
+        pod(f"db-{number}").labels(app="db").owner("StatefulSet", "db").priority(-10).cpu("1").on("n1").started(start)
+        for number, start in enumerate(("2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"))
+    ]
+    there = cluster(*small("n1", "n2"), *stored(workload("StatefulSet", "db", 2, **spec)), *running, HIGH, low)
+    text = workload("StatefulSet", "db", 4, **spec) + bare("vip", cpu="3", spec=f"priorityClassName: high, {ON_N1}")
+    report = ask(Session(there), text)
+    assert fates(report) == "db-2:P@n2 vip:E@n1"
+    assert report.workloads[1].victims == ("default/db-0",)
 
 
 # --- what is pending already -------------------------------------------------------------------------------
