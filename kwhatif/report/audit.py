@@ -67,7 +67,6 @@ AuditCause = Literal[
     "tolerates",
     "bare",
     "loop",
-    "attached-elsewhere",
     # of budgets
     "demands-all",
     "many-budgets",
@@ -176,8 +175,6 @@ class ProbeRow(Row, kw_only=True):
     probe: ProbeName
     scenarios: int = 0
     judged: int = 0
-    #: Of those that were judged: as many as were proven equal to another one, and not played themselves.
-    equal: int = 0
     skipped: str = ""
 
 

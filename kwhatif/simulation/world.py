@@ -281,7 +281,8 @@ class World(SimulatedView):
         self._made += 1
         meta = admitted.metadata
         uid = meta.uid or uid_of(type(obj).__name__, meta.namespace, f"{meta.name}#{self._made}")
-        made = replace(admitted, metadata=replace(meta, uid=uid, creation_timestamp=self.stamp(self.now)))
+        created = (meta.creation_timestamp if stored else None) or self.stamp(self.now)
+        made = replace(admitted, metadata=replace(meta, uid=uid, creation_timestamp=created))
         return replace(made, status=replace(made.status, phase="Pending")) if isinstance(made, Pod) else made
 
     def _stored(self, obj: Any) -> Any:

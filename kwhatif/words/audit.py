@@ -213,8 +213,6 @@ _CAUSES: Mapping[AuditCause, str] = {
     "unready": "budget {key} has pods that are not ready, and lets no other go",
     "no-successor": "pods of budget {key} do not come back",
     "never-ends": "{example} is terminating and never gone",
-    "priority": "pods of class {about} may evict it",
-    "attached-elsewhere": "its volume is attached to the node of the old pod, which waits for the new one",
     "release": "{about}",
 }
 
@@ -226,6 +224,8 @@ def why(row: HarmRow) -> str:
         case "room":
             pool = f" on nodes with {row.pool}" if row.pool else ""
             return f"no node{pool} has enough {about or 'room'} free"
+        case "priority":
+            return f"pods of {f'class {about}' if about else 'higher priority'} may evict it"
         case "placement":
             return f"no other node is one that it may use{f' ({about})' if about else ''}"
         case "selects-nothing":

@@ -36,7 +36,7 @@ def test_help_fits_into_80_columns_and_is_not_cut(command: str) -> None:
 def test_options_come_in_groups(command: str) -> None:
     lines = run(f"kwhatif {command} --help").stdout.splitlines()
     titles = [line.rstrip(":") for line in lines if line.endswith(":") and not line.startswith(" ")]
-    assert titles == ["Arguments", "Options", "What if", "Cluster", "Scheduler", "Other"]
+    assert titles == ["Arguments", "Options", "What if", "Cluster", "Scheduler", "Autoscaler", "Other"]
     options = lines[lines.index("Options:") + 1 :]
     assert options[0].startswith("  -o, --output")
     assert next(line for line in options[1:] if line.startswith("  -")).startswith("  -n, --namespace")

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.budget_pods import budget_pods
+from kwhatif.controllers.budget_pods import budget_pods, pods_selected_by
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, is_static
 from kwhatif.questions.audit.causes import PendingCause, cause_of
@@ -245,15 +245,17 @@ class _Found:
 
     def broken(self) -> Iterator[HarmRow]:
         """Budgets that fall short of more pods than one eviction would take, though they allowed some."""
-        before = self._engine.tally.budgets_before
+        before, base = self._engine.tally.budgets_before, self._stage.cluster
         for key, count in self._ending.overruns.items():
             if before.get(key, 0) > 0:
+                pods = pods_selected_by(key, base)
                 yield self._row(
                     "budget-broken",
                     "one-node" if isinstance(self._played, Lost) else "priority",
                     f"PodDisruptionBudget {key}",
                     pods=count,
-                    priority=0,
+                    of=len(pods),
+                    priority=max((pod.spec.priority or 0 for pod in pods), default=0),
                     seconds=self._played.seconds,
                 )
 
