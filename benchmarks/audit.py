@@ -45,8 +45,9 @@ def _with_deployments(dump: Path) -> Path:
             owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": name, "uid": f"deployment-{name}"}
             meta["ownerReferences"] = [{**owner, "controller": True}]
             spec = {**each["spec"], "selector": {"matchLabels": {"app": name}}}
-            labels = {"app": name, "team": meta["namespace"]}
-            spec["template"] = {**spec["template"], "metadata": {"labels": labels}}
+            given = each["spec"]["template"]["metadata"]
+            labels = {key: value for key, value in given["labels"].items() if key != "pod-template-hash"}
+            spec["template"] = {**spec["template"], "metadata": {**given, "labels": labels}}
             place = {"name": name, "namespace": meta["namespace"], "uid": owner["uid"]}
             made.append({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": place, "spec": spec})
     path = dump.with_suffix(".deployments.json")

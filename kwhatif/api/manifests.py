@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
+from msgspec.structs import replace
+
 from kwhatif.api.arguments import require_session
 from kwhatif.errors import InputError, Problem
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.sources.decoding.strict import Validation, parse_validation
 from kwhatif.sources.manifests.applied import AskedObjects, parse_template_paths, read_applied
 from kwhatif.sources.text.files import standard_input
+from kwhatif.workloads.foreign_groups import as_gangs, foreign_groups
 
 
 class ManifestOptions(TypedDict, total=False):
@@ -71,7 +77,20 @@ def read_manifests(
         validation=parse_validation(options.get("validation", "strict")),
         stored=stored,
     )
-    return asked, paths
+    applied, caveats = with_gangs(asked.applied, session)
+    return asked._replace(applied=applied, caveats=(*asked.caveats, *caveats)), paths
+
+
+def with_gangs(given: Sequence[Applied], session: Session) -> tuple[tuple[Applied, ...], tuple[Caveat, ...]]:
+    """What is applied with foreign groups as gangs, where that was asked, and what is said of them."""
+    objects = [each.object for each in given]
+    if not session.treats_as_gangs:
+        return tuple(given), tuple(foreign_groups(objects, treated=False))
+    found = as_gangs(objects, session.cluster)
+    applied = [replace(each, object=obj) for each, obj in zip(given, found.objects, strict=True)]
+    source = given[0].source if given else None
+    groups = [Applied(group, replace(source, object=f"PodGroup {key_of(group)}")) for group in found.groups if source]
+    return (*groups, *applied), tuple(foreign_groups(found.objects, treated=True))
 
 
 def require_no_problems(report: Report) -> None:

@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from kwhatif.api.arguments import PathLike
+from kwhatif.errors import InputError, Problem
+from kwhatif.kube.gates import GROUPS_GATE
+from kwhatif.kube.matching.groups import GROUPS_SINCE
 from kwhatif.kube.model.originals import Originals, SessionOriginals
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
-from kwhatif.sources.scheduler.release import ReleaseOptions
+from kwhatif.sources.scheduler.release import ReleaseOptions, parse_version
 from kwhatif.sources.text.files import standard_input
 
 if TYPE_CHECKING:
@@ -31,6 +34,8 @@ class SchedulerOptions(TypedDict, total=False):
     kubernetes_version: str | None
     #: Feature gates set by hand: by name, or as kube-scheduler's option has them: "A=true,B=false".
     feature_gates: str | Mapping[str, bool] | None
+    #: Judge groups of pods of other schedulers as gangs, by the rule of kube-scheduler 1.37, which is then the release.
+    treat_as_gang: bool
 
 
 class RequestedScheduler(NamedTuple):
@@ -41,6 +46,8 @@ class RequestedScheduler(NamedTuple):
     config: SchedulerConfig | None
     #: Where to keep what extenders are to be sent.
     originals: SessionOriginals | None
+    #: Whether groups of pods of other schedulers are judged as gangs.
+    treats_as_gangs: bool = False
 
     def scheduler(self, release: Release) -> ConfiguredScheduler | None:
         """The scheduler of that release; None: the default one."""
@@ -52,19 +59,33 @@ class RequestedScheduler(NamedTuple):
         return {DEFAULT_SCHEDULER: release.default_profile()} if found is None else found.profiles
 
 
+def _release_asked(options: SchedulerOptions) -> ReleaseOptions:
+    """With foreign groups as gangs that is a release that knows gangs, with its gate on."""
+    version, gates = options.get("kubernetes_version"), options.get("feature_gates")
+    if not options.get("treat_as_gang"):
+        return ReleaseOptions(version, gates)
+    if version and parse_version(version) < GROUPS_SINCE:
+        why = f"gangs are judged by the rule of 1.{GROUPS_SINCE}, and {version} was asked for"
+        raise InputError([Problem("--treat-as-gang", why, hint="leave out --kubernetes-version")])
+    if isinstance(gates, Mapping):
+        return ReleaseOptions(version or f"1.{GROUPS_SINCE}", {GROUPS_GATE: True, **gates})
+    given = f",{gates}" if gates else ""
+    return ReleaseOptions(version or f"1.{GROUPS_SINCE}", f"{GROUPS_GATE}=true{given}")
+
+
 def scheduler_source(options: SchedulerOptions) -> RequestedScheduler:
     """The configuration is read, and the release looked at.
 
     Raises:
         InputError: with everything that is wrong with them.
     """
-    release = ReleaseOptions(options.get("kubernetes_version"), options.get("feature_gates"))
+    release, treats = _release_asked(options), options.get("treat_as_gang", False)
     release.check()
     originals = SessionOriginals(Originals(), Originals()) if options.get("call_extenders") else None
     config, plugins = options.get("scheduler_config"), options.get("plugins") or ()
     if config is None and not plugins:
-        return RequestedScheduler(release, None, originals)
+        return RequestedScheduler(release, None, originals, treats)
     from kwhatif.sources.scheduler.profiles import read_scheduler_config
 
     path = None if config is None else str(config)
-    return RequestedScheduler(release, read_scheduler_config(path, plugins, stdin=standard_input()), originals)
+    return RequestedScheduler(release, read_scheduler_config(path, plugins, stdin=standard_input()), originals, treats)

@@ -24,6 +24,7 @@ from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.scheduler.release import ask_release
 from kwhatif.sources.text.files import standard_input
 from kwhatif.state.state import State
+from kwhatif.workloads.foreign_groups import treat_as_gangs
 
 
 def load(
@@ -147,11 +148,14 @@ def _session(
     strict: bool,
     now: datetime | None = None,
 ) -> Session:
+    if source.treats_as_gangs:
+        treat_as_gangs(collected.cluster)
     scheduler = follow_release(collected, source)
     loaded = admitted(collected, progress, strict=strict)
     taken_at = loaded.taken_at
     age = 0 if loaded.live else _age(taken_at, now) if taken_at else None
     session = scheduler.session(loaded, State(loaded.cluster), loaded.caveats, age)
+    session.treats_as_gangs = source.treats_as_gangs
     ProgressReporter(progress).report("snapshot", len(session.state.pods) + len(session.state.nodes), done=True)
     return session
 

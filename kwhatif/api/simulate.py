@@ -8,6 +8,7 @@ from typing import Any, Unpack
 from msgspec.structs import replace
 
 from kwhatif.api.arguments import require_edits, require_known, require_session
+from kwhatif.api.manifests import with_gangs
 from kwhatif.api.options import SimulationOptions
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
@@ -120,6 +121,6 @@ def _applied(
     )
     if read.problems:
         raise InputError(read.problems)
-    applied = tuple(map(as_applied, read.manifests))
+    applied, caveats = with_gangs(tuple(map(as_applied, read.manifests)), session)
     steps = steps_of(", ".join(names), applied, f"apply {' '.join(names)}", session.cluster)
-    return list(steps), list(in_cluster(read.caveats, applied, session.cluster))
+    return list(steps), [*in_cluster(read.caveats, applied, session.cluster), *caveats]

@@ -25,6 +25,7 @@ from kwhatif.cli.cluster_options import (
     RequestTimeout,
     SchedulerConfig,
     Strict,
+    TreatAsGang,
     Verbose,
 )
 from kwhatif.cli.edits import Compare, Edits, If
@@ -132,6 +133,7 @@ class SchedulerSource:
     compare: Compare = False
     kubernetes_version: KubernetesVersion = None
     feature_gates: FeatureGates = None
+    treat_as_gang: TreatAsGang = False
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant together.
@@ -236,6 +238,7 @@ class SchedulerSource:
             "plugins": self.plugin or (),
             "kubernetes_version": self.kubernetes_version,
             "feature_gates": ",".join(self.feature_gates or ()),
+            "treat_as_gang": self.treat_as_gang,
         }
 
     def _read(self, *, strict: bool, dates: bool) -> Session:

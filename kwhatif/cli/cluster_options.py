@@ -127,6 +127,15 @@ FeatureGates = Annotated[
         autocompletion=complete_gate,
     ),
 ]
+TreatAsGang = Annotated[
+    bool,
+    typer.Option(
+        "--treat-as-gang",
+        help="Judge the groups of Volcano, Kueue, KAI and coscheduling, and the pods of a JobSet, LeaderWorkerSet,"
+        " RayCluster or PyTorchJob, as gangs by the rule of kube-scheduler 1.37.",
+        rich_help_panel=SCHEDULER,
+    ),
+]
 Verbose = Annotated[
     bool,
     typer.Option(

@@ -29,6 +29,7 @@ from kwhatif.report import Report
 from kwhatif.report.advise import AdviceRow, AdvisedChangeRow, AdvisedRow, AdviseRow, GoingRow, LeftRow, PatchRow
 from kwhatif.report.decision import Outcome
 from kwhatif.words.amounts import plural, some
+from kwhatif.words.pod_groups import group_line
 
 
 def advise(report: Report, row: AdviseRow, detail: Detail) -> Iterator[Block]:
@@ -123,6 +124,8 @@ _PLAIN = {
     "other-name": "name {about} {after} instead of {before}",
     "preemption-policy": "let it evict pods of lower priority (preemptionPolicy is {before})",
     "scheduler-name": "leave it to the scheduler {after} instead of {before}",
+    "min-count": "let {after} of its pods be enough (minCount is {before})",
+    "drop-topology": "do not ask that all of its pods are in one {about}",
     "uncordon": "uncordon {target}",
     "untaint": "take the taint {about} off {target}",
     "label-node": "label {target} with {about}",
@@ -195,6 +198,10 @@ def counted(report: Report) -> list[tuple[Outcome, str]]:
 
 def headline(row: AdvisedRow, report: Report) -> str:
     """What the matter is, and how much advice there is: `Deployment shop/web: 2 of 3 pods get a node`."""
+    groups = () if report.pod_groups is None else report.pod_groups.groups
+    group = next((each for each in groups if row.workload == f"PodGroup {each.group}"), None)
+    if group is not None:
+        return group_line(group)
     if row.of == 1 or row.workload.endswith(f" {row.pod}"):
         first = next((decision for decision in report.decisions if decision.pod == row.pod), None)
         return f"{row.workload} {verb(row.outcome, 1) if first is None else sentence_about(first, report)}"

@@ -30,6 +30,8 @@ AdviceKind = Literal[
     "priority-class",
     "preemption-policy",
     "scheduler-name",
+    "min-count",
+    "drop-topology",
     "uncordon",
     "untaint",
     "label-node",

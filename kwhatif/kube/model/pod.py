@@ -119,6 +119,11 @@ class PodAnnotations(Model):
     scale_up_delay: str = field(name="cluster-autoscaler.kubernetes.io/pod-scale-up-delay", default="")
     #: Karpenter leaves the pod's node alone: "true", or for so long after the pod started.
     do_not_disrupt: str = field(name="karpenter.sh/do-not-disrupt", default="")
+    #: The group of pods that another scheduler or controller has the pod in, or how many pods the group has.
+    volcano_group: str = field(name="scheduling.k8s.io/group-name", default="")
+    kai_group: str = field(name="pod-group-name", default="")
+    kueue_count: str = field(name="kueue.x-k8s.io/pod-group-total-count", default="")
+    lws_size: str = field(name="leaderworkerset.sigs.k8s.io/size", default="")
     restarted_at: str = field(name="kubectl.kubernetes.io/restartedAt", default="")
     #: AppArmor and seccomp profiles, by annotation: the keys end with the container's name.
     profiles: dict[str, str] = field(name="kwhatif.dev/profiles", default={})

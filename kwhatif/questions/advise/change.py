@@ -31,6 +31,8 @@ COSTS: dict[AdviceKind, int] = {
     "widen-skew": 25,
     "tolerate": 30,
     "request-less": 30,
+    "min-count": 35,
+    "drop-topology": 40,
     "soften-spread": 35,
     "soften-pod-affinity": 35,
     "soften-anti-affinity": 35,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.questions.advise.advisor import FAILING, Advisor, Captured, first_failing
+from kwhatif.questions.advise.gangs import GangAdvisor, failing_groups, members_of
 from kwhatif.questions.advise.scene import Scene
 from kwhatif.questions.decisions.decide import objections_of
 from kwhatif.questions.decisions.short import in_full
@@ -67,16 +68,20 @@ def advise(
     session: Session, question: Question, answer: Answer, scenes: Mapping[str, Captured], limits: Limits
 ) -> AdviseRow:
     """The section of the report; `scenes` are what a `Capture` has kept while the answer was made."""
+    groups, members = failing_groups(answer), members_of(answer)
     failing = [
         (applied, judged)
         for applied, judged in _by_workload(question, answer)
-        if (first := first_failing(judged.decisions)) and (limits.evicting or first.outcome != "Preempts")
+        if (first := first_failing(judged.decisions))
+        and (limits.evicting or first.outcome != "Preempts")
+        and first.pod not in members
     ]
-    rows = [
+    rows = [GangAdvisor(session, question, answer, group).row(limits.most) for group in groups[: limits.workloads]]
+    rows += [
         Advisor(session, question, applied, judged, scenes).row(limits.most)
-        for applied, judged in failing[: limits.workloads]
+        for applied, judged in failing[: limits.workloads - len(rows)]
     ]
-    return AdviseRow(workloads=tuple(rows), left_out=len(failing) - len(rows))
+    return AdviseRow(workloads=tuple(rows), left_out=len(groups) + len(failing) - len(rows))
 
 
 def _by_workload(question: Question, answer: Answer) -> Iterator[tuple[Applied, JudgedWorkload]]:

@@ -13,20 +13,16 @@ from kwhatif.report.capacity import GangFitRow
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.pod_groups.result import GroupResult
 from kwhatif.simulation.attempts import SimulatedAttempts
-from kwhatif.simulation.chance import Chance
-from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Bind, Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.state import State
 
 
 class Gangs:
-    """Places groups on a state, which changes."""
+    """Places groups in a world, which changes."""
 
-    def __init__(self, profiles: Mapping[str, Profile], state: State) -> None:
-        self._state = state
-        world = World(state, Clock(start_of(state.cluster)), Chance())
+    def __init__(self, profiles: Mapping[str, Profile], world: World) -> None:
+        self._state = world.state
         self._attempts = SimulatedAttempts(world, profiles, scored=False)
         #: By key of the group that others are like: what is said of them.
         self._rows: dict[str, GangFitRow] = {}

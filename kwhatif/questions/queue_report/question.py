@@ -81,7 +81,7 @@ def ask_queue(session: Session, question: QueueQuestion) -> Report:
     caveats |= dict.fromkeys((*session.left_out(session.cluster, shown_decisions), *session.remarks()))
     if rows:
         caveats |= dict.fromkeys(_assumed(rows, events))
-    report = session.report("queue", shown_decisions, caveats)
+    report = session.report("queue", shown_decisions, caveats, groups=session.unedited is None)
     return replace(report, queue=QueueRow(pending=len(pending), pods=tuple(rows)))
 
 

@@ -176,6 +176,8 @@ class Session:
         #: When the dump was taken; None of a live cluster, and where a dump does not show it.
         self.taken_at = taken_at
         self._sources = tuple(sources)
+        #: Whether groups of pods of other schedulers, in manifests too, are judged as gangs.
+        self.treats_as_gangs = False
         #: The edits that were made, and the session as it was without them.
         self.changes: tuple[EditRow, ...] = ()
         self.unedited: Session | None = None

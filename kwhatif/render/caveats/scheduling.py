@@ -31,6 +31,14 @@ def sentence(caveat: scheduling.SchedulingCaveat) -> str:  # noqa: C901, PLR0911
             )
         case scheduling.GangsNotModelled(groups=groups, objects=objects):
             return _gangs(groups, objects)
+        case scheduling.ForeignGroups(system=system, objects=objects, treated=treated):
+            about = f"foreign groups of {system} ({some(objects)})"
+            if treated:
+                return f"{about}: judged as gangs by kube-scheduler's rule; {system} itself may decide otherwise"
+            return (
+                f"{about}: {system} places their pods together or not at all, here each is judged by itself;"
+                " --treat-as-gang judges them as gangs by kube-scheduler's rule"
+            )
         case scheduling.HugeAmounts(nodes=nodes):
             return f"{plural(len(nodes), 'node')}: more than 8 PiB of a resource, where 64-bit limits are not modelled"
         case scheduling.PluginNotModelled(plugin=plugin):

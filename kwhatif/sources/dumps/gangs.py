@@ -13,6 +13,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup, Workload
 from kwhatif.kube.model.workload import WORKLOADS
 from kwhatif.workloads.applied_template import template_of
+from kwhatif.workloads.foreign_groups import foreign_group, foreign_groups
 
 #: Versions of before 1.37, and kinds behind gates that are alpha.
 _KINDS = ("CompositePodGroup", "PodGroup", "Workload")
@@ -25,6 +26,7 @@ def gangs(cluster: Cluster, skipped: Counter[str]) -> Iterator[Caveat]:
     objects = cluster.derived(_Grouped, *WORKLOADS, Pod).names
     if groups or objects:
         yield GangsNotModelled(groups=groups, objects=objects)
+    yield from cluster.derived(_Foreign, Pod).caveats
 
 
 class _Grouped:
@@ -39,6 +41,20 @@ class _Grouped:
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Grouped | None:
         """Itself, if that is about an object of no group."""
         return None if any(one is not None and is_grouped(one) for one in (before, after)) else self
+
+
+class _Foreign:
+    """What is said of pods that are of groups of other schedulers."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        pods = list(cluster.all(Pod).values())
+        self.caveats = (*foreign_groups(pods, treated=False), *foreign_groups(pods, treated=True))
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Foreign | None:
+        """Itself, if that is about a pod of no such group."""
+        pods = [one for one in (before, after) if isinstance(one, Pod)]
+        is_touched = any(foreign_group(pod.metadata, pod.spec) is not None for pod in pods)
+        return None if is_touched else self
 
 
 def kind_of(name: str) -> str:

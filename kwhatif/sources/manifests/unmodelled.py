@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kwhatif.kube.gates import GROUPS_GATE
-from kwhatif.kube.matching.groups import has_groups
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler, ServiceAccount
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import (
@@ -134,7 +133,7 @@ def in_cluster(caveats: Iterable[Caveat], applied: Sequence[Applied], cluster: C
         yield DevicesNotModelled(features=unknown)
     yield from rules_ignored(cluster, rules)
     grouped = tuple(each.source.object for each in applied if each.is_workload and is_grouped(each.object))
-    if grouped and GROUPS_GATE in cluster.gates and not has_groups(cluster):
+    if grouped and GROUPS_GATE in cluster.gates:
         yield GangsNotModelled(objects=grouped)
     for caveat in caveats:
         if isinstance(caveat, ServiceAccountsNotChecked):

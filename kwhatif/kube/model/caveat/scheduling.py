@@ -123,6 +123,18 @@ class GangsNotModelled(BaseCaveat, tag="gangs-not-modelled", kw_only=True):
     objects: tuple[str, ...] = ()
 
 
+class ForeignGroups(BaseCaveat, tag="foreign-group", kw_only=True):
+    """Pods are of groups that another scheduler places together: its rules are not modelled."""
+
+    warns = True
+    #: Whose groups they are: `Volcano`, `KAI`, `coscheduling`, `Kueue`, …
+    system: str
+    #: The pods, and the workloads that make such pods: `Kind namespace/name`.
+    objects: tuple[str, ...] = ()
+    #: Whether they are judged as gangs, by kube-scheduler's rule, as was asked.
+    treated: bool = False
+
+
 class DevicesNotModelled(IncompleteCaveat, tag="devices-not-modelled", kw_only=True):
     """Devices have features that Kubernetes turns off by default, and that are not modelled."""
 
@@ -221,6 +233,7 @@ SchedulingCaveat = (
     | BudgetRecounted
     | HugeAmounts
     | GangsNotModelled
+    | ForeignGroups
     | DevicesNotModelled
     | TaintRulesIgnored
     | BindingNotDated

@@ -1,0 +1,121 @@
+"""Groups of pods in all commands: the gang is judged as a whole, and that is said."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import kwhatif
+from tests.gangs.generate import GROUPS, TOPOLOGY, Builder
+
+Json = dict[str, Any]
+
+
+def test_capacity_counts_gangs_rack_by_rack() -> None:
+    it = _racks(TOPOLOGY)
+    it.gang("g", 4, 4, "2", schedulingConstraints={"topology": [{"key": "rack"}]})
+    fit = _json(kwhatif.capacity(_session(it), _text(it.manifest)))["capacity"]["fit"]
+    assert fit["sets"] == 3
+    (gang,) = fit["gangs"]
+    assert gang["placements"] == {"a": 2, "b": 1}
+    assert fit["stop"]["pod"] == "default/g"
+
+
+def test_capacity_counts_more_gangs_like_one_of_the_cluster() -> None:
+    it = _racks(GROUPS)
+    it.group("g", 2, bound=True)
+    it.members("g", 2, "2")
+    fit = _json(kwhatif.capacity(_session(it), "podgroup/default/g"))["capacity"]["fit"]
+    assert (fit["sets"], fit["gangs"][0]["pods"]) == (6, 2)
+
+
+@pytest.mark.parametrize(
+    ("count", "topology", "kinds"),
+    [
+        (16, False, {"min-count", "add-nodes"}),
+        (10, True, {"min-count", "drop-topology", "add-nodes"}),
+    ],
+)
+def test_advice_for_a_gang_is_proven(count: int, topology: bool, kinds: set[str]) -> None:
+    it = _racks(TOPOLOGY)
+    more: Json = {"schedulingConstraints": {"topology": [{"key": "rack"}]}} if topology else {}
+    it.gang("g", count, count, "2", **more)
+    (row,) = _json(kwhatif.advise(_session(it), _text(it.manifest)))["advise"]["workloads"]
+    assert row["workload"] == "PodGroup default/g"
+    found = {change["kind"]: change for advice in row["advice"] for change in advice["changes"]}
+    assert found.keys() == kinds
+    # One node fewer is not enough, and one pod more is too many.
+    change = found["add-nodes"]
+    for nodes, places in ((change["count"], count), (change["count"] - 1, 0)):
+        edited = kwhatif.edited(_session(it), f"add {nodes} nodes like {change['target']}") if nodes else _session(it)
+        assert _placed(kwhatif.schedule(edited, _text(it.manifest))) == places
+    least = int(found["min-count"]["after"])
+    for minimum, fits in ((least, True), (least + 1, False)):
+        it.manifest[0]["spec"]["schedulingPolicy"]["gang"]["minCount"] = minimum
+        assert bool(_placed(kwhatif.schedule(_session(it), _text(it.manifest)))) is fits
+
+
+def test_the_queue_tries_a_gang_once() -> None:
+    it = _racks(GROUPS)
+    it.gang("big", 16, 16, "2", priority=10)
+    it.gang("small", 2, 2, "2")
+    everything = _text([*it.cluster, *it.manifest])
+    rows = _json(kwhatif.pending(kwhatif.load(everything, kubernetes_version="1.37")))["queue"]["pods"]
+    assert {row["outcome"] for row in rows if row["pod"].startswith("default/big")} == {"Unschedulable"}
+    assert {row["outcome"] for row in rows if row["pod"].startswith("default/small")} == {"Placed"}
+
+
+@pytest.mark.parametrize("function", [kwhatif.simulate, kwhatif.gate])
+def test_stories_and_the_gate_say_what_becomes_of_the_gang(function: Any) -> None:
+    it = _racks(GROUPS)
+    it.gang("g", 16, 16, "2")
+    report = _json(function(_session(it, gates=None), _text(it.manifest)))
+    (row,) = (report["podGroups"] or report["story"]["podGroups"])["groups"]
+    assert (row["outcome"], row["fitting"], row["minCount"]) == ("unscheduled", 15, 16)
+    assert not [each for each in report["caveatDetails"] if each["code"] == "gangs-not-modelled"]
+
+
+def test_a_drained_gang_comes_back_together_or_not_at_all() -> None:
+    it = _racks(GROUPS)
+    it.fill(full=1.0)
+    it.group("g", 2, bound=True)
+    report = _json(kwhatif.drain(_session(it), "n0", force=True))
+    assert report["story"]["podGroups"]["groups"][0]["outcome"] == "waiting"
+
+
+def test_alone_a_member_is_judged_by_itself_and_that_is_said() -> None:
+    it = _racks(GROUPS)
+    it.gang("g", 16, 16, "2")
+    report = _json(kwhatif.schedule(_session(it), _text(it.manifest), alone=True))
+    assert [each for each in report["caveatDetails"] if each["code"] == "gangs-not-modelled"]
+
+
+def _racks(gates: str) -> Builder:
+    """Rack a takes 8 pods of 2 cpu, rack b 7."""
+    it = Builder("gangs")
+    it.gates = gates
+    for number, (milli, rack) in enumerate([(8100, "a"), (8200, "a"), (8300, "b"), (6400, "b")]):
+        it.node(f"n{number}", milli, {"rack": rack})
+    return it
+
+
+def _session(it: Builder, gates: str | None = "") -> kwhatif.Session:
+    asked = it.gates if gates == "" else gates
+    return kwhatif.load(_text(it.cluster), kubernetes_version="1.37", feature_gates=asked)
+
+
+def _text(objects: list[Json]) -> Any:
+    return kwhatif.text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+
+
+def _json(report: Any) -> Json:
+    found: Json = json.loads(report.to_json())
+    return found
+
+
+def _placed(report: Any) -> int:
+    (row,) = _json(report)["podGroups"]["groups"]
+    placed: int = row["placed"]
+    return placed
