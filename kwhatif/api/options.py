@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple, TypedDict
 
 #: Groups of the command line's help.
-KUBECTL, SCENARIOS = "As in kubectl drain", "Many scenarios (with --each)"
+KUBECTL, SCENARIOS = "As in kubectl drain", "Many scenarios"
 
 
 class Option(NamedTuple):

@@ -13,7 +13,7 @@ from kwhatif.api.options import AuditArguments
 from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import Namespace, Printing, fail_on, one_of, seconds
+from kwhatif.cli.options import FindingsIn, Printing, fail_on, one_of, seconds
 from kwhatif.cli.progress import counting_progress
 from kwhatif.cli.reports import ReportFiles, parse_reports, write_reports
 from kwhatif.cli.run import Style, answer, now, parse_conditions
@@ -50,7 +50,7 @@ def audit(
     *,
     cluster: SchedulerSource,
     growth: Growth,
-    namespace: Namespace = None,
+    namespace: FindingsIn = None,
     options: AuditArguments,
     output: Annotated[
         AuditOutput,

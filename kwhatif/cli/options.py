@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.models import OptionInfo
@@ -37,15 +37,20 @@ def _namespace(name: str | None) -> str | None:
     return name
 
 
+def _namespace_option(said: str) -> Any:
+    return typer.Option("--namespace", "-n", help=said, metavar="NAME", callback=_namespace)
+
+
 Namespace = Annotated[
     str | None,
-    typer.Option(
-        "--namespace",
-        "-n",
-        help="Namespace for objects that do not name one. Without it, that of the context, or default.",
-        metavar="NAME",
-        callback=_namespace,
-    ),
+    _namespace_option("Namespace for objects that do not name one. Without it, that of the context, or default."),
+]
+#: Where `-n` leaves out what is in other namespaces.
+FindingsIn = Annotated[
+    str | None, _namespace_option("Only findings about workloads of this namespace. Without it, about all.")
+]
+PodsIn = Annotated[
+    str | None, _namespace_option("Only pods of this namespace; a NAME is of it. Without it, pods of all.")
 ]
 
 

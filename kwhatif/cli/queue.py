@@ -9,7 +9,7 @@ import typer
 from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import AllNamespaces, Namespace, Output, OutputOption, Printing, fail_on, joined
+from kwhatif.cli.options import AllNamespaces, Output, OutputOption, PodsIn, Printing, fail_on, joined
 from kwhatif.cli.run import Style, answer, parse_conditions
 
 FailOn = Annotated[str, fail_on("unschedulable", "gated", "preemption", "budget-violation", "asleep")]
@@ -24,7 +24,7 @@ def queue(
         list[str] | None,
         typer.Argument(metavar="[POD]...", help="NAMESPACE/NAME, or NAME. Without one: all pending pods."),
     ] = None,
-    namespace: Namespace = None,
+    namespace: PodsIn = None,
     all_namespaces: AllNamespaces = False,
     output: OutputOption = Output.TABLE,
     explain: Annotated[bool, typer.Option("--explain", help="Show for every pod what would wake it.")] = False,

@@ -94,6 +94,12 @@ def evicted_after(pod: Pod, node: Node) -> float | None:
     return None if seconds is None else max(seconds, 0.0)
 
 
+def says_for_how_long(pod: Pod, node: Node) -> bool:
+    """Whether the pod's tolerations say for how long it stays on a lost node, as those of stored pods do."""
+    taints = [taint for taint in no_execute_taints(node) if taint.key in DEFAULTED]
+    return all(any(tolerates(each, taint) for each in pod.spec.tolerations) for taint in taints)
+
+
 def _taints_of(pod: Pod, view: View) -> Sequence[Taint]:
     node = view.state.node(pod.spec.node_name)
     return () if node is None or not node.taints else no_execute_taints(node.node)

@@ -158,12 +158,19 @@ def _harm(row: HarmRow) -> tuple[str | int | None, ...]:
 
 def _helps(found: AuditFindingRow, report: Report) -> Block:
     if found.fix is None:
-        return Sentence(
-            f"Of {plural(found.tried, 'change')} that were tried none helps" if found.tried else "Not looked for"
-        )
+        return Sentence(_why_no_fix(found, report))
     if found.fix.kind == "flag":
         return Sentence(f"{found.fix.edits[0]} lets it go")
     return Listing([Item("With this the finding is gone, as was played:", (fix_command(found.fix, report),))])
+
+
+def _why_no_fix(found: AuditFindingRow, report: Report) -> str:
+    if found.tried is None:
+        stopped = "" if report.audit is None else report.audit.stopped
+        return f"Not looked for, as {_STOPPED.get(stopped) or _STOPPED['budget']}"
+    if not found.tried:
+        return "No change is known that may help"
+    return f"Of {plural(found.tried, 'change')} that {'was' if found.tried == 1 else 'were'} tried none helps"
 
 
 def fix_command(fix: AuditFixRow, report: Report) -> str:

@@ -65,6 +65,7 @@ AuditCause = Literal[
     "node-silent",
     "zone-lost",
     "tolerates",
+    "toleration-unknown",
     "bare",
     "loop",
     # of budgets
@@ -126,11 +127,11 @@ class ShownByRow(Row):
 class AuditFixRow(Row, kw_only=True):
     """The smallest change that was found, in edits as `--then` takes them; the finding is gone with it, as was played.
 
-    Or a flag of the command, or what to do when it happens.
+    Or a flag of the command.
     """
 
     edits: tuple[str, ...]
-    kind: Literal["edits", "flag", "then"] = "edits"
+    kind: Literal["edits", "flag"] = "edits"
 
 
 class AcceptedRow(Row, kw_only=True):
@@ -164,8 +165,8 @@ class AuditFindingRow(Row, kw_only=True):
     #: The command that shows it, without the options that say where the cluster is read from.
     command: str
     fix: AuditFixRow | None = None
-    #: How many changes were tried where none helps.
-    tried: int = 0
+    #: How many changes were tried, the one that helps among them; null: none was looked for.
+    tried: int | None = None
     accepted: AcceptedRow | None = None
 
 

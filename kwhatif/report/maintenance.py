@@ -37,6 +37,7 @@ BlockedCause = Literal[
     "bare",
     "zone-lost",
     "tolerates",
+    "toleration-unknown",
     "node-silent",
     "node-deleted",
 ]

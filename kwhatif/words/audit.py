@@ -79,8 +79,8 @@ def _pending(finding: AuditFindingRow) -> str:
     row = finding.worst
     if row.cause == "loop":
         return f"{some(row.about)} evict each other without end{_if(finding)}"
-    if row.cause == "tolerates":
-        return f"{_pods(finding)} stay on the lost node if {_when(finding)}: they tolerate its loss for ever"
+    if row.cause in ("tolerates", "toleration-unknown"):
+        return f"{_pods(finding)} stay on the lost node if {_when(finding)}{_why(finding)}"
     stay = "stays" if row.pods == 1 and len(finding.subjects) == 1 else "stay"
     now = " now" if row.probe == "pending" else ""
     return f"{_pods(finding)} {stay} pending{now}{_if(finding)}{_why(finding)}"
@@ -218,6 +218,8 @@ _CAUSES: Mapping[AuditCause, str] = {
     "one-zone": "its pods share the zone",
     "node-silent": "its pod is not replaced until the lost node is back, or has the out-of-service taint",
     "zone-lost": "too much of the zone is lost: nothing is evicted there",
+    "tolerates": "its pods tolerate the loss of their node for ever, or beyond the horizon",
+    "toleration-unknown": "nothing says for how long its pods tolerate the loss of their node",
     "demands-all": "budget {key} never lets a pod go",
     "many-budgets": "budgets {about} select the same pods: these cannot be evicted",
     "sync-failed": "budget {key} cannot be counted, so it allows nothing",

@@ -27,6 +27,7 @@ _BLOCKED: Mapping[BlockedCause, str] = {
     "bare": "it has no controller that would recreate it",
     "zone-lost": "too much of its zone is lost: nothing is evicted there",
     "tolerates": "it tolerates the loss of its node forever, or beyond the horizon",
+    "toleration-unknown": "nothing says for how long it tolerates the loss of its node",
     "node-silent": "it is terminating, and is not replaced until its silent node reports that it has ended",
     "node-deleted": "it is terminating, and is not replaced until it is gone",
 }

@@ -19,6 +19,7 @@ QUEUE = f"{FROM} --from fixtures/demo/pending.yaml"
 DESCHEDULE = f"--policy fixtures/demo/descheduler.yaml {FROM}"
 GROUPS = "--node-groups fixtures/demo/groups.yaml"
 CLOUD = "--from fixtures/cloud/cluster.yaml"
+AUDIT = "--from fixtures/audit/mixed-platform.yaml"
 GATE = "kwhatif gate fixtures/gate/manifests"
 POLICY = "--policy fixtures/gate/kwhatif.yaml"
 EIGHT = "fixtures/gangs/demo/eight.yaml"
@@ -169,6 +170,12 @@ COMMANDS = {
     "outage-each-unknown": f"kwhatif outage --each rack {FROM}",
     "outage": f"kwhatif outage general-a1 {FROM}",
     "outage-zone": f"kwhatif outage topology.kubernetes.io/zone=eu-west-1b {FROM}",
+    "audit": f"kwhatif audit {AUDIT}",
+    "audit-explain": f"kwhatif audit {AUDIT} --explain demands-all-e95d0a67",
+    "audit-explain-unknown": f"kwhatif audit {AUDIT} --explain demands-all-00000000",
+    "audit-stopped": f"kwhatif audit {AUDIT} --budget 1ms --jobs 1",
+    "audit-stopped-explain": f"kwhatif audit {AUDIT} --budget 1ms --jobs 1 --explain demands-all-00000000",
+    "audit-json": "kwhatif audit --from fixtures/audit/budget-of-nothing.yaml --only budgets,outage -o json",
     "capacity": f"kwhatif capacity fixtures/demo/pods/small.yaml {FROM}",
     "capacity-like": f"kwhatif capacity like deploy/shop/web {FROM}",
     "capacity-preemption": f"kwhatif capacity deploy/shop/web --with-preemption {FROM}",

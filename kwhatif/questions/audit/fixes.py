@@ -85,9 +85,13 @@ class Fixes:
     def fixed(self, finding: AuditFindingRow) -> AuditFindingRow:
         """The finding with the first candidate that helps."""
         tried = 0
+        if not self._goes_on():
+            return finding
         for candidate in self._candidates(finding):
-            if tried >= _MOST_TRIED or not self._goes_on():
+            if tried >= _MOST_TRIED:
                 break
+            if not self._goes_on():
+                return replace(finding, tried=tried or None)
             if candidate.flag:
                 return replace(finding, fix=AuditFixRow(edits=(candidate.flag,), kind="flag"), tried=tried + 1)
             tried += 1

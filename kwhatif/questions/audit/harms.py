@@ -40,6 +40,13 @@ _BLOCKED: Mapping[str, AuditCause] = {
     "kubelet-silent": "never-ends",
 }
 
+#: Why a lost pod is not evicted.
+_STAYS: Mapping[str, AuditCause] = {
+    "tolerates": "tolerates",
+    "toleration-unknown": "toleration-unknown",
+    "zone-lost": "zone-lost",
+}
+
 
 def harms_of(played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
     """Everything that is worse, whatever happened."""
@@ -207,9 +214,7 @@ class _Found:
             return None
         if "node-silent" in causes or "node-deleted" in causes:
             return "node-silent"
-        if "tolerates" in causes:
-            return "tolerates"
-        return "zone-lost" if "zone-lost" in causes else None
+        return next((cause for known, cause in _STAYS.items() if known in causes), None)
 
     def _belongs_to_node(self, workload: str) -> bool:
         kind, _, key = workload.partition(" ")
@@ -249,9 +254,8 @@ class _Found:
         if isinstance(self._played, Lost):
             if row.cause == "bare":
                 return f"Pod {row.pod}", "no-way-back", "bare"
-            if row.cause == "tolerates":
-                return self._root(row.pod), "pods-pending", "tolerates"
-            return None
+            stays = _STAYS.get(row.cause or "") if row.cause != "zone-lost" else None
+            return None if stays is None else (self._root(row.pod), "pods-pending", stays)
         cause = _BLOCKED.get(row.cause or "")
         if cause is None:
             return None

@@ -10,6 +10,7 @@ from kwhatif.controllers.contract import Remove
 from kwhatif.controllers.finished_pods import pods_assigned_to
 from kwhatif.controllers.node_taints import is_evicting
 from kwhatif.controllers.pod_gc import OUT_OF_SERVICE
+from kwhatif.controllers.taint_eviction import says_for_how_long
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node
@@ -167,4 +168,4 @@ def _why_it_stays(pod: Pod, world: World) -> BlockedCause:
     node = world.state.cluster.get(Node, pod.spec.node_name)
     if node is not None and not is_evicting(node):
         return "zone-lost"
-    return "tolerates"
+    return "tolerates" if node is None or says_for_how_long(pod, node) else "toleration-unknown"

@@ -10,9 +10,8 @@ from kwhatif.controllers.budget_pods import pods_selected_by
 from kwhatif.controllers.cron import is_due
 from kwhatif.controllers.node_taints import ready_status
 from kwhatif.controllers.revisions import has_missed
-from kwhatif.controllers.taint_eviction import DEFAULTED
+from kwhatif.controllers.taint_eviction import says_for_how_long
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.kube.matching.tolerations import no_execute_taints, tolerates
 from kwhatif.kube.matching.volumes import claim_names
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
 from kwhatif.kube.model.caveat import Caveat
@@ -383,10 +382,6 @@ def _left(engine: Engine, before: Cluster | None) -> Iterator[str]:
         known = before.get(Node, node.name) if before is not None else None
         if known is not None and known.spec.taints == node.node.spec.taints:
             continue
-        taints = [taint for taint in no_execute_taints(node.node) if taint.key in DEFAULTED]
-        for info in node.pods if taints else ():
-            tolerations = info.pod.spec.tolerations
-            if not (info.terminating or is_static(info.pod)) and not all(
-                any(tolerates(each, taint) for each in tolerations) for taint in taints
-            ):
+        for info in node.pods:
+            if not (info.terminating or is_static(info.pod) or says_for_how_long(info.pod, node.node)):
                 yield key_of(info.pod)
