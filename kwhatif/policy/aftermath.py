@@ -17,13 +17,14 @@ PENDING, LOOP, OVERRUN = NAMES = ("aftermath/pending", "aftermath/loop", "afterm
 
 
 class Consequence(NamedTuple):
-    """A violation of a rule by the simulated events; `workload` is the workload concerned, or ""."""
+    """A violation of a rule by the simulated events; `workload` is the workload concerned, or "", `others` are more."""
 
     rule: str
     level: Level
     message: str
     workload: str = ""
     pods: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
 
 class Fragile(NamedTuple):
@@ -122,7 +123,8 @@ def consequences_of_audit(rule: AuditRule, audited: Audited) -> Iterator[Consequ
     for each in audited.findings:
         finding = each.finding
         message = f"{finding_message(finding)}; {_what_is_new(each)}"
-        yield Consequence(f"audit/{finding.harm}", rule.level, message, finding.subjects[0])
+        first, *others = finding.subjects
+        yield Consequence(f"audit/{finding.harm}", rule.level, message, first, others=tuple(others))
 
 
 def _what_is_new(brought: Brought) -> str:

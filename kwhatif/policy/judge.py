@@ -100,13 +100,15 @@ def wants_excuse(rule: str, annotation: str) -> bool:
     return any(matches(pattern, rule) for excuse in excuses(annotation) for pattern in excuse.rules)
 
 
-def excused_by_policy(rule: str, workload: str, exceptions: Sequence[ExceptionRule], today: date) -> str | None:
-    """The reason of the exception that applies to the workload and rule today; None if there is none."""
+def excused_by_policy(
+    rule: str, workloads: Sequence[str], exceptions: Sequence[ExceptionRule], today: date
+) -> str | None:
+    """The reason of the exception that applies to one of the workloads and the rule today; None if there is none."""
     for exception in exceptions:
         if (
             not has_expired(exception, today)
             and any(matches(pattern, rule) for pattern in exception.rules)
-            and any(is_like(workload, pattern) for pattern in exception.workloads)
+            and any(is_like(workload, pattern) for workload in workloads for pattern in exception.workloads)
         ):
             return exception.reason
     return None
@@ -163,7 +165,14 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
             for hit in _hits(rule, workloads, reacted)
         ),
         *(
-            finding(each.rule, each.level, each.message, by_name.get(each.workload), each.pods)
+            finding(
+                each.rule,
+                each.level,
+                each.message,
+                by_name.get(each.workload),
+                each.pods,
+                names=(each.workload, *each.others),
+            )
             for each in (*after, *map(consequence_of, fragile), *_audited(book, audited))
         ),
         *(  # `render` adds their text
@@ -217,11 +226,15 @@ def _finding(  # noqa: PLR0913, PLR0917 - what a finding says
     workload: JudgedWorkload | None = None,
     pods: tuple[str, ...] = (),
     caveat: Caveat | None = None,
+    names: Sequence[str] = ("",),
 ) -> FindingRow:
-    """A finding, suppressed if its workload or the policy says so; one about all workloads by exceptions for `*`."""
-    name, ignore = (workload.row.name, workload.ignore) if workload else ("", "")
+    """A finding, suppressed if its workload or the policy says so; one about all workloads by exceptions for `*`.
+
+    `names` are all that it concerns, the first one first, where these may be outside the manifests.
+    """
+    name, ignore = (workload.row.name, workload.ignore) if workload else (names[0], "")
     annotation = excused_by_annotation(rule, ignore, today, book.policy.annotations.allow)
-    exception = excused_by_policy(rule, name, book.policy.exceptions, today)
+    exception = excused_by_policy(rule, (name, *names[1:]), book.policy.exceptions, today)
     return FindingRow(
         rule=rule,
         level="fail" if level == "fail" else "warn",
