@@ -31,7 +31,7 @@ from kwhatif.render.decisions import evidence, queued_before
 from kwhatif.render.detail import MANY, Detail
 from kwhatif.render.issues import MANIFEST, Issue, grouped, issues, place
 from kwhatif.render.outcomes import Quality, sign_of, workload_groups
-from kwhatif.render.pod_groups import group_parts
+from kwhatif.render.pod_groups import groups_first
 from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.verdict import verdict
 from kwhatif.report import Report
@@ -54,10 +54,10 @@ def gate(report: Report, detail: Detail) -> Iterator[Block]:
     """Verdict, workloads, findings, evidence."""
     # What is wrong with manifests is reported on standard error, as every command does: a page is read without it.
     found = [issue for issue in issues(report) if detail.page or issue.rule != MANIFEST]
-    yield from _verdict(report, [issue for issue in found if issue.rule != MANIFEST], detail)
+    own = _verdict(report, [issue for issue in found if issue.rule != MANIFEST], detail)
+    yield from groups_first(report.pod_groups, list(own), detail)
     if detail.quiet:
         return
-    yield from group_parts(report.pod_groups, detail)
     source = report.policy.source if report.policy else ""
     yield Sentence(f"By the policy in {source}" if source else "By the default policy", "faint")
     counting = [issue for issue in found if issue.suppressed is None]

@@ -8,6 +8,7 @@ from kwhatif.render.blocks import (
     Block,
     Cell,
     Sentence,
+    Sign,
     Table,
     Verdict,
     exact,
@@ -28,8 +29,8 @@ _FEW = 8
 _SIGN: dict[str, Outcome] = {"scheduled": "Placed", "unscheduled": "Unschedulable", "waiting": "Gated"}
 
 
-def group_parts(row: PodGroupsRow | None, detail: Detail) -> Iterator[Block]:
-    """The worst groups first."""
+def group_parts(row: PodGroupsRow | None, detail: Detail, *, with_pods: bool = True) -> Iterator[Block]:
+    """The worst groups first; `with_pods`: unless these are in another table."""
     if row is None:
         return
     for group in sorted(row.groups, key=_severity):
@@ -39,7 +40,7 @@ def group_parts(row: PodGroupsRow | None, detail: Detail) -> Iterator[Block]:
         if group.topology_key:
             yield _placements(group)
         pods = [pod for pod in row.pods if pod.group == group.group]
-        yield from shown(_pods(pods), _shortages(group))
+        yield from shown(*([_pods(pods)] if with_pods else []), _shortages(group))
         if group.message:
             yield Sentence(f"kube-scheduler's words: {group.message}", "faint")
 
@@ -49,6 +50,19 @@ def _verdict(group: GroupRow) -> Verdict:
     before, _, rest = group_name(group).partition(group.group)
     sign = "Preempts" if group.outcome == "scheduled" and group.victims else _SIGN[group.outcome]
     return Verdict((before, exact(group.group, "strong"), f"{rest} {group_sentence(group)}"), sign)
+
+
+def groups_first(
+    row: PodGroupsRow | None, own: Sequence[Block], detail: Detail, *, with_pods: bool = True
+) -> Iterator[Block]:
+    """The worst group, the command's own lines, and what backs the former; own lines first if only they are bad."""
+    parts = list(group_parts(row, detail, with_pods=with_pods))
+    ahead = 0 if _sign(own) == "bad" and _sign(parts) == "Placed" else 1
+    yield from (*parts[:ahead], *own, *parts[ahead:])
+
+
+def _sign(blocks: Sequence[Block]) -> Sign | None:
+    return blocks[0].sign if blocks and isinstance(blocks[0], Verdict) else None
 
 
 def without_members(parts: Sequence[Part], row: PodGroupsRow | None) -> Sequence[Part]:

@@ -11,6 +11,7 @@ from kwhatif.kube.matching.requests import PODS
 from kwhatif.render.blocks import Block, Cell, Item, Listing, Row, Sentence, Table, Tone, Verdict, name, number, words
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import verb
+from kwhatif.render.pod_groups import groups_first
 from kwhatif.render.verdict import verdict
 from kwhatif.report import Report
 from kwhatif.report import queue as rows
@@ -47,7 +48,8 @@ def queue(report: Report, row: QueueRow, detail: Detail) -> Iterator[Block]:
         yield Verdict("No pod is pending: the queue is empty.", tone="faint")
         return
     edited = any(pod.after is not None for pod in row.pods)
-    yield Verdict(headline_after(row) if edited else headline(row), tone="strong")
+    own = Verdict(headline_after(row) if edited else headline(row), tone="strong")
+    yield from groups_first(report.pod_groups, [own], detail, with_pods=False)
     if detail.quiet:
         return
     yield _table_after(row.pods) if edited else _table(row.pods, detail)

@@ -24,7 +24,8 @@ def group_sentence(row: GroupRow) -> str:
     if row.outcome == "waiting":
         return f"is not tried: {row.waits_for}" if row.waits_for else "is not tried"
     if row.outcome == "unscheduled":
-        return "; ".join(["does not fit" if not row.fitting else f"does not fit: {_of(row.fitting, row)}", *_why(row)])
+        came = "does not fit" if not row.fitting else f"does not fit: {_of(row.fitting, row)}"
+        return "; ".join(filter(None, [came, ", ".join(_why(row)), _other_order(row)]))
     found = f"{_of(row.placed, row)}{_where(row)}"
     if row.victims:
         return f"fits only by preemption: {found}; {_cost(row)}"
@@ -58,10 +59,12 @@ def _why(row: GroupRow) -> list[str]:
         found.append(f"{lack}, the nearest of {plural(shortage.nodes, 'node')}" if lack else f"{shortage.reason} {on}")
     elif not row.placements:
         found.append(row.message)
-    if row.fits_in_order:
-        names = [name.partition("/")[2] for name in row.fits_in_order]
-        found.append(f"it would fit if {names[0]} were tried first")
     return found
+
+
+def _other_order(row: GroupRow) -> str:
+    first = next(iter(row.fits_in_order), "").partition("/")[2]
+    return f"it would fit if {first} were tried first" if first else ""
 
 
 def _cost(row: GroupRow) -> str:

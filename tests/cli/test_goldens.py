@@ -21,6 +21,10 @@ GROUPS = "--node-groups fixtures/demo/groups.yaml"
 CLOUD = "--from fixtures/cloud/cluster.yaml"
 GATE = "kwhatif gate fixtures/gate/manifests"
 POLICY = "--policy fixtures/gate/kwhatif.yaml"
+EIGHT = "fixtures/gangs/demo/eight.yaml"
+GANGS = "--from fixtures/gangs/demo/cluster.yaml --kubernetes-version 1.37"
+RACKS = "--feature-gates GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
+RUNNING = "--from fixtures/gangs/demo/running.yaml"
 COMMANDS = {
     "schedule-placed": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM}",
     "schedule-placed-wide": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} -o wide",
@@ -191,6 +195,18 @@ COMMANDS = {
     "capacity-nothing-named": f"kwhatif capacity --target 5 {FROM}",
     "capacity-two-limits": f"kwhatif capacity deploy/shop/web --target 5 --max 9 {FROM}",
     "capacity-compare": f"kwhatif capacity deploy/shop/web --if 'cordon general-a1' --compare {FROM}",
+    "gang-schedule": f"kwhatif schedule {EIGHT} {GANGS}",
+    "gang-schedule-markdown": f"kwhatif schedule {EIGHT} {GANGS} -o markdown",
+    "gang-schedule-racks": f"kwhatif schedule fixtures/gangs/demo/train.yaml {GANGS} {RACKS}",
+    "gang-gate": f"kwhatif gate {EIGHT} {GANGS}",
+    "gang-gate-fits": f"kwhatif gate fixtures/gangs/demo/train.yaml {GANGS} {RACKS}",
+    "gang-gate-quiet": f"kwhatif gate {EIGHT} {GANGS} -q",
+    "gang-gate-markdown": f"kwhatif gate {EIGHT} {GANGS} -o markdown",
+    "gang-queue": f"kwhatif queue {GANGS} --from {EIGHT}",
+    "gang-queue-fits": f"kwhatif queue {GANGS} --from fixtures/gangs/demo/train.yaml {RACKS} --explain",
+    "gang-queue-markdown": f"kwhatif queue {GANGS} --from {EIGHT} -o markdown",
+    "gang-drain": f"kwhatif drain a1 --force {GANGS} {RUNNING}",
+    "gang-drain-markdown": f"kwhatif drain a1 --force {GANGS} {RUNNING} -o markdown",
     "missing-file": f"kwhatif schedule nowhere.yaml {FROM}",
     "version": "kwhatif --version",
     "fail-on-unknown": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --fail-on nonsense",

@@ -14,6 +14,7 @@ from tests.gangs.play import compared, play
 FOUND = ROOT / "build" / "disagreements"
 #: How often the judge runs a case, and how often where kwhatif goes a way that was not seen: ties are left to chance.
 _RUNS, _MORE_RUNS, _MOST_RUNS = 1, 6, 40
+_TELL_EVERY = 200
 #: So many ways are not all seen.
 _MANY = 3
 
@@ -44,15 +45,17 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=40, help="how many schedulers wait at a time")
     options = parser.parse_args()
     cases: dict[int, Json] = {}
-    for family in options.families.split(","):
-        for number in range(options.cases):
+    for number in range(options.cases):  # a run that is stopped early has seen something of every family
+        for family in options.families.split(","):
             cases[len(cases)] = generate(f"{options.seed}/{family}/{number}", family)
     agreed: Counter[str] = Counter()
     made: dict[int, Json] = {}
     seen: dict[int, dict[str, Json]] = {}
     left = dict(cases)
     for runs in (_RUNS, _MORE_RUNS, _MOST_RUNS):
-        for number, ways in outcomes(left, runs, options.workers):
+        for asked, (number, ways) in enumerate(outcomes(dict(left), runs, options.workers), 1):
+            if asked % _TELL_EVERY == 0:
+                print(f"{asked} asked {runs} time(s) each, {agreed.total()} of all agree", file=sys.stderr, flush=True)
             if number not in made:
                 made[number] = play(cases[number])
             known = seen.setdefault(number, {})

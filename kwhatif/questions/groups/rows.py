@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from kwhatif.kube.matching.groups import group_of
 from kwhatif.kube.model.cluster import Cluster, key_of
@@ -11,12 +14,13 @@ from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.report.pod_groups import GroupPlacementRow, GroupPodRow, GroupRow, GroupShortageRow, PodGroupsRow
 from kwhatif.scheduler.framework.attempt import attempt, held_back
 from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.scheduler.framework.status import Status
 from kwhatif.scheduler.pod_groups.cycle import for_members, plain_cycle, run_algorithm, without_nominations
 from kwhatif.scheduler.pod_groups.result import GroupResult
 from kwhatif.simulation.engine import Engine
-from kwhatif.simulation.groups import GroupScheduler
+from kwhatif.simulation.groups import GroupOutcome, GroupScheduler
+from kwhatif.simulation.world import World
 from kwhatif.state.change import Bind
 
 #: Of larger groups no other order is tried.
@@ -26,7 +30,10 @@ _MOST_REORDERED = 64
 def group_rows(engine: Engine) -> PodGroupsRow | None:
     """What became of all groups in a simulation; None where the scheduler knows none."""
     scheduler = engine.scheduler
-    return GroupRows(engine, scheduler).rows() if isinstance(scheduler, GroupScheduler) else None
+    if not isinstance(scheduler, GroupScheduler):
+        return None
+    tried = Tries(scheduler.groups, scheduler.placed, scheduler.messages)
+    return GroupRows(engine.world, scheduler.profiles, tried).rows()
 
 
 def tried_groups(engine: Engine) -> PodGroupsRow | None:
@@ -41,25 +48,32 @@ def tried_groups(engine: Engine) -> PodGroupsRow | None:
     return PodGroupsRow(groups=groups, pods=pods, victims=rows.victims) if groups else None
 
 
-class GroupRows:
-    """Says what became of groups, once a simulation has come to its end."""
+class Tries(NamedTuple):
+    """What a scheduler did with groups: see `GroupScheduler`."""
 
-    def __init__(self, engine: Engine, scheduler: GroupScheduler) -> None:
-        self._engine, self._world, self._scheduler = engine, engine.world, scheduler
-        self._profiles = scheduler.profiles
+    groups: Mapping[str, GroupOutcome]
+    placed: Collection[str]
+    messages: Mapping[str, str]
+
+
+class GroupRows:
+    """Says what became of groups, once a simulation has come to its end, or a group was tried."""
+
+    def __init__(self, world: World, profiles: Mapping[str, Profile], tried: Tries) -> None:
+        self._world, self._profiles, self._tried = world, profiles, tried
 
     def rows(self) -> PodGroupsRow:
         """What became of all groups."""
         cluster = self._world.state.cluster
         gone = self._world.history.gone.values()
         return PodGroupsRow(
-            groups=tuple(self._group(group) for _, group in sorted(cluster.all(PodGroup).items())),
+            groups=tuple(self.group(group) for _, group in sorted(cluster.all(PodGroup).items())),
             pods=tuple(self._pods(cluster)),
             victims=tuple(sorted(each.pod for each in gone if each.how == "Preempted" and each.initial)),
         )
 
     def _pods(self, cluster: Cluster) -> Iterator[GroupPodRow]:
-        messages = self._scheduler.messages
+        messages = self._tried.messages
         for key, pod in sorted(cluster.all(Pod).items()):
             is_ours = pod.spec.scheduler_name in self._profiles or group_of(pod)
             if self._was_bound(pod) or is_terminal(pod) or not is_ours:
@@ -73,15 +87,16 @@ class GroupRows:
             )
 
     def _was_bound(self, pod: Pod) -> bool:
-        return bool(pod.spec.node_name) and (pod.metadata.uid or key_of(pod)) not in self._scheduler.placed
+        return bool(pod.spec.node_name) and (pod.metadata.uid or key_of(pod)) not in self._tried.placed
 
-    def _group(self, group: PodGroup) -> GroupRow:
+    def group(self, group: PodGroup) -> GroupRow:
+        """What became of one group."""
         key = key_of(group)
         state = self._world.state
         members = state.members_of(key).values()
         with_node = sum(bool(info.pod.spec.node_name) for info in members)
         before = sum(self._was_bound(info.pod) for info in members)
-        fate = self._scheduler.groups.get(key)
+        fate = self._tried.groups.get(key)
         found = None if fate is None else fate.result
         if with_node >= group.min_count:
             outcome, message = "scheduled", ""
@@ -102,11 +117,11 @@ class GroupRows:
             pods=len(members),
             bound=before,
             placed=with_node,
-            fitting=0 if found is None or found.is_placed else found.bound + len(found.placed),
+            fitting=0 if found is None or found.is_placed else found.bound + len(_farthest(found).placed),
             topology_key=group.topology_key,
-            placement="" if found is None else _nearest(found),
+            placement="" if found is None else _farthest(found).placement,
             placements=() if found is None else tuple(self._placements(found)),
-            shortages=() if found is None or outcome != "unscheduled" else tuple(self._shortages(found)),
+            shortages=() if found is None or outcome != "unscheduled" else tuple(self._shortages(_farthest(found))),
             fits_in_order=() if found is None or outcome != "unscheduled" else self._fitting_order(found),
             victims=tuple(sorted(pod.key for unit in units for pod in unit.pods)),
             victim_groups=tuple(sorted(unit.group for unit in units if unit.group)),
@@ -181,11 +196,15 @@ class GroupRows:
         return ""
 
 
-def _nearest(found: GroupResult) -> str:
-    """The placement that was taken; of a group that fits on none, the one where most of its pods find a node."""
+def _farthest(found: GroupResult) -> GroupResult:
+    """The group on the placement that was taken; of one that fits on none, where most of its pods find a node.
+
+    The scheduler's own words are about the first placement.
+    """
     if found.is_placed or not found.tried:
-        return found.placement
-    return min(found.tried, key=lambda each: (-each.placed, each.name)).name
+        return found
+    nearest = min(found.tried, key=lambda each: (-each.placed, each.name))
+    return replace(found, placement=nearest.name, results=nearest.results)
 
 
 def _violations(evicting: Sequence[GroupResult]) -> set[str]:

@@ -56,7 +56,7 @@ class Planned(msgspec.Struct):
     @property
     def leaving(self) -> tuple[Pod, ...]:
         """The pods that go whatever becomes of the new ones; of others, controllers decide which go, and when."""
-        goes_on = self.update == "scaled" or (self.update == "changed" and isinstance(self.object, StatefulSet))
+        goes_on = self.update == "changed" and isinstance(self.object, StatefulSet)
         return () if goes_on else self.removed
 
     def copy(self) -> Planned:

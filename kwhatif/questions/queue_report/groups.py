@@ -6,13 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.questions.groups.rows import GroupRows, Tries
 from kwhatif.questions.rows import decision_about
 from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow
+from kwhatif.report.pod_groups import GroupRow
 from kwhatif.scheduler.framework.attempt import held_back
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.scheduler.pod_groups.result import GROUP_UNSCHEDULABLE, GroupResult
 from kwhatif.simulation.attempts import SimulatedAttempts
+from kwhatif.simulation.groups import GroupOutcome
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Bind, Evict
 from kwhatif.state.pod_info import PodInfo
@@ -26,6 +29,11 @@ class GroupTurns:
         self._attempts = SimulatedAttempts(world, profiles, scored=False)
         #: By key of the pod.
         self._decided: dict[str, Decision] = {}
+        #: What became of each group, by key, as things were when it was tried.
+        self.rows: dict[str, GroupRow] = {}
+        self._groups: dict[str, GroupOutcome] = {}
+        self._placed: set[str] = set()
+        self._rows = GroupRows(world, profiles, Tries(self._groups, self._placed, {}))
 
     def decide(self, info: PodInfo) -> Decision | None:
         """What becomes of the pod with its group; None: it is of none, or of another scheduler."""
@@ -37,6 +45,9 @@ class GroupTurns:
             members = [each for each in pending if not each.pod.spec.node_name and self._profile_of(each) is not None]
             members.sort(key=lambda each: (-each.priority, each.pod.metadata.creation_timestamp or "", each.key))
             self._decided.update((each.pod, each) for each in self._of_group(key, members))
+            group = self._state.cluster.get(PodGroup, key)
+            if group is not None:
+                self.rows[key] = self._rows.group(group)
         return self._decided[info.key]
 
     def _profile_of(self, info: PodInfo) -> Profile | None:
@@ -51,14 +62,18 @@ class GroupTurns:
         group = self._state.cluster.all(PodGroup)[key]
         result = self._attempts.attempt_group(group, members)
         placed: Outcome = "Placed"
+        evicting: tuple[GroupResult, ...] = ()
         if result.preemption is not None and result.preemption.victims:
             self._state.apply(*(Evict(victim.key) for victim in result.preemption.pods))
+            evicting = (result,)
             result, placed = self._attempts.attempt_group(group, members), "Preempts"
+        self._groups[key] = GroupOutcome(result, "" if result.is_placed else result.status.message, evicting)
         nodes = {}
         for each in result.placed if result.is_placed else ():
             assert each.node is not None, "it was placed"
             self._state.apply(Bind(each.pod.key, each.node, each.reserve(self._state.by_name[each.node])))
             nodes[each.pod.key] = each.node
+            self._placed.add(each.pod.pod.metadata.uid or each.pod.key)
         for info in members:
             if info.key in nodes:
                 yield decision_about(info.pod, placed, node=nodes[info.key], detail="short")

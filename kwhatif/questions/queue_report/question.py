@@ -82,7 +82,8 @@ def ask_queue(session: Session, question: QueueQuestion) -> Report:
     if rows:
         caveats |= dict.fromkeys(_assumed(rows, events))
     report = session.report("queue", shown_decisions, caveats, groups=session.unedited is None)
-    return replace(report, queue=QueueRow(pending=len(pending), pods=tuple(rows)))
+    groups = tried.groups if session.unedited is None else None  # after edits each pod is tried by itself
+    return replace(report, queue=QueueRow(pending=len(pending), pods=tuple(rows)), pod_groups=groups)
 
 
 def _turn(row: QueuedPodRow) -> tuple[bool, int, bool, int]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from kwhatif.kube.matching.groups import group_of
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.questions.decisions.decide import decision_of
 from kwhatif.questions.decisions.short import in_full
@@ -18,6 +19,7 @@ from kwhatif.questions.queue_report.wakeups import wake_ups
 from kwhatif.questions.rows import owner_of
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.pod_groups import GroupPodRow, PodGroupsRow
 from kwhatif.report.queue import WakeUpRow
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt
@@ -69,8 +71,30 @@ class Trying:
         """Try the pods in this order."""
         for info in pods:
             together = None if self._groups is None else self._groups.decide(info)
-            self.found.append(self._try(info) if together is None else Tried(info, together, (), ()))
+            wake_ups = () if self._is_explained(info) else None
+            self.found.append(self._try(info) if together is None else Tried(info, together, (), wake_ups))
         return self
+
+    @property
+    def groups(self) -> PodGroupsRow | None:
+        """What becomes of the groups of the pods that are asked for; None: of none."""
+        tried = {} if self._groups is None else self._groups.rows
+        members = [each for each in self.found if group_of(each.info.pod) and self._question.asks_for(each.info)]
+        asked = {group_of(each.info.pod) for each in members} & tried.keys()
+        pods = [
+            GroupPodRow(
+                pod=each.info.key,
+                group=group_of(each.info.pod),
+                node=each.decision.node,
+                message="" if each.decision.node else each.decision.said,
+            )
+            for each in members
+        ]
+        return PodGroupsRow(groups=tuple(tried[key] for key in sorted(asked)), pods=tuple(pods)) if asked else None
+
+    def _is_explained(self, info: PodInfo) -> bool:
+        question = self._question
+        return question.asks_for(info) and (info.key in question.pods or question.explain)
 
     @property
     def caveats(self) -> Mapping[Caveat, None]:
@@ -80,7 +104,7 @@ class Trying:
     def _try(self, info: PodInfo) -> Tried:
         question = self._question
         asked = question.asks_for(info)
-        explain = asked and (info.key in question.pods or question.explain)
+        explain = self._is_explained(info)
         self._wake_ups.clear()
         result = self._engine.attempt(info)
         decision, kind = self._described.decide(result, []), kind_of(result)

@@ -130,7 +130,7 @@ def _choose(cycle: GroupCycle, state: State, found: Sequence[tuple[Placement, Gr
 
 def _tried(found: Sequence[tuple[Placement, GroupResult]], scores: dict[str, int]) -> Iterator[TriedPlacement]:
     for placement, result in found:
-        yield TriedPlacement(placement.name, len(result.placed), result.status, scores.get(placement.name))
+        yield TriedPlacement(placement.name, result.results, result.status, scores.get(placement.name))
 
 
 def _scores(cycle: GroupCycle, state: State, fitting: Sequence[tuple[Placement, GroupResult]]) -> dict[str, int]:

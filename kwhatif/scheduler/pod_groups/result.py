@@ -80,10 +80,16 @@ class TriedPlacement(msgspec.Struct, frozen=True):
 
     #: The value of the label; "" for all nodes.
     name: str
-    placed: int
+    #: In the order in which members were tried there.
+    results: Sequence[ScheduleResult]
     status: GroupStatus
     #: The sum of all scores, where the placement was compared with others.
     score: int | None = None
+
+    @property
+    def placed(self) -> int:
+        """How many members found a node there."""
+        return sum(each.node is not None for each in self.results)
 
 
 class GroupResult(msgspec.Struct, frozen=True):

@@ -67,6 +67,31 @@ def test_the_queue_tries_a_gang_once() -> None:
     assert {row["outcome"] for row in rows if row["pod"].startswith("default/small")} == {"Placed"}
 
 
+def test_what_is_short_is_short_in_the_nearest_rack() -> None:
+    """Where most members fit: the scheduler's own words are about the first rack."""
+    it = Builder("gangs")
+    for name, milli, rack in (("small", 3000, "a"), ("n1", 5000, "b"), ("n2", 5000, "b")):
+        it.node(name, milli, {"rack": rack})
+    it.gates = TOPOLOGY
+    it.gang("g", 8, 8, "2", schedulingConstraints={"topology": [{"key": "rack"}]})
+    (row,) = _json(kwhatif.schedule(_session(it), _text(it.manifest)))["podGroups"]["groups"]
+    assert (row["placement"], row["fitting"]) == ("b", 4)
+    assert [(each["node"], each["nodes"]) for each in row["shortages"]] == [("n1", 2)]
+
+
+@pytest.mark.parametrize(("asked", "groups"), [((), ["big", "late", "small"]), (("default/small-0",), ["small"])])
+def test_the_queue_says_what_becomes_of_the_gangs_that_are_asked_for(asked: Any, groups: list[str]) -> None:
+    it = _racks(GROUPS)
+    it.gang("big", 16, 16, "2", priority=10)
+    it.gang("small", 2, 2, "2")
+    it.gang("late", 2, 3, "2")
+    session = kwhatif.load(_text([*it.cluster, *it.manifest]), kubernetes_version="1.37")
+    rows = _json(kwhatif.pending(session, *asked))["podGroups"]["groups"]
+    assert [row["group"].partition("/")[2] for row in rows] == groups
+    outcomes = {"big": "unscheduled", "late": "waiting", "small": "scheduled"}
+    assert [row["outcome"] for row in rows] == [outcomes[name] for name in groups]
+
+
 @pytest.mark.parametrize("function", [kwhatif.simulate, kwhatif.gate])
 def test_stories_and_the_gate_say_what_becomes_of_the_gang(function: Any) -> None:
     it = _racks(GROUPS)

@@ -70,3 +70,16 @@ def test_a_long_history_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     state.apply(Bind(pod("c").build(), "n1"))
     assert moves(state, first) is None
     assert moves(state, there) == [("c", "n1", 1)]
+
+
+@pytest.mark.parametrize("step", [0, 1])
+def test_nodes_are_in_another_order_if_any_step_has_changed_it(step: int) -> None:
+    state = snapshot(node("n1"))
+    first = state.generation
+    changes = [Upsert(pod("a").build()), Upsert(pod("b").build())]
+    changes.insert(step, Upsert(node("n2").build()))
+    for change in changes:
+        state.apply(change)
+    since = state.since(first)
+    assert since is not None
+    assert since.reordered
