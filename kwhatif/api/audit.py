@@ -27,7 +27,7 @@ from kwhatif.sources.timeout import parse_timeout
 if TYPE_CHECKING:
     from kwhatif.questions.audit.audit import AuditPlayer, GoesOn, Runner, Scope
     from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario
-    from kwhatif.report.audit import AuditFindingRow, ProbeName
+    from kwhatif.report.audit import AuditRow, ProbeName
 
 
 def audit(
@@ -78,7 +78,7 @@ def audit(
     row = report.audit
     assert row is not None, "it was asked"
     if explain and explain not in (each.id for each in row.findings):
-        raise InputError([_no_finding(explain, row.findings)])
+        raise InputError([_no_finding(explain, row)])
     if accepted is not None:
         row = accepted_in(row, accepted, today or datetime.now(UTC).date())
     return worded(replace(report, audit=row))
@@ -102,8 +102,12 @@ def _hint(name: str, known: Iterable[str]) -> str:
     return did_you_mean(nearest(name, names)) or f"there are {', '.join(names)}"
 
 
-def _no_finding(identifier: str, findings: Sequence[AuditFindingRow]) -> Problem:
-    near = nearest(identifier, [each.id for each in findings])
+def _no_finding(identifier: str, row: AuditRow) -> Problem:
+    if row.stopped:
+        played, of = (sum(getattr(each, name) for each in row.probes) for name in ("judged", "scenarios"))
+        said = f"finding {identifier} was not reached: {played:,} of {of:,} what-ifs were played"
+        return Problem("--explain", said, hint="--only asks fewer kinds; a longer --budget, or none, reaches more")
+    near = nearest(identifier, [each.id for each in row.findings])
     return Problem("--explain", f"there is no finding {identifier}", hint=did_you_mean(near))
 
 
@@ -143,8 +147,14 @@ def _runner(options: MaintenanceOptions, goes_on: GoesOn, progress: Callable[[in
 
 
 def play_all(player: AuditPlayer, scope: Scope) -> None:
-    """Play all what-ifs."""
+    """Play all what-ifs.
+
+    Raises:
+        KeyboardInterrupt: not all were played.
+    """
     _runner({}, lambda: True, None)(player, scope)
+    if scope.stopped:
+        raise KeyboardInterrupt
 
 
 def _played(player: AuditPlayer, scenarios: Sequence[AuditScenario], jobs: int, dask: str) -> Iterator[AuditOutcome]:

@@ -126,4 +126,5 @@ def _audited(session: Session, applied: Sequence[Applied], rule: AuditRule) -> t
         found, caveats = brought(session, objects, AuditQuestion(probes=rule.only or OF_CHANGES), play_all)
     except InputError as wrong:
         return Audited(unjudged="; ".join(problem.message for problem in wrong.problems)), ()
-    return Audited([each for each in found if LEVELS.index(each.level) <= LEVELS.index(rule.min_level)]), caveats
+    least = LEVELS.index(rule.min_level)
+    return Audited([each for each in found if LEVELS.index(each.finding.level) <= least]), caveats

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kwhatif.policy.schema import AftermathRule, AuditRule, Level
-from kwhatif.report.audit import AuditFindingRow
+from kwhatif.report.audit import AuditFindingRow, AuditLevel, ShownByRow
 from kwhatif.report.maintenance import VerdictRow
 from kwhatif.report.story import PendingRow, RefusedRow, Story
 from kwhatif.words.amounts import some
-from kwhatif.words.audit import finding_message
+from kwhatif.words.audit import finding_message, new_what_if
 from kwhatif.words.maintenance import why_harmful
 
 PENDING, LOOP, OVERRUN = NAMES = ("aftermath/pending", "aftermath/loop", "aftermath/budgetOverrun")
@@ -94,10 +94,24 @@ def consequence_of(fragile: Fragile) -> Consequence:
     return Consequence(rule, "fail", message, pods=verdict.pending)
 
 
-class Audited(NamedTuple):
-    """What the rule `audit` found: findings that were not there before; or why nothing could be judged."""
+class Brought(NamedTuple):
+    """A finding that was not there before; or that was, and what is worse of it: level, what-ifs and subjects."""
 
-    findings: Sequence[AuditFindingRow] = ()
+    finding: AuditFindingRow
+    was_level: AuditLevel | None = None
+    what_ifs: tuple[ShownByRow, ...] = ()
+    subjects: tuple[str, ...] = ()
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether it was there before, and less bad."""
+        return bool(self.was_level or self.what_ifs or self.subjects)
+
+
+class Audited(NamedTuple):
+    """What the rule `audit` found: findings that are new or worse than before; or why nothing could be judged."""
+
+    findings: Sequence[Brought] = ()
     unjudged: str = ""
 
 
@@ -105,6 +119,16 @@ def consequences_of_audit(rule: AuditRule, audited: Audited) -> Iterator[Consequ
     """The violations of the rule `audit`."""
     if audited.unjudged:
         yield Consequence("audit", "fail", f"cannot be judged: {audited.unjudged}")
-    for finding in audited.findings:
-        message = f"{finding_message(finding)}; it was not so before"
+    for each in audited.findings:
+        finding = each.finding
+        message = f"{finding_message(finding)}; {_what_is_new(each)}"
         yield Consequence(f"audit/{finding.harm}", rule.level, message, finding.subjects[0])
+
+
+def _what_is_new(brought: Brought) -> str:
+    if not brought.is_worse:
+        return "it was not so before"
+    said = [f"at level {brought.finding.level} ({brought.was_level})"] if brought.was_level is not None else []
+    said += map(new_what_if, brought.what_ifs)
+    said += [f"for {some(brought.subjects)}"] if brought.subjects else []
+    return f"it was so before, but not {'; not '.join(said)}"

@@ -176,6 +176,17 @@ def event(shown: ShownByRow) -> str:
     return (one if shown.count == 1 else several).format(name=shown.names[0], count=f"{shown.count:,}")
 
 
+def new_what_if(shown: ShownByRow) -> str:
+    """`if any of 20 nodes is lost (n1, n2, n3 and 17 more)`; of the cluster as it stands, `now`."""
+    if shown.probe == "pending":
+        return "now"
+    if shown.count == 1:
+        named = "" if "{name}" in _EVENTS.get(shown.probe, ("{name}", ""))[0] else f" ({shown.names[0]})"
+    else:
+        named = f" ({some(shown.names, 3, shown.count)})"
+    return f"if {event(shown)}{named}"
+
+
 def _if(finding: AuditFindingRow) -> str:
     return "" if finding.worst.probe not in _EVENTS else f" if {_when(finding)}"
 

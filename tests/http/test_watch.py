@@ -210,7 +210,8 @@ def test_an_exec_plugin_runs_again(api: FakeAPI, kubeconfig: WriteKubeconfig, tm
         api.change(PODS, a_pod("one"))
         until(live, has(live, "one"))
         until(live, lambda: not live.behind)
-        assert before < len(runs.read_text().split()) < before + 20
+        # One reflector renews the connection for all; one more may have begun with the old one meanwhile.
+        assert before < len(runs.read_text().split()) <= before + 4
 
 
 def test_a_server_that_was_away_is_followed_again(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:

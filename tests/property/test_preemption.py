@@ -9,7 +9,8 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.decisions.preemption_rows import preemption_row
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.cycle import Cycle
@@ -39,10 +40,7 @@ class World:
 
 
 def cluster_without(objects: list[KubernetesObject], gone: tuple[str, ...]) -> Cluster:
-    made = snapshot(*objects).cluster
-    for key in gone:
-        made.remove(next(obj for obj in objects if f"{obj.metadata.namespace}/{obj.metadata.name}" == key))
-    return made
+    return snapshot(*(obj for obj in objects if not isinstance(obj, Pod) or key_of(obj) not in gone)).cluster
 
 
 def cycle_of(world: World, snap: State) -> Cycle:

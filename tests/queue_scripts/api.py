@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.sources.decoding.kinds import AnyObject
+from kwhatif.state.change import Delete, Upsert
+from kwhatif.state.state import State
 
 Raw = dict[str, Any]
 _DECODER = msgspec.json.Decoder(AnyObject)
@@ -147,9 +149,9 @@ class Api:
         return taken
 
 
-def mirror(cluster: Cluster, watch: Watch) -> None:
+def mirror(state: State, watch: Watch) -> None:
     """The informers have seen it."""
     if watch.new is not None:
-        cluster.add(watch.new)
+        state.apply(Upsert(watch.new))
     elif watch.old is not None:
-        cluster.remove(watch.old)
+        state.apply(Delete.of(watch.old))

@@ -72,7 +72,7 @@ class Scheduler:
         for watch in self.api.take():
             if isinstance(watch.new, Pod) and watch.new.spec.node_name:
                 self._assumed.pop(watch.new.metadata.uid, None)
-            mirror(self.cluster, watch)
+            mirror(self.state, watch)
             self._count_ports(watch)
             self._handlers.handle(watch.old, watch.new)
 
@@ -319,6 +319,6 @@ class Scheduler:
         pending = self.api.take()
         self.api.patch("ResourceClaim", key, {"status": status})
         for watch in self.api.take():
-            mirror(self.cluster, watch)
+            mirror(self.state, watch)
             self._handlers.handle(watch.old, watch.new)
         self.api.pending = pending

@@ -14,7 +14,8 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.kinds import BY_WORD
 from kwhatif.kube.model.workload import Namespace
-from kwhatif.questions.audit.findings import findings_of, namespace_of
+from kwhatif.policy.aftermath import Brought
+from kwhatif.questions.audit.findings import extents, findings_of, namespace_of, worse_than
 from kwhatif.questions.audit.fixes import Fixes
 from kwhatif.questions.audit.probes import PROBES, command_of, play
 from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario, Stage
@@ -81,6 +82,11 @@ class Scope(msgspec.Struct):
     outcomes: dict[str, AuditOutcome] = {}
     stopped: Stopped = ""
 
+    @property
+    def played(self) -> Iterator[tuple[AuditScenario, AuditOutcome]]:
+        """The scenarios that were played, and what came out."""
+        return ((each, self.outcomes[each.name]) for each in self.scenarios if each.name in self.outcomes)
+
     def command(self, row: HarmRow) -> str:
         """The command that shows it."""
         known = {(each.probe, each.about): each for each in self.scenarios}
@@ -132,25 +138,23 @@ def ask_audit(
 
 def brought(
     session: Session, objects: Sequence[KubernetesObject], question: AuditQuestion, run: Runner
-) -> tuple[list[AuditFindingRow], tuple[Caveat, ...]]:
-    """The findings that are there once the objects are applied, and were not before; and the caveats.
+) -> tuple[list[Brought], tuple[Caveat, ...]]:
+    """The findings that are new, or worse than before, once the objects are applied; and the caveats.
 
-    What shows a finding is asked about the cluster as it is, too: only that.
+    The what-ifs that do harm are asked about the cluster as it is, too: only these.
 
     Raises:
         InputError: the objects cannot be applied.
     """
     after = AuditPlayer(session, Parameters(), (Apply(text="apply the manifests", objects=tuple(objects)),))
     found, scope = _found(after, question, run)
-    shown = {(each.probe, name) for finding in found for each in finding.shown_by for name in each.names}
     before = AuditPlayer(session, Parameters())
-    possible = {each.name for each in _scope(before.session, question).scenarios}
-    again = [each for each in scope.scenarios if (each.probe, each.about) in shown and each.name in possible]
-    known = Scope(again, {})
+    harmful = {name for name, outcome in scope.outcomes.items() if outcome.harms}
+    known = Scope([each for each in _scope(before.session, question).scenarios if each.name in harmful], {})
     run(before, known)
-    rows = [row for outcome in known.outcomes.values() for row in outcome.harms]
-    there = {each.id for each in findings_of(rows, known.command)}
-    return [each for each in found if each.id not in there], tuple(_caveats(after, scope))
+    was, now = extents(known.played), extents(scope.played)
+    compared = (worse_than(was.get(each.id), now[each.id], each) for each in found)
+    return [each for each in compared if each is not None], tuple(_caveats(after, scope))
 
 
 def _found(player: AuditPlayer, question: AuditQuestion, run: Runner) -> tuple[list[AuditFindingRow], Scope]:

@@ -12,8 +12,10 @@ from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.kube.model.workload import SCALABLE
+from kwhatif.questions.audit.harms import PlayedProbe
 from kwhatif.questions.audit.scenario import Asked, AuditScenario, Stage
 from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.played import Played
 from kwhatif.report.audit import AuditCause, HarmRow, ProbeName
 from kwhatif.simulation.owned import root_of
 
@@ -21,7 +23,7 @@ from kwhatif.simulation.owned import root_of
 _MOST = 12
 
 
-class Budgets:
+class Budgets(PlayedProbe):
     """Each budget: does it hold anything back when all of its pods are evicted at once?"""
 
     name: ProbeName = "budgets"
@@ -56,9 +58,15 @@ class Budgets:
         demanded = budget.status.desired_healthy if budget.status is not None else 0
         if len(pods) < 2 or demanded or not scenario.edit:
             return
-        gone = [each for each in stage.played(scenario).engine.world.history.gone.values() if each.how == "Evicted"]
+        yield from super().harms(scenario, stage)
+
+    def found(self, played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
+        """A budget that lets all of its pods go at once."""
+        base = stage.base.engine.world.state.cluster
+        pods = _running(pods_selected_by(scenario.about, base))
+        gone = [each for each in played.engine.world.history.gone.values() if each.how == "Evicted"]
         if len(gone) >= min(len(pods), _MOST):
-            owners = tuple(sorted({_root(pod, base) for pod in pods}))
+            owners, subject = tuple(sorted({_root(pod, base) for pod in pods})), f"PodDisruptionBudget {scenario.about}"
             yield _row(scenario, subject, "allows-all", owners, pods=len(pods), priority=_highest(pods))
 
     def command(self, scenario: AuditScenario) -> str:

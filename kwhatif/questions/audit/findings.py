@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 
-from kwhatif.questions.audit.ranking import SOON, level_of, rank, ranked
-from kwhatif.report.audit import AuditFindingRow, HarmRow, ProbeName, ShownByRow
+import msgspec
+
+from kwhatif.policy.aftermath import Brought
+from kwhatif.questions.audit.ranking import LEVELS, SOON, level_of, rank, ranked
+from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario
+from kwhatif.report.audit import AuditFindingRow, AuditLevel, HarmRow, ProbeName, ShownByRow
 
 #: Of the what-ifs that show a finding, and of its harms, so many are named.
 _MOST_NAMES, _MOST_HARMS = 12, 20
@@ -90,9 +94,49 @@ def _finding(key: Key, rows: list[HarmRow], command: Callable[[HarmRow], str]) -
 
 
 def _shown_by(rows: Sequence[HarmRow]) -> Iterable[ShownByRow]:
+    return _some((row.probe, row.scenario) for row in rows)
+
+
+def _some(what_ifs: Iterable[tuple[ProbeName, str]]) -> Iterable[ShownByRow]:
     names: dict[ProbeName, dict[str, None]] = {}
-    for row in rows:
-        names.setdefault(row.probe, {})[row.scenario] = None
+    for probe, name in what_ifs:
+        names.setdefault(probe, {})[name] = None
     for probe in sorted(names, key=SOON.index):
         found = list(names[probe])
         yield ShownByRow(probe=probe, names=tuple(found[:_MOST_NAMES]), count=len(found))
+
+
+# --- compared with another cluster ---------------------------------------------------------------------------------
+
+
+class Extent(msgspec.Struct):
+    """How far a finding reaches: all what-ifs that show it and all subjects, where its row names some."""
+
+    level: AuditLevel = "low"
+    what_ifs: dict[tuple[ProbeName, str], None] = {}
+    subjects: dict[str, None] = {}
+
+
+def extents(played: Iterable[tuple[AuditScenario, AuditOutcome]]) -> Mapping[str, Extent]:
+    """How far each finding reaches, by its identifier."""
+    found: dict[str, Extent] = {}
+    for scenario, outcome in played:
+        for row in outcome.harms:
+            extent = found.setdefault(identifier(key_of_cause(row)), Extent())
+            extent.level = min(extent.level, level_of(row), key=LEVELS.index)
+            extent.what_ifs[scenario.probe, scenario.about] = None
+            extent.subjects[row.subject] = None
+    return found
+
+
+def worse_than(before: Extent | None, now: Extent, finding: AuditFindingRow) -> Brought | None:
+    """The finding, if it was not there, or is worse now: its level is higher, or it reaches further."""
+    if before is None:
+        return Brought(finding)
+    brought = Brought(
+        finding,
+        was_level=before.level if LEVELS.index(now.level) < LEVELS.index(before.level) else None,
+        what_ifs=tuple(_some(each for each in now.what_ifs if each not in before.what_ifs)),
+        subjects=tuple(each for each in now.subjects if each not in before.subjects),
+    )
+    return brought if brought.is_worse else None

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.controllers.budget_pods import budget_pods, pods_selected_by
+from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, is_static
 from kwhatif.questions.audit.causes import PendingCause, cause_of
@@ -16,9 +17,10 @@ from kwhatif.questions.audit.scenario import AuditScenario, Performed, Stage
 from kwhatif.questions.maintenance.drain import Drained
 from kwhatif.questions.maintenance.outage import Lost
 from kwhatif.questions.session.node_autoscalers import nodes_not_added
+from kwhatif.questions.story.caveats import caveats_of_end
 from kwhatif.questions.story.ending import who
 from kwhatif.questions.story.played import Played
-from kwhatif.report.audit import AuditCause, AuditHarm, HarmRow
+from kwhatif.report.audit import AuditCause, AuditHarm, HarmRow, ProbeName
 from kwhatif.report.maintenance import BlockedRow
 from kwhatif.report.story import PendingRow
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
@@ -54,6 +56,23 @@ def harms_of(played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[
     yield from found.left_behind({row.subject for row in lost})
     if scenario.probe != "zone":
         yield from found.broken()
+
+
+class PlayedProbe:
+    """A kind of what-if that is played: all that they have in common."""
+
+    name: ProbeName
+
+    def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
+        """What is wrong at the end, and what is to be said about the answer."""
+        played = stage.played(scenario)
+        yield from self.found(played, scenario, stage)
+        yield from caveats_of_end(played.engine)
+        played.engine.end()
+
+    def found(self, played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
+        """What is wrong at the end: all that is worse, unless the probe looks for something else."""
+        return harms_of(played, scenario, stage)
 
 
 class _Found:

@@ -18,11 +18,11 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Deployment, StatefulSet
 from kwhatif.questions.audit.budgets import Budgets
-from kwhatif.questions.audit.harms import evicted_by, harms_of
+from kwhatif.questions.audit.harms import PlayedProbe, evicted_by
 from kwhatif.questions.audit.scenario import Asked, AuditOutcome, AuditScenario, Stage
 from kwhatif.questions.audit.standing import Pending, Returns, Upgrade, Usage
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.caveats import caveats_of_end
+from kwhatif.questions.story.played import Played
 from kwhatif.report.audit import AuditHarm, HarmRow, ProbeName
 from kwhatif.workloads.autoscaling import scalers_of, target_of
 from kwhatif.workloads.expand import replicas_of
@@ -47,23 +47,7 @@ class Probe(Protocol):
         """The command that shows it."""
 
 
-class _Played:
-    """A probe whose what-ifs are played."""
-
-    name: ProbeName
-
-    def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
-        """What is worse at the end."""
-        played = stage.played(scenario)
-        yield from map(self._seen, harms_of(played, scenario, stage))
-        yield from caveats_of_end(played.engine)
-        played.engine.end()
-
-    def _seen(self, row: HarmRow) -> HarmRow:
-        return row
-
-
-class _Nodes(_Played):
+class _Nodes(PlayedProbe):
     def scenarios(self, session: Session, namespace: str) -> Asked:
         """Each node alone."""
         del namespace
@@ -91,7 +75,7 @@ class Drain(_Nodes):
         return f"kwhatif drain {shlex.quote(scenario.about)} --ignore-daemonsets --delete-emptydir-data --force"
 
 
-class Zone(_Played):
+class Zone(PlayedProbe):
     """Each zone is lost."""
 
     name: ProbeName = "zone"
@@ -116,18 +100,16 @@ class Zone(_Played):
 # --- what somebody does to a workload ------------------------------------------------------------------------------
 
 
-class _Edited(_Played):
+class _Edited(PlayedProbe):
     """A workload is changed: what becomes of its own pods is one harm, what becomes of others another."""
 
     harm: AuditHarm
 
-    def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
+    def found(self, played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
         """What is worse at the end; pods of the workload itself that do not come are what it is about."""
-        for row in super().harms(scenario, stage):
-            if isinstance(row, HarmRow) and row.subject == scenario.about and row.cause != "loop":
-                yield replace(row, harm=self.harm)
-            else:
-                yield row
+        for row in super().found(played, scenario, stage):
+            is_own = row.subject == scenario.about and row.cause != "loop"
+            yield replace(row, harm=self.harm) if is_own else row
 
     def command(self, scenario: AuditScenario) -> str:
         """`simulate --then EDIT`."""
@@ -210,7 +192,7 @@ class Peak(_Edited):
 _MORE, _MOST_MORE = 2, 60
 
 
-class Arrival(_Played):
+class Arrival(PlayedProbe):
     """More pods of each priority class come than there is room for: whom do they evict?"""
 
     name: ProbeName = "arrival"
@@ -239,11 +221,9 @@ class Arrival(_Played):
         skipped = f"no workload has the class {', '.join(unused)}" if unused else ""
         return Asked(found, skipped or ("" if found else "no class may evict"))
 
-    def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
+    def found(self, played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
         """The workloads that matter and are evicted."""
-        played = stage.played(scenario)
-        yield from evicted_by(played, scenario, stage)
-        played.engine.end()
+        return evicted_by(played, scenario, stage)
 
     def command(self, scenario: AuditScenario) -> str:
         """`simulate --then EDIT`."""

@@ -10,10 +10,11 @@ from kwhatif.kube.model.bystanders import PodMetrics
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
-from kwhatif.questions.audit.harms import harms_of
+from kwhatif.questions.audit.harms import PlayedProbe
 from kwhatif.questions.audit.scenario import Asked, AuditScenario, Stage
 from kwhatif.questions.decisions.decide import objections_of
 from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.played import Played
 from kwhatif.questions.upgrade.upgrade import ask_upgrade
 from kwhatif.report.audit import AuditCause, HarmRow, ProbeName
 from kwhatif.scheduler.framework.attempt import attempt
@@ -28,7 +29,7 @@ from kwhatif.state.pod_info import PodInfo
 _NOW = "now"
 
 
-class Pending:
+class Pending(PlayedProbe):
     """The pods that are pending now, and the workloads whose pods are refused."""
 
     name: ProbeName = "pending"
@@ -38,11 +39,9 @@ class Pending:
         del session, namespace
         return Asked([AuditScenario("pending", _NOW)])
 
-    def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
-        """What stays pending, or refused, if nothing happens."""
-        for row in harms_of(stage.played(scenario), scenario, stage):
-            if row.cause != "gates":  # they wait because somebody wants them to
-                yield row
+    def found(self, played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
+        """What stays pending, or refused, if nothing happens; gated pods wait because they are meant to."""
+        return (row for row in super().found(played, scenario, stage) if row.cause != "gates")
 
     def command(self, scenario: AuditScenario) -> str:
         """`simulate`, without anything to do."""

@@ -148,17 +148,18 @@ class Reflector:
     def _run(self) -> None:
         with suppress(Cancelled):
             while not self._stop.is_set():
+                connection = self._link.connection
                 try:
                     self._list_and_watch()
                 except ClusterUnreadable as failure:
-                    self._fail(failure)
+                    self._fail(failure, connection)
                 except Cancelled:
                     raise
                 except BaseException as failure:  # noqa: BLE001 - it is raised again by the consumer
                     self._put(failure)
                     return
 
-    def _fail(self, failure: ClusterUnreadable) -> None:
+    def _fail(self, failure: ClusterUnreadable, connection: Connection) -> None:
         refused = isinstance(failure, ReadRefused)
         self._refusals = self._refusals + 1 if refused else 0
         is_over = self._refusals >= _MAX_REFUSALS
@@ -169,7 +170,7 @@ class Reflector:
         self._pause(self._backoff.next())
         if refused:
             with suppress(ClusterUnreadable):
-                self._link.renew(self._link.connection)
+                self._link.renew(connection)
 
     def _lost(self, reason: str = "") -> None:
         self.restarts += 1

@@ -14,11 +14,17 @@ import pytest
 import yaml
 
 import kwhatif
+from kwhatif.kube.model.caveat.workloads import OwnersSilent
+from kwhatif.policy.aftermath import Audited, consequences_of_audit
+from kwhatif.policy.schema import AuditRule
+from kwhatif.questions.audit import harms
 from kwhatif.questions.audit.audit import AuditQuestion, ask_audit
-from kwhatif.questions.audit.findings import identifier, key_of_cause
+from kwhatif.questions.audit.findings import Extent, extents, findings_of, identifier, key_of_cause, worse_than
+from kwhatif.questions.audit.harms import PlayedProbe
 from kwhatif.questions.audit.probes import PROBES, play
-from kwhatif.questions.audit.scenario import Stage
+from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario, Stage
 from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.played import Played
 from kwhatif.report import Report
 from kwhatif.report.audit import AuditFindingRow, AuditRow, HarmRow
 from kwhatif.simulation.parameters import Parameters
@@ -250,6 +256,18 @@ def test_what_was_not_reached_is_said() -> None:
     assert sum(each.judged for each in row.probes) == 5
 
 
+def test_a_finding_that_was_not_reached_is_not_said_to_be_unknown() -> None:
+    _, row = audited("mixed-platform")
+    count = sum(each.scenarios for each in row.probes)
+    for options, said in (
+        ({"budget": "1ms"}, f"{row.findings[-1].id} was not reached: 1 of {count} what-ifs were played"),
+        ({}, "there is no finding"),
+    ):
+        explain = row.findings[-1].id if options else "room-00000000"
+        with pytest.raises(kwhatif.InputError, match=said):
+            kwhatif.audit(load("mixed-platform"), jobs=1, explain=explain, **options)  # type: ignore[arg-type]
+
+
 # --- accepted findings ---------------------------------------------------------------------------------------------
 
 
@@ -348,6 +366,156 @@ def test_the_gate_refuses_manifests_that_bring_a_finding() -> None:
 
 def test_the_gate_lets_pass_what_was_found_before() -> None:
     assert "audit/drain-blocked" not in _rules(load("drain-demands-all"), _BUDGET)
+
+
+def _packed(pods: dict[str, list[str]], cpu: dict[str, int]) -> Session:
+    """Nodes of 4 cpus, each with one pod: of which ReplicaSet, and how many cpus it asks for."""
+    objects: list[dict[str, Any]] = []
+    for name, nodes in pods.items():
+        uid = f"set-{name}"
+        meta = {"name": name, "namespace": "shop"}
+        spec: dict[str, Any] = {
+            "containers": [{"name": "c", "image": "c", "resources": {"requests": {"cpu": cpu[name]}}}]
+        }
+        lost = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+        spec["tolerations"] = [
+            {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300} for key in lost
+        ]
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": uid, "controller": True}
+        for number, node in enumerate(nodes):
+            status = {"allocatable": {"cpu": 4, "memory": "8Gi", "pods": 110}}
+            ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+            objects += [
+                {"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}, "status": {**status, **ready}},
+                {
+                    "apiVersion": "v1",
+                    "kind": "Pod",
+                    "metadata": {
+                        "name": f"{name}-{number}",
+                        "namespace": "shop",
+                        "labels": {"app": name},
+                        "ownerReferences": [owner],
+                    },
+                    "spec": {**spec, "nodeName": node},
+                    "status": {"phase": "Running", **ready},
+                },
+            ]
+        template = {"metadata": {"labels": {"app": name}}, "spec": spec}
+        of_set = {"replicas": len(nodes), "selector": {"matchLabels": {"app": name}}, "template": template}
+        kind = {"apiVersion": "apps/v1", "kind": "ReplicaSet"}
+        objects.append({**kind, "metadata": {**meta, "uid": uid}, "spec": of_set})
+    return kwhatif.load(*objects)
+
+
+_NODES = [f"n{number:02}" for number in range(1, 15)]
+
+
+def _more(replicas: int, cpu: str) -> dict[str, Any]:
+    spec = {"containers": [{"name": "c", "image": "c", "resources": {"requests": {"cpu": cpu}}}]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "more", "namespace": "shop"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": "more"}},
+            "template": {"metadata": {"labels": {"app": "more"}}, "spec": spec},
+        },
+    }
+
+
+def _audited_by_gate(session: Session, manifest: dict[str, Any]) -> list[str]:
+    policy = kwhatif.gate(session, manifest, policy={**_POLICY, "audit": {"only": ["outage"]}}).policy
+    assert policy is not None
+    return [each.message for each in policy.findings if each.rule.startswith("audit/")]
+
+
+def test_the_gate_refuses_a_finding_that_reaches_further_than_before() -> None:
+    session = _packed({"small": _NODES, "large": ["n98", "n99"]}, {"small": 2, "large": 3})
+    (message,) = _audited_by_gate(session, _more(len(_NODES), "2"))
+    assert "if any of 16 nodes is lost" in message
+    assert message.endswith(
+        "; it was so before, but not if any of 14 nodes is lost (n01, n02, n03 and 11 more);"
+        " not for Deployment shop/more, ReplicaSet shop/small"
+    )
+
+
+def test_the_gate_compares_with_all_that_was_so_before_however_much_it_is() -> None:
+    """A row names some of the nodes; all of them were bad before."""
+    session = _packed({"large": _NODES}, {"large": 3})
+    assert len(_row(kwhatif.audit(session, only="outage", jobs=1, fixes=0)).findings[0].shown_by[0].names) < len(_NODES)
+    assert _audited_by_gate(session, _more(14, "100m")) == []
+
+
+def _extent(*rows: HarmRow) -> Extent:
+    played = [(AuditScenario(each.probe, each.scenario), AuditOutcome("", (each,))) for each in rows]
+    (extent,) = extents(played).values()
+    return extent
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "new"),
+    [
+        ([("outage", "a", WEB)], [("outage", "a", WEB)], None),
+        ([("outage", "a", WEB), ("outage", "b", WEB)], [("outage", "a", WEB)], None),
+        ([("zone", "z", WEB)], [("outage", "a", WEB)], "at level high (medium); not if a is lost"),
+        ([("outage", "a", WEB)], [("outage", "a", WEB), ("outage", "b", WEB)], "if b is lost"),
+        ([("outage", "a", WEB)], [("outage", "a", WEB), ("outage", "a", "Deployment shop/b")], "for Deployment shop/b"),
+        ([("restart", WEB, WEB)], [("restart", WEB, WEB), ("drain", "a", WEB)], "if a is drained"),
+    ],
+)
+def test_a_finding_is_worse_if_its_level_is_higher_or_it_reaches_further(
+    before: list[tuple[Any, str, str]], now: list[tuple[Any, str, str]], new: str | None
+) -> None:
+    def rows(said: list[tuple[Any, str, str]]) -> list[HarmRow]:
+        return [
+            HarmRow(probe=probe, scenario=scenario, harm="pods-pending", cause="room", subject=subject, pods=1)
+            for probe, scenario, subject in said
+        ]
+
+    (finding,) = findings_of(rows(now), lambda row: row.scenario)
+    found = worse_than(_extent(*rows(before)), _extent(*rows(now)), finding)
+    said = [] if found is None else consequences_of_audit(AuditRule(), Audited([found]))
+    assert [each.message.rpartition("; it was so before, but not ")[2] for each in said] == ([new] if new else [])
+
+
+#: Of each kind of what-if that is played, a cluster in which one is.
+PLAYED_IN = {
+    "pending": "clean",
+    "budgets": "budget-of-all",
+    "outage": "clean",
+    "drain": "clean",
+    "restart": "clean",
+    "zone": "clean",
+    "peak": "peak",
+    "replica": "clean",
+    "arrival": "evictable",
+}
+
+
+def test_every_kind_of_what_if_that_is_played_is_known_here() -> None:
+    assert [name for name, probe in PROBES.items() if isinstance(probe, PlayedProbe)] == [
+        name for name in PROBES if name in PLAYED_IN
+    ]
+
+
+@pytest.mark.parametrize("probe", PLAYED_IN)
+def test_what_is_played_says_its_caveats_and_comes_to_its_end(probe: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = load(PLAYED_IN[probe])
+    stage, play_it = Stage(session, Parameters()), Stage.played
+    played: list[Played] = []
+
+    def kept(self: Stage, scenario: AuditScenario) -> Played:
+        played.append(play_it(self, scenario))
+        return played[-1]
+
+    monkeypatch.setattr(Stage, "played", kept)
+    caveat = OwnersSilent(owners=(WEB,), count=1)
+    monkeypatch.setattr(harms, "caveats_of_end", lambda engine: [caveat] if engine is played[-1].engine else [])
+    outcomes = [play(each, stage) for each in PROBES[probe].scenarios(session, "").scenarios]
+    assert played
+    assert sum(caveat in each.caveats for each in outcomes) == len(played)
+    assert not any(each.engine.world.watchers for each in played)
 
 
 @pytest.mark.parametrize("output", ["junit", "sarif", "github", "gitlab", "markdown", "baseline", "json"])
