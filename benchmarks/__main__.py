@@ -27,6 +27,7 @@ BENCHMARKS = (
     "capacity",
     "advice",
     "queue",
+    "gangs",
     "simulation",
     "descheduling",
     "autoscaling",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 import msgspec
@@ -195,15 +195,28 @@ class _Reading:
             if isinstance(data, str):
                 return parse_selector(data)
             if isinstance(data, Mapping):
-                return compile_selector(msgspec.convert(data, LabelSelector))
-        except (SelectorError, msgspec.ValidationError) as wrong:
+                before = len(self._problems)
+                cleaned = reader(LabelSelector)(data, (), self._adder(field))
+                found = None if len(self._problems) > before else msgspec.convert(cleaned, LabelSelector)
+                return None if found is None else compile_selector(found)
+        except SelectorError as wrong:
             self._add(field, str(wrong))
             return None
         self._add(field, "expected a list of names, or a label selector")
         return None
 
+    def _adder(self, field: str) -> Callable[..., None]:
+        """Adds problems with paths from the field on."""
+
+        def add(message: str, path: FieldPath = (), hint: str = "") -> None:
+            self._add(".".join(filter(None, (field, to_text(path)))).replace(".[", "["), message, hint)
+
+        return add
+
     def _template(self, data: object, field: str) -> Node | None:
         template = self._mapping(data, field)
+        if not isinstance(data, Mapping):
+            return None
         self._known(template, ("like", "node"), f"{field}.")
         if len(template) != 1:
             self._add(field, "expected either like, a node that there is, or node, a Node")
@@ -217,11 +230,7 @@ class _Reading:
         return None
 
     def _node(self, data: object, field: str) -> Node | None:
-        before = len(self._problems)
-
-        def add(message: str, path: FieldPath = (), hint: str = "") -> None:
-            self._add(".".join(filter(None, (field, to_text(path)))).replace(".[", "["), message, hint)
-
+        before, add = len(self._problems), self._adder(field)
         cleaned = reader(Node)(data, (), add)
         if len(self._problems) > before or not isinstance(cleaned, Mapping):
             return None

@@ -39,7 +39,7 @@ Reference = tuple[type, str]
 class Touched:
     """What some changes affected."""
 
-    __slots__ = ("changed_nodes", "moves", "nodes", "objects", "reordered")
+    __slots__ = ("added_nodes", "changed_nodes", "moves", "nodes", "objects", "rearranged")
 
     def __init__(self) -> None:
         #: Names of the nodes that were added, removed or changed, or whose pods or nominated pods were.
@@ -50,8 +50,15 @@ class Touched:
         self.moves: list[Move] = []
         #: Updated nodes: before and after.
         self.changed_nodes: list[tuple[Node, Node]] = []
-        #: Whether a node was added, removed or changed its zone, so that the order of the nodes may differ.
-        self.reordered = False
+        #: Names of the nodes that were added without pods; pods that came to them since are among the moves.
+        self.added_nodes: list[str] = []
+        #: Whether a node was removed, came with pods or changed its zone, or the nodes were sorted.
+        self.rearranged = False
+
+    @property
+    def reordered(self) -> bool:
+        """Whether the order of the nodes may differ."""
+        return self.rearranged or bool(self.added_nodes)
 
     def add(self, later: Touched) -> None:
         """Append what later changes affected."""
@@ -59,7 +66,8 @@ class Touched:
         self.objects += later.objects
         self.moves += later.moves
         self.changed_nodes += later.changed_nodes
-        self.reordered |= later.reordered
+        self.added_nodes += later.added_nodes
+        self.rearranged |= later.rearranged
 
 
 class Step(NamedTuple):

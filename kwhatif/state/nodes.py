@@ -145,7 +145,10 @@ class Nodes:
         add_images(self.images, node, self._mixed)
         self.places[info.name] = len(self.infos)
         self.infos, self._owns_infos, self._by_name = [*self.infos, info], True, None
-        touched.reordered = True
+        if pods:
+            touched.rearranged = True
+        else:
+            touched.added_nodes.append(info.name)
         return info
 
     def update(self, before: Node, node: Node, touched: Touched) -> None:
@@ -157,14 +160,14 @@ class Nodes:
             remove_images(self.images, before)
             add_images(self.images, node, self._mixed)
         touched.changed_nodes.append((before, node))
-        touched.reordered |= self._tree.update(before, node)
+        touched.rearranged |= self._tree.update(before, node)
 
     def remove(self, node: Node, touched: Touched) -> NodeInfo:
         """Remove the node; it stays in `infos` until `reorder`."""
         self._own_tree()
         self._tree.remove(node)
         remove_images(self.images, node)
-        touched.reordered = True
+        touched.rearranged = True
         return self.infos[self.places.pop(node.metadata.name)]
 
     def reorder(self) -> None:
@@ -184,7 +187,7 @@ class Nodes:
         """Put the nodes where they would be if they had come in this order."""
         self._own_tree()
         self._tree = NodeTree(nodes)
-        touched.reordered = True
+        touched.rearranged = True
 
     def sort_images(self, nodes: Iterable[Node]) -> None:
         """Have the sizes of images that there would be if the nodes had come in this order."""

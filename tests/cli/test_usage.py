@@ -42,6 +42,15 @@ def test_options_come_in_groups(command: str) -> None:
     assert next(line for line in options[1:] if line.startswith("  -")).startswith("  -n, --namespace")
 
 
+@pytest.mark.parametrize("option", ["--autoscaler auto", "--node-groups x.yaml", "--instance-types x.yaml"])
+@pytest.mark.parametrize("command", ["capacity", "deschedule", "upgrade"])
+def test_commands_in_which_no_node_comes_refuse_an_autoscaler(command: str, option: str) -> None:
+    found = run(f"kwhatif {command} {option}")
+    assert found.code == 2
+    assert f"Error: {option.split(maxsplit=1)[0]} is an option of schedule, " in found.stderr
+    assert f", not of {command}." in found.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

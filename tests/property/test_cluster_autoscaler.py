@@ -12,14 +12,18 @@ from tests.cluster_autoscaler.play import Json, asked, group, node, pod, refusal
 from tests.examples import examples
 
 _SIZES = ("1", "2", "4", "8")
-_SPREAD = [
-    {
-        "maxSkew": 1,
-        "topologyKey": "topology.kubernetes.io/zone",
+
+
+def _spread(draw: st.DrawFn) -> Json:
+    """Over zones, hosts or a label that some groups lack; of these, also with domains that have to be there."""
+    spread: Json = {
+        "maxSkew": draw(st.integers(1, 2)),
+        "topologyKey": draw(st.sampled_from(("topology.kubernetes.io/zone", "kubernetes.io/hostname", "rack"))),
         "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": {"matchLabels": {"app": "app"}},
+        "nodeTaintsPolicy": draw(st.sampled_from(("Honor", "Ignore"))),
     }
-]
+    return spread | draw(st.sampled_from(({}, {"minDomains": 2}, {"minDomains": 3})))
 
 
 @st.composite
@@ -29,9 +33,10 @@ def clusters(draw: st.DrawFn) -> tuple[list[Json], list[Json]]:
     groups = []
     for name in draw(st.lists(st.sampled_from("abc"), min_size=1, max_size=3, unique=True)):
         cpu, zone = draw(st.sampled_from(_SIZES)), draw(st.sampled_from("xy"))
+        labels = {"topology.kubernetes.io/zone": zone} | draw(st.sampled_from(({}, {"rack": name})))
         names = [f"{name}{number}" for number in range(draw(st.integers(1, 3)))]
         for each in names:
-            objects.append(node(each, cpu=cpu, labels={"topology.kubernetes.io/zone": zone}))
+            objects.append(node(each, cpu=cpu, labels=labels))
             used = draw(st.integers(0, int(cpu)))
             objects += [pod(f"on-{each}-{number}", cpu="1", on=each) for number in range(used)]
         groups.append(group(name, *names, max=draw(st.integers(1, 6))))
@@ -40,7 +45,9 @@ def clusters(draw: st.DrawFn) -> tuple[list[Json], list[Json]]:
         if draw(st.booleans()):
             more = {"owner": "ReplicaSet/other", "labels": {"app": "other"}}
         elif draw(st.booleans()):
-            more = {"spec": {"topologySpreadConstraints": _SPREAD}}
+            spec: Json = {"topologySpreadConstraints": [_spread(draw)]}
+            spec |= draw(st.sampled_from(({}, {"nodeSelector": {"topology.kubernetes.io/zone": "x"}})))
+            more = {"spec": spec}
         objects.append(pod(f"waits-{number}", cpu=draw(st.sampled_from(("500m", "1", "3", "6"))), **more))
     return objects, groups
 

@@ -10,15 +10,17 @@ from hypothesis import strategies as st
 
 from kwhatif.kube.model.affinity import PodAffinityTerm
 from kwhatif.kube.model.meta import LabelSelector
+from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.scheduler.framework.by_shape import ask_each
-from kwhatif.scheduler.framework.incremental import suspects_of
+from kwhatif.scheduler.framework.incremental import apply_added_node, apply_pod_change, suspects_of
 from kwhatif.scheduler.framework.plugin import FilterPlugin, NodeFilter, NodeScorer
 from kwhatif.scheduler.framework.status import SKIP, Code, Status
 from kwhatif.scheduler.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
 from kwhatif.scheduler.plugins.pod_topology_spread import PodTopologySpread
-from kwhatif.state.change import Bind, Delete, Evict
+from kwhatif.scheduler.plugins.pod_topology_spread.filtering import SpreadFilter
+from kwhatif.state.change import Bind, Delete, Evict, Upsert
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.node_row import NodeRow
 from kwhatif.state.pod_info import PodInfo
@@ -349,6 +351,35 @@ def test_an_index_that_kept_up_gives_the_answers_of_a_new_one(world: World, data
         fork.apply(Delete(Pod, data.draw(st.sampled_from(sorted(snap.pods)))))
         assert answers(fork, candidate) == answers(moved(world, fork), candidate)
     assert answers(snap, candidate) == answers(moved(world, snap), candidate)
+
+
+@given(worlds())
+@settings(max_examples=examples(200))
+def test_spread_that_kept_up_with_an_added_node_is_one_compiled_again(world: World) -> None:
+    """The node comes with its pods, after it or at once; what it was forked from keeps its answers."""
+    *_, last = (each for each in world.objects if isinstance(each, Node))
+    name = last.metadata.name
+    come = [each for each in world.objects if isinstance(each, Pod) and each.spec.node_name == name]
+    state = snapshot(*(each for each in world.objects if each is not last and each not in come))
+    candidate, plugin = PodInfo(world.candidate.build()), PodTopologySpread()
+    compiled = plugin.pre_filter(candidate, state)
+    assume(isinstance(compiled, SpreadFilter))
+    assert isinstance(compiled, SpreadFilter)
+    before = [compiled.filter(node) for node in state.nodes]
+    grown = state.fork()
+    kept = compiled.fork_with(grown)
+    grown.apply(Upsert(last))
+    grown.apply(*map(Upsert, come))
+    touched = grown.since(state.generation)
+    assert touched is not None
+    assert (touched.added_nodes, touched.rearranged) == ([name], False)
+    assert apply_added_node(kept, grown.by_name[name])
+    for move in touched.moves:
+        assert apply_pod_change(kept, move.pod, grown.by_name[move.node], move.amount) is not None
+    fresh = plugin.pre_filter(candidate, grown)
+    assert isinstance(fresh, SpreadFilter)
+    assert [kept.filter(node) for node in grown.nodes] == [fresh.filter(node) for node in grown.nodes]
+    assert [compiled.filter(node) for node in state.nodes] == before
 
 
 def moved(world: World, snap: State) -> State:

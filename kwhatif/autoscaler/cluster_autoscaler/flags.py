@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -201,9 +202,9 @@ def _boolean(value: object) -> bool:
 
 def _number(value: object) -> float:
     try:
-        if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+        if isinstance(value, (int, float, str)) and not isinstance(value, bool) and isfinite(float(value)):
             return float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         pass
     raise ValueError("expected a number")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from itertools import chain
 
 import msgspec
@@ -20,7 +21,7 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.filters import run_filters
-from kwhatif.scheduler.framework.incremental import apply_pod_change
+from kwhatif.scheduler.framework.incremental import Incremental, apply_added_node, apply_pod_change
 from kwhatif.scheduler.framework.plugin import Reads
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.reference import is_reference
@@ -46,20 +47,23 @@ class Snapshot:
         self._places = {name: place for place, name in enumerate(self.names)}
         #: Where the last pod that could go anywhere has gone: the next one is tried behind that.
         self._last = [0]
-        #: The filters of the last pods of each kind, shared by forks; see `_Tried.follows`.
+        #: The filters of the last pods of each kind; see `_Tried.follows`.
         self._known: dict[bytes, _Tried] = {}
+        #: What this is a fork of, and the generation of its state then: filters are compiled there, once for all forks.
+        self._base: tuple[Snapshot, int] | None = None
 
     def fork(self) -> Snapshot:
         """Another one, whose changes leave this one as it is."""
         other = Snapshot.__new__(Snapshot)
         other.state, other._profile = self.state.fork(), self._profile
         other.names, other._places, other._last = self.names.copy(), self._places.copy(), self._last
-        other._known = self._known
+        other._known, other._base = {}, (self, self.state.generation)
         return other
 
     def adopt(self, other: Snapshot) -> None:
         """Take over what was done in a fork (`Commit`)."""
         self.state, self.names, self._places = other.state, other.names, other._places
+        self._known |= other._known
 
     # --- nodes -----------------------------------------------------------------------------------------------------
 
@@ -147,8 +151,18 @@ class Snapshot:
         kind = pod.derived(_kind_of)
         known = self._known.get(kind)
         if known is None or not known.follows(self.state):
-            known = self._known[kind] = _Tried(self.state, self._profile, pod)
+            known = self._known[kind] = self._from_base(pod) or _Tried(self.state, self._profile, pod)
         return known
+
+    def _from_base(self, pod: PodInfo) -> _Tried | None:
+        """The filters of what this was forked from, if they still hold with what was done since."""
+        if self._base is None:
+            return None
+        base, generation = self._base
+        if base.state.generation != generation:
+            return None
+        forked = base._tried(pod).fork(self.state)
+        return forked if forked.follows(self.state) else None
 
 
 def _is_plain(pod: Pod) -> bool:
@@ -176,15 +190,31 @@ class _Tried:
         except CycleError as failure:
             self._stopped = Verdict(error(str(failure)))
 
+    def fork(self, state: State) -> _Tried:
+        """An independent one for a fork of the state."""
+        filters = self._cycle.compiled.items()
+        other = copy(self)
+        kept = {name: each.fork_with(state) for name, each in filters if isinstance(each, Incremental)}
+        other._cycle = self._cycle.fork(state, kept)
+        return other
+
     def follows(self, state: State) -> bool:
-        """Whether the filters hold for the state, which is a later one: they keep up with pods that came and went."""
+        """Whether the filters hold for the state, which is a later one.
+
+        They keep up with nodes that were added, and with pods that came and went.
+        """
+        if state.generation == self._generation:
+            return True
         touched = state.since(self._generation)
         if touched is None or self._stopped is not None or self._cycle.node_set is not None:
             return False
         filters = [each for _, each in self._cycle.filters]
-        if any(each.reads is Reads.CLUSTER for each in filters) and (touched.reordered or touched.changed_nodes):
+        if any(each.reads is Reads.CLUSTER for each in filters) and (touched.rearranged or touched.changed_nodes):
             return False
         if any(kind not in (Pod, Node) for kind, _ in touched.objects):
+            return False
+        added = [state.node(name) for name in touched.added_nodes]
+        if not all(node is None or apply_added_node(each, node) for node in added for each in filters):
             return False
         for move in touched.moves:
             if any(concerns(move.pod) for concerns in self._cycle.skipped_until):

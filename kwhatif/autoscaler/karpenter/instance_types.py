@@ -300,7 +300,8 @@ def _instance_type(entry: object, field: str, reading: _Reading) -> InstanceType
         if not capacity.get(resource) and f"{field}.capacity.{resource}" not in {
             each.field for each in reading.problems
         }:
-            reading.add(f"{field}.capacity.{resource}", "is not set", "say how much a machine has of it")
+            said = "must be above 0" if resource in capacity else "is not set"
+            reading.add(f"{field}.capacity.{resource}", said, "say how much a machine has of it")
     given = data.get("overhead")
     overhead = reading.mapping({} if given is None else given, f"{field}.overhead", _OVERHEAD)
     parts = [reading.amounts(overhead.get(part), f"{field}.overhead.{part}") for part in _OVERHEAD]
@@ -312,12 +313,26 @@ def _instance_type(entry: object, field: str, reading: _Reading) -> InstanceType
     if not entries:
         reading.add(f"{field}.offerings", "has no offerings", "give at least one {capacityType, zone, price}")
     offerings = [_offering(each, f"{field}.offerings[{index}]", reading) for index, each in enumerate(entries)]
+    _check_offered_once(offerings, f"{field}.offerings", reading)
     return InstanceType(name, capacity, merged(*parts), filter(None, requirements), list(filter(None, offerings)))
 
 
+def _check_offered_once(offerings: Sequence[Offering | None], field: str, reading: _Reading) -> None:
+    seen: dict[tuple[str, str, str], int] = {}
+    for index, each in enumerate(offerings):
+        if each is None:
+            continue
+        first = seen.setdefault((each.capacity_type, each.zone, each.reservation), index)
+        if first != index:
+            said = f"{each.capacity_type} in zone {each.zone} is offered already: offerings[{first}]"
+            reading.add(f"{field}[{index}]", said, "give each once")
+
+
 def _requirement(entry: object, field: str, reading: _Reading) -> Requirement | None:
-    data = reading.mapping(entry, field, {"key", "operator", "values"})
     before = len(reading.problems)
+    data = reading.mapping(entry, field, {"key", "operator", "values"})
+    if not isinstance(entry, dict):
+        return None
     key = reading.text(data.get("key"), f"{field}.key", "the key of a label")
     for wrong in label_key_errors(key) if key else ():
         reading.add(f"{field}.key", wrong)
@@ -338,8 +353,10 @@ def _requirement(entry: object, field: str, reading: _Reading) -> Requirement | 
 
 
 def _offering(entry: object, field: str, reading: _Reading) -> Offering | None:
-    data = reading.mapping(entry, field, _OFFERING)
     before = len(reading.problems)
+    data = reading.mapping(entry, field, _OFFERING)
+    if not isinstance(entry, dict):
+        return None
     capacity_type = data.get("capacityType")
     if capacity_type not in _CAPACITY_TYPES:
         said = f"{_shown(capacity_type)} is not a capacity type"

@@ -134,6 +134,15 @@ class Incremental:
         """
         return False
 
+    def apply_added_node(self, node: NodeInfo) -> bool:
+        """A node was added; pods that it has by now are told of by `apply_pod_change`, after this.
+
+        Returns:
+            Whether this is now what compiling again would give, except for the order of equal domains, which only
+            preemption reads; False: compile again.
+        """
+        return False
+
     def node_class(self, node: NodeInfo) -> Hashable:
         """Nodes of one class get the same verdict (except for evidence), or the same raw score.
 
@@ -220,6 +229,13 @@ def apply_node_change(plugin: NodeFilter | NodeScorer, before: Node, after: Node
     if plugin.reads < Reads.CLUSTER:
         return True
     return isinstance(plugin, Incremental) and plugin.apply_node_change(before, after)
+
+
+def apply_added_node(plugin: NodeFilter | NodeScorer, node: NodeInfo) -> bool:
+    """Tell any filter or scorer that a node was added (`Incremental.apply_added_node`)."""
+    if plugin.reads < Reads.CLUSTER:
+        return True
+    return isinstance(plugin, Incremental) and plugin.apply_added_node(node)
 
 
 def node_class(plugin: NodeFilter | NodeScorer, node: NodeInfo) -> Hashable:

@@ -90,6 +90,14 @@ class Eligibility:
         self._only = _named(pod.pod.spec) if all(constraint.honor_affinity for constraint in constraints) else None
         self._known: dict[str | int, tuple[bool, ...]] = {}
 
+    def fork(self) -> Eligibility:
+        """An independent copy for a fork of the state, which may give the same name to another node."""
+        if not self.per_node:
+            return self
+        other = copy(self)
+        other._known = self._known.copy()
+        return other
+
     def candidates(self, nodes: Sequence[NodeInfo]) -> Sequence[NodeInfo]:
         """The nodes that may be eligible: a DaemonSet's pod names one of thousands."""
         only = self._only

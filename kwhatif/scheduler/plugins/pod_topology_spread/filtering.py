@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from copy import copy
 from typing import Self
 
 from kwhatif.kube.model.node import Node
@@ -82,14 +83,21 @@ class CriticalPaths:
 class _Rule:
     """One constraint, prepared for checking nodes; shared by all forks."""
 
-    __slots__ = ("max_skew", "self_match", "too_few_domains", "topology_key")
+    __slots__ = ("max_skew", "min_domains", "self_match", "too_few_domains", "topology_key")
 
     def __init__(self, constraint: SpreadConstraint, pod: PodInfo, domains: int) -> None:
         self.topology_key = constraint.topology_key
         self.max_skew = constraint.max_skew
         self.self_match = int(constraint.selector.matches(pod.labels))
+        self.min_domains = constraint.min_domains
         #: Then the minimum counts as 0. Domains do not change within a cycle: all eligible nodes have theirs.
         self.too_few_domains = domains < constraint.min_domains
+
+    def with_domains(self, domains: int) -> _Rule:
+        """The rule where there are so many domains."""
+        other = copy(self)
+        other.too_few_domains = domains < self.min_domains
+        return other
 
 
 class SpreadFilter(Selective, Incremental, NodeFilter):
@@ -130,7 +138,7 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
     def fork_with(self, state: State) -> Self:
         """A copy with separate counts, to be updated with a fork of the state."""
         other = self.fork()
-        other._matches = self._matches.fork()
+        other._matches, other._eligibility = self._matches.fork(), self._eligibility.fork()
         other._domains = [(rule, tally.copy(), paths.fork()) for rule, tally, paths in self._domains]
         return other
 
@@ -195,6 +203,19 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
     def apply_node_change(self, before: Node, after: Node) -> bool:
         """With `nodeTaintsPolicy: Honor`, taints decide which nodes count: then it must be compiled again."""
         return not self._eligibility.honors_taints
+
+    def apply_added_node(self, node: NodeInfo) -> bool:
+        """The node's domains are there now, also those that have no pods."""
+        labels = node.labels
+        if not has_all(labels, self._keys):
+            return True
+        for index, eligible in enumerate(self._eligibility.of(node)):
+            rule, tally, _ = self._domains[index]
+            value = labels[rule.topology_key]
+            if eligible and value not in tally.settled:
+                tally.settle(value, 0)
+                self._domains[index] = rule.with_domains(len(tally.settled)), tally, CriticalPaths(tally.settled)
+        return True
 
     def node_class(self, node: NodeInfo) -> Hashable:
         """The node's domains; for a key with a domain per node, the number of pods in it."""
