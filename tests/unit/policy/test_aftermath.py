@@ -61,15 +61,16 @@ def test_without_a_rule_pods_may_be_pending() -> None:
     assert findings(story("pending", pending=(WEB,))) == []
 
 
-def test_a_finding_belongs_to_the_workload_of_the_manifests() -> None:
+def test_a_finding_belongs_to_the_workload_that_it_is_about() -> None:
     rows = (WEB, waiting("shop/web-2", "Deployment shop/web", 100), waiting("x/y", "Job x/y", 100))
     said = story("pending", pending=rows)
     found = findings(said, pending={})
     assert [(finding.workload, finding.message[:33]) for finding in found] == [
         ("Deployment shop/web", "2 pods of Deployment shop/web are"),
-        ("", "a pod of Job x/y is pending once "),
+        ("Job x/y", "a pod of Job x/y is pending once "),
     ]
     assert found[0].source is not None
+    assert found[1].source is None  # it is not in the manifests
 
 
 @pytest.mark.parametrize(
