@@ -214,7 +214,7 @@ def test_two_processes_say_what_one_says() -> None:
 def _without_fix(finding: AuditFindingRow) -> AuditFindingRow:
     from msgspec.structs import replace
 
-    return replace(finding, fix=None, tried=0)
+    return replace(finding, fix=None, tried=None)
 
 
 def test_a_namespace_sees_only_its_own_findings() -> None:

@@ -96,6 +96,7 @@ from kwhatif.kube.model.caveat.scheduling import (
     ExtenderBinds,
     ExtenderNotAsked,
     ExtenderOddity,
+    ForeignGroups,
     GangsNotModelled,
     GateNotModelled,
     HugeAmounts,
@@ -637,6 +638,14 @@ SENTENCES: dict[Caveat, str] = {
         "too many nodes are not ready: the autoscaler neither adds nor removes any until more of them are"
     ),
     PricesUnknown(names=("a",)): "prices are not known: of a",
+    ForeignGroups(system="Volcano", objects=("Job ml/train",)): (
+        "foreign groups of Volcano (Job ml/train): Volcano places their pods together or not at all, here each is judged by"
+        " itself; --treat-as-gang judges them as gangs by kube-scheduler's rule"
+    ),
+    ForeignGroups(system="Volcano", objects=("Job ml/train",), treated=True): (
+        "foreign groups of Volcano (Job ml/train): judged as gangs by kube-scheduler's rule; Volcano itself may decide"
+        " otherwise"
+    ),
     ShapesObservedOnly(types=("m6i.large",)): (
         "no instance types were given: only those that run in the cluster are tried, m6i.large (--instance-types FILE"
         " gives the others)"
