@@ -12,8 +12,8 @@ from benchmarks.context import Context
 from benchmarks.rows import Row, at_most, times
 from kwhatif.kube.model.affinity import Affinity, PodAffinity, PodAffinityTerm, TopologySpreadConstraint
 from kwhatif.kube.model.container import Container, ResourceRequirements
-from kwhatif.kube.model.meta import LabelSelector, ObjectMeta
-from kwhatif.kube.model.pod import Pod, PodSpec
+from kwhatif.kube.model.meta import LabelSelector
+from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec
 from kwhatif.questions.session.session import Session
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.state.pod_info import PodInfo
@@ -26,7 +26,7 @@ SELECTOR = LabelSelector(match_labels={"app": "app-1"})
 def pod(cpu: str, **spec: object) -> PodInfo:
     """A candidate of high priority."""
     container = Container(name="main", resources=ResourceRequirements(requests={"cpu": cpu, "memory": "256Mi"}))
-    meta = ObjectMeta(name="candidate", namespace="team-1", labels={"app": "app-1"}, uid="candidate")
+    meta = PodMeta(name="candidate", namespace="team-1", labels={"app": "app-1"}, uid="candidate")
     return PodInfo(Pod(metadata=meta, spec=PodSpec(containers=(container,), priority=1_000_000, **spec)))  # type: ignore[arg-type]
 
 

@@ -21,9 +21,9 @@ from kwhatif.kube.model.affinity import (
 )
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.container import Container, ResourceRequirements
-from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, Requirement
+from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, Requirement
 from kwhatif.kube.model.node import Node, NodeStatus
-from kwhatif.kube.model.pod import Pod, PodSpec
+from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.hints import registrations
 from kwhatif.scheduler.queue.event_handlers import EventHandlers
@@ -105,7 +105,7 @@ def _waiting(number: int, workload: int) -> tuple[Pod, list[str]]:
             spec = replace(spec, topology_spread_constraints=(constraint,))
             rejected = ["PodTopologySpread", "TaintToleration"]
     name = f"web-{number}"
-    return Pod(metadata=ObjectMeta(name=name, namespace="shop", uid=name, labels=labels), spec=spec), rejected
+    return Pod(metadata=PodMeta(name=name, namespace="shop", uid=name, labels=labels), spec=spec), rejected
 
 
 def _node(number: int) -> Node:
@@ -121,7 +121,7 @@ def _event(
     place = rng.randrange(len(nodes))
     old = nodes[place]
     labels = {"app": f"app-{rng.randrange(workloads)}"}
-    there = Pod(metadata=ObjectMeta(name="there", namespace="shop", uid="there", labels=labels))
+    there = Pod(metadata=PodMeta(name="there", namespace="shop", uid="there", labels=labels))
     there = replace(there, spec=PodSpec(node_name=old.metadata.name))
     if kind == 0:
         return there, None

@@ -19,7 +19,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from urllib3.exceptions import NewConnectionError
+from urllib3.exceptions import NewConnectionError, SSLError
 
 import kwhatif
 from kwhatif.sources.decoding.kinds import ESSENTIAL, RESOURCES
@@ -506,6 +506,21 @@ class TestNoConnection:
             kwhatif.ClusterUnreadable, match="its certificate is not trusted; see certificate-authority"
         ):
             kwhatif.load_live(kubeconfig=path)
+
+    def test_a_handshake_that_broke_is_tried_again(
+        self, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sends, real = count(), request.Client._send
+
+        def send(client: request.Client, path: str) -> Any:
+            if next(sends) == 0:
+                raise SSLError("[SSL: TLSV1_ALERT_DECODE_ERROR] tlsv1 alert decode error")
+            return real(client, path)
+
+        monkeypatch.setattr(request.Client, "_send", send)
+        monkeypatch.setattr(request, "_FIRST_PAUSE", 0.01)
+        assert kwhatif.load_live(kubeconfig=kubeconfig()).state.nodes
+        assert next(sends) > 2
 
     def test_a_certificate_for_another_name(self, kubeconfig: WriteKubeconfig) -> None:
         path = kubeconfig(**{"tls-server-name": "kubernetes.default"})

@@ -88,8 +88,13 @@ def shown_proxy(proxy: str | None) -> str:
     return (proxy or "").rpartition("@")[2]
 
 
+#: Alerts of a handshake that broke: they say nothing of certificates, and another try may pass.
+TORN = ("ALERT_DECODE_ERROR", "ALERT_INTERNAL_ERROR")
+
+
 def _tls(words: str) -> str:
     for symptom, advice in (
+        *((alert, "the handshake broke on its side") for alert in TORN),
         ("mismatch", "its certificate is for another name; see server and tls-server-name in kubeconfig"),
         ("doesn't match", "its certificate is for another name; see server and tls-server-name in kubeconfig"),
         ("VERIFY_FAILED", "its certificate is not trusted; see certificate-authority of the cluster in kubeconfig"),

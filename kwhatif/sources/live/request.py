@@ -15,7 +15,7 @@ import urllib3.exceptions
 from kwhatif.sources.deadline import within
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.live.connection import Connection
-from kwhatif.sources.live.failures import explain, refusal, unreadable
+from kwhatif.sources.live.failures import TORN, explain, refusal, unreadable
 
 T = TypeVar("T")
 
@@ -119,6 +119,8 @@ class Client:
             return False
         if isinstance(failure, urllib3.exceptions.NewConnectionError):
             return self._answered
+        if isinstance(failure, urllib3.exceptions.SSLError):
+            return any(alert in str(failure) for alert in TORN)
         return isinstance(failure, urllib3.exceptions.ProtocolError | urllib3.exceptions.DecodeError)
 
     def _send(self, path: str) -> tuple[int, Mapping[str, str], bytes]:
