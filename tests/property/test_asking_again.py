@@ -92,7 +92,7 @@ def test_many_questions_are_not_asked_again() -> None:
 @settings(max_examples=examples(5))
 def test_drains_and_outages_do_not_read_events(random: Random) -> None:
     world = World()
-    for _ in range(25):
+    for _ in range(8):
         world.change(random)
     session = Watched(world.all_listed()).session
     nodes = [node.name for node in session.state.nodes]
@@ -101,5 +101,12 @@ def test_drains_and_outages_do_not_read_events(random: Random) -> None:
     silent = session.at(session.state.fork())
     silent.cluster.scheduling_events = {}
     for question in (kwhatif.drain, kwhatif.outage):
-        ask: Any = question
-        assert ask(session, nodes[0], jobs=1) == ask(silent, nodes[0], jobs=1)
+        assert _answer(question, session, nodes[0]) == _answer(question, silent, nodes[0])
+
+
+def _answer(question: Any, session: Any, node: str) -> Any:
+    """The report, or why the question is refused."""
+    try:
+        return question(session, node, jobs=1)
+    except kwhatif.InputError as refused:
+        return str(refused)
