@@ -8,6 +8,7 @@ from kwhatif.edits.edit import Apply
 from kwhatif.errors import InputError
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.node import ZONE
 from kwhatif.policy.aftermath import Fragile
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.player import together
@@ -15,8 +16,6 @@ from kwhatif.report.maintenance import VerdictRow
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sweep.report import Runner, groups_of, trouble
 from kwhatif.sweep.scenario import NodePlayer, Outages, SweepScenario
-
-_ZONE = "topology.kubernetes.io/zone"
 
 
 def survival(
@@ -45,9 +44,9 @@ def _of_kind(kind: str, before: NodePlayer, after: NodePlayer, run: Runner) -> I
     """One finding about all that may not fail with the manifests, but may without them."""
     session = after.session
     nodes = [SweepScenario(node.name, (node.name,)) for node in session.state.nodes]
-    scenarios = nodes if kind == "node" else groups_of(session, _ZONE)
+    scenarios = nodes if kind == "node" else groups_of(session, ZONE)
     if not scenarios:
-        lacking = f"no node has the label {_ZONE}" if kind == "zone" else "there are no nodes"
+        lacking = f"no node has the label {ZONE}" if kind == "zone" else "there are no nodes"
         yield Fragile(kind, unjudged=lacking)
         return
     rows = sorted((outcome.row for outcome in run(after, together(session, scenarios))), key=trouble)

@@ -20,13 +20,14 @@ from kwhatif.edits.edit import Edit
 from kwhatif.errors import InputError
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.kinds import BY_WORD
+from kwhatif.kube.model.node import HOSTNAME, ZONE
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.quantity import parse_quantity
 from kwhatif.kube.model.workload import Deployment
 from kwhatif.questions.advise.question import Limits, ask_advice
 from kwhatif.questions.audit.findings import Key, key_of_cause, namespace_of
-from kwhatif.questions.audit.probes import ZONE, AuditPlayer
+from kwhatif.questions.audit.probes import AuditPlayer
 from kwhatif.questions.audit.scenario import AuditScenario, edit_of
 from kwhatif.questions.audit.setting import set_as_patched, set_fields
 from kwhatif.questions.audit.standing import NOW
@@ -196,7 +197,7 @@ class Fixes:
             yield Candidate((edit_of(f"restart {kind.lower()}/{key}"),))
         yield from self._spread(kind, key, ZONE)
         if worst.probe != "zone":
-            yield from self._spread(kind, key, "kubernetes.io/hostname")
+            yield from self._spread(kind, key, HOSTNAME)
 
     def _selecting(self, key: str, worst: HarmRow) -> Iterator[Candidate]:
         for owner in worst.about:

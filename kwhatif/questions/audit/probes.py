@@ -13,7 +13,7 @@ from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of
 from kwhatif.kube.model.meta import controller_of
-from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.node import ZONE, Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Deployment, StatefulSet
@@ -27,8 +27,6 @@ from kwhatif.questions.story.player import together
 from kwhatif.report.audit import AuditHarm, HarmRow, ProbeName
 from kwhatif.workloads.autoscaling import scalers_of, target_of
 from kwhatif.workloads.expand import replicas_of
-
-ZONE = "topology.kubernetes.io/zone"
 
 
 class Probe(Protocol):
