@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from kwhatif.controllers.drain_filters import DrainOptions
+from kwhatif.controllers.drain_filters import WITH_FLAGS
 from kwhatif.edits.edit import Edit
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster
@@ -23,9 +23,6 @@ from kwhatif.questions.story.played import Played, SettledCluster
 from kwhatif.questions.story.player import Player
 from kwhatif.questions.story.simulate import Playing
 from kwhatif.report.audit import HarmRow, ProbeName
-
-#: The flags with which an audit drains: those without which hardly any node can be drained.
-DRAIN = DrainOptions(ignore_daemonsets=True, delete_emptydir_data=True, force=True)
 
 
 class AuditScenario(msgspec.Struct, frozen=True):
@@ -119,5 +116,5 @@ class Stage(Player[AuditScenario, AuditOutcome]):
             case "outage" | "zone":
                 return Lost(self.base, scenario.nodes, deleted=False)
             case "drain":
-                return Drained(self.base, scenario.nodes, DRAIN)
+                return Drained(self.base, scenario.nodes, WITH_FLAGS)
         return Performed(self.base, edit_of(scenario.edit) if scenario.edit else None)
