@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -80,7 +79,7 @@ class Scaling:
             "node_groups": read_once(self.node_groups),
             "instance_types": read_once(self.instance_types),
             "at": self.at,
-            "now": datetime.fromtimestamp(now(), UTC),
+            "now": now(),
         }
 
 

@@ -160,7 +160,6 @@ class Growth:
         """The cluster, with the autoscaler."""
         if self.autoscaler is Growing.OFF:
             return session
-        from datetime import UTC, datetime
 
         from kwhatif.api.autoscale import with_autoscaler
         from kwhatif.cli.run import now
@@ -172,5 +171,5 @@ class Growth:
             instance_types=read_once(self.instance_types),
             at=self.at,
             node_startup=self.node_startup,
-            now=datetime.fromtimestamp(now(), UTC),
+            now=now(),
         )

@@ -66,8 +66,6 @@ def deschedule(
       kwhatif deschedule --policy policy.yaml --from cluster.yaml
       kwhatif deschedule --strategy RemoveDuplicates --from cluster.yaml
     """
-    from datetime import UTC, datetime
-
     import kwhatif
     from kwhatif.sources.text.files import STDIN, standard_input
 
@@ -75,7 +73,7 @@ def deschedule(
     if (policy is None) == (strategy is None):
         raise typer.BadParameter("give either --policy FILE or --strategy NAME", param_hint="--policy")
     _check(strategy, at)
-    moment = datetime.fromtimestamp(now(), UTC)
+    moment = now()
     # Two answers may need it.
     source = kwhatif.text(standard_input().read(), STDIN) if policy == "-" else policy
     answers = cluster.ask(
