@@ -16,10 +16,10 @@ from kwhatif.questions.manifests.daemons import run_daemons
 from kwhatif.questions.manifests.new_pods import NewPods
 from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.session.scaling import Scaling
-from kwhatif.scheduler.batch import BatchCache
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.simulation.instant import InstantEngine
 from kwhatif.simulation.world import World
-from kwhatif.state.change import Bind, Upsert
+from kwhatif.state.change import Upsert
 from kwhatif.state.state import State
 
 
@@ -40,10 +40,11 @@ def rounds_of(
         if not found.nodes:
             rounds.append(found.round)
             break
-        state = state.fork()
-        _arrive(state, found.nodes, profiles)
+        engine = InstantEngine(state.fork(), profiles)
+        state = engine.world.state
+        _arrive(engine.world, found.nodes, profiles)
         autoscaler = found.then.with_nodes(found.nodes)
-        placed = tuple(_placed(state, profiles))
+        placed = tuple(_placed(engine))
         rounds.append(replace(found.round, placed=placed))
         if not placed:
             break
@@ -63,26 +64,24 @@ def _left(state: State, rounds: Sequence[ScalingRound]) -> Iterator[str]:
     return (key for key, info in state.pending.items() if is_unschedulable(info.pod) and key not in explained)
 
 
-def _arrive(state: State, nodes: Sequence[NewNode], profiles: Mapping[str, Profile]) -> None:
+def _arrive(world: World, nodes: Sequence[NewNode], profiles: Mapping[str, Profile]) -> None:
     """The nodes register; pods of DaemonSets take their room there first; then the taints of the start go."""
-    names = [node.name for node in nodes]
+    state, names = world.state, [node.name for node in nodes]
     claims = [node.claim for node in nodes if node.claim is not None]
     state.apply(*map(Upsert, (*claims, *(node.registered for node in nodes))))
     state.apply(*(Upsert(obj) for node in nodes for obj in node.besides))
-    new_pods = NewPods(World.standing(state))
+    new_pods = NewPods(world)
     deque(run_daemons(new_pods, names, profiles), 0)
     state.apply(*(Upsert(node.started(state.by_name[node.name].node)) for node in nodes))
     if any(node.startup_taints for node in nodes):
         deque(run_daemons(new_pods, names, profiles), 0)
 
 
-def _placed(state: State, profiles: Mapping[str, Profile]) -> Iterator[Destination]:
+def _placed(engine: InstantEngine) -> Iterator[Destination]:
     """Give the pending pods their nodes, as the scheduler does; those that would have to evict others go on waiting."""
-    caches = {name: BatchCache(profile, state) for name, profile in profiles.items()}
+    state = engine.world.state
     for pod in in_queue_order(state.pending.values(), state.cluster.scheduling_events):
-        cache = caches.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
-        result = None if cache is None else cache.attempt(pod)
-        if result is None or result.outcome != "Placed" or result.node is None:
-            continue
-        state.apply(Bind(pod.key, result.node, tuple(result.reserve(state.by_name[result.node]))))
-        yield Destination(pod=pod.key, node=result.node)
+        result = engine.attempt(pod)
+        if result.outcome == "Placed" and result.node is not None:
+            engine.carry_out(pod, result)
+            yield Destination(pod=pod.key, node=result.node)

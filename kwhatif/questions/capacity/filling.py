@@ -200,7 +200,7 @@ class Filling:
         self._new_pods = NewPods(self._engine.world)
         self._tried = AtOnce(self._engine.world, session.profiles)
         deque(run_daemons(self._new_pods, new_nodes(applied, session.state), session.profiles), 0)
-        self._gangs = Gangs(session.profiles, self._engine.world) if is_about_groups(self._cluster) else None
+        self._gangs = Gangs(self._engine) if is_about_groups(self._cluster) else None
         self._refused = [
             refusal(each, wrong.message, self._cluster)
             for each, wrong in (*refused_groups, *self._new_pods.apply_claims(applied))
