@@ -16,6 +16,7 @@ from kwhatif.autoscaler.answer import (
 from kwhatif.render.blocks import Block, Heading, Sentence, Table, Verdict, name, node, number, titled, verdict, words
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality
+from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.sentences import sentence
 from kwhatif.render.verdict import sentence_about
 from kwhatif.report import Report
@@ -28,10 +29,10 @@ _NAMES = {"cluster-autoscaler": "the Cluster Autoscaler", "karpenter": "Karpente
 # --- what is added ---------------------------------------------------------------------------------------------------
 
 
-def autoscale(report: Report, row: AutoscaleRow, detail: Detail, doubt: str) -> Iterator[Block]:
+def autoscale(report: Report, row: AutoscaleRow, detail: Detail) -> Iterator[Block]:
     """What is added, the choices that there were, and the pods that nothing is added for."""
     outside = _outside(report)
-    yield verdict(_added(row, sum(map(len, outside.values()))), doubt)
+    yield verdict(_added(row, sum(map(len, outside.values()))), qualifier(report))
     if detail.quiet:
         return
     if report.decisions:
@@ -148,12 +149,12 @@ def _lacking(nearest: NearestGroup | NearestNode) -> str:
 # --- what is removed -------------------------------------------------------------------------------------------------
 
 
-def consolidate(row: ConsolidateRow, detail: Detail, doubt: str) -> Iterator[Block]:
+def consolidate(report: Report, row: ConsolidateRow, detail: Detail) -> Iterator[Block]:
     """Which nodes go, where their pods land, and what keeps the others."""
     if row.explained is not None:
         yield Verdict(explained(row))
         return
-    yield verdict(("good" if all(each.ok for each in row.drains) else "doubtful", _removed(row)), doubt)
+    yield verdict(("good" if all(each.ok for each in row.drains) else "doubtful", _removed(row)), qualifier(report))
     if not detail.quiet:
         yield from _plan(row)
 

@@ -40,6 +40,8 @@ from kwhatif.render.blocks import (
 )
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality
+from kwhatif.render.qualifiers import descheduling_qualifier
+from kwhatif.report import Report
 from kwhatif.report.deschedule import (
     DescheduleRow,
     EvictedRow,
@@ -59,9 +61,9 @@ _TONES: Mapping[Landing, Tone] = {
 }
 
 
-def deschedule(row: DescheduleRow, detail: Detail, doubt: str) -> Iterator[Block]:
+def deschedule(report: Report, row: DescheduleRow, detail: Detail) -> Iterator[Block]:
     """The verdict, with what it depends on, then a table for each strategy."""
-    yield verdict(_verdict(row), doubt)
+    yield verdict(_verdict(row), descheduling_qualifier(report))
     if detail.quiet or row.skipped:
         return
     later = _rounds(row)
