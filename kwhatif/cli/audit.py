@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
@@ -81,7 +80,7 @@ def audit(
             return kwhatif.audit(
                 session,
                 namespace=namespace,
-                today=_today(),
+                today=now().date(),
                 progress=advance,
                 **options,
             )
@@ -91,7 +90,3 @@ def audit(
     answer(answers, Style(output.value, printing), conditions)
     if answers.report.audit is not None and answers.report.audit.stopped == "interrupted":
         raise typer.Exit(ExitCode.INTERRUPTED)
-
-
-def _today() -> date:
-    return datetime.fromtimestamp(now(), UTC).date()

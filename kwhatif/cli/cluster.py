@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ from kwhatif.cli.cluster_options import (
     Verbose,
 )
 from kwhatif.cli.edits import Compare, Edits, If
+from kwhatif.cli.options import read_once
 from kwhatif.cli.progress import reading_progress
 from kwhatif.cli.run import Answers, now
 from kwhatif.cli.stages import Stages
@@ -205,10 +206,7 @@ class SchedulerSource:
         session = session if growth is None else growth.of(session)
         if not self.compare or session.unedited is None:
             return Answers(question(session, manifests))
-        import kwhatif
-        from kwhatif.sources.text.files import STDIN, standard_input
-
-        again = [kwhatif.text(standard_input().read(), STDIN) if path == "-" else path for path in manifests]
+        again = [read_once(path) for path in manifests]
         before = question(session.unedited, again)
         return Answers(question(session, again), before)
 
@@ -248,7 +246,7 @@ class SchedulerSource:
         at = self.where.moment(self.where.from_ or (), dates=dates)
         with self.where.progress() as advance:
             if self.where.from_:
-                moment = at or datetime.fromtimestamp(now(), UTC)
+                moment = at or now()
                 return kwhatif.load(*self.where.from_, strict=strict, progress=advance, now=moment, at=at, **scheduler)
             return kwhatif.load_live(**self.where.live(), strict=strict, progress=advance, **scheduler)
 
@@ -263,7 +261,7 @@ def _moment(text: str) -> datetime:
     from kwhatif.sources.timeout import parse_timeout
 
     try:
-        return datetime.fromtimestamp(now() - (parse_timeout(text) or 0.0), UTC)
+        return now() - timedelta(seconds=parse_timeout(text) or 0.0)
     except (ValueError, OverflowError, OSError):
         pass
     try:

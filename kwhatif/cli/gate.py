@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
@@ -115,7 +114,7 @@ def gate(
             policy=policy,
             rollout=rollout.value,
             strict=cluster.strict,
-            today=_today(),
+            today=now().date(),
             fixes=fixes if is_markdown else 0,
             **reading.arguments(namespace),
         ),
@@ -127,10 +126,6 @@ def gate(
     write_reports(answers.report, files)
     print_answers(answers, Style(output.value, printing))
     _exit(answers.report)
-
-
-def _today() -> date:
-    return datetime.fromtimestamp(now(), UTC).date()
 
 
 def _exit(report: Report) -> None:

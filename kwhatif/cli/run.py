@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 import typer
@@ -169,8 +170,8 @@ def print_data(text: str, output: str) -> None:
     sys.stdout.write(text if notation is None or is_unicode(encoding_of_output()) else notation(text))
 
 
-def now() -> int:
-    """Seconds since the epoch, by the clock of reports."""
+def now() -> datetime:
+    """The moment in UTC, by the clock of reports."""
     from kwhatif.render.detail import clock
 
-    return clock()
+    return datetime.fromtimestamp(clock(), UTC)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
@@ -101,7 +100,7 @@ def save(
             anonymize=anonymize,
             strict=where.strict,
             at=at,
-            taken_at=None if dumps else datetime.fromtimestamp(now(), UTC),
+            taken_at=None if dumps else now(),
             progress=advance,
             **where.live(),
         )
