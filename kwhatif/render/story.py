@@ -373,8 +373,7 @@ def _people(story: Story) -> str:
 
 
 def _low_budgets(story: Story) -> Iterator[str]:
-    overruns = {row.budget: row.overrun - row.overrun_anyway for row in story.budgets}
-    broken = [f"{budget} by {plural(overrun, 'pod')}" for budget, overrun in overruns.items() if overrun]
+    broken = [f"{row.budget} by {plural(_overrun(row), 'pod')}" for row in story.budgets if _overrun(row)]
     low = [f"{row.budget} {row.before} to {row.lowest}" for row in story.budgets if row.lowest < row.before]
     if broken:
         yield f"broken {some(broken)}"
