@@ -17,10 +17,11 @@ from benchmarks.process import KWHATIF
 from benchmarks.rows import Row, at_least, at_most
 from kwhatif.questions.maintenance.outage import outage
 from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.player import together
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.sweep.processes import available_cores, play, play_here
-from kwhatif.sweep.scenario import Outages, Player, SweepScenario, together
+from kwhatif.sweep.scenario import NodePlayer, Outages, SweepScenario
 
 TITLE = "Every node fails alone"
 NOTE = """Here seconds are those of the clock, with as many processes as there are cores. The pods belong to ReplicaSets
@@ -51,7 +52,7 @@ def _measure(
     shape = _shape(nodes, pods_per_node)
     session = Session(read_cluster([str(context.json(shape))], stdin=sys.stdin.buffer).cluster)
     asked = together(session, [SweepScenario(node.name, (node.name,)) for node in session.state.nodes])[:scenarios]
-    player = Player(session, Parameters(), Outages())
+    player = NodePlayer(session, Parameters(), Outages())
     start = time.perf_counter()
     found = list(play(player, asked, available_cores()))
     rate = len(found) / (time.perf_counter() - start)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Unpack
 
 from msgspec.structs import replace
 
 from kwhatif.api.arguments import require_known, require_session
-from kwhatif.api.options import AuditArguments, MaintenanceOptions
+from kwhatif.api.options import AuditArguments
 from kwhatif.api.simulate import parameters_of
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
@@ -25,8 +24,6 @@ from kwhatif.sources.text.files import standard_input
 from kwhatif.sources.timeout import parse_timeout
 
 if TYPE_CHECKING:
-    from kwhatif.questions.audit.audit import AuditPlayer, GoesOn, Runner, Scope
-    from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario
     from kwhatif.report.audit import AuditRow, ProbeName
 
 
@@ -53,7 +50,9 @@ def audit(
     """
     require_session(session, "audit")
     require_known(options, AuditArguments, "audit")
+    from kwhatif.api.scenarios import runner
     from kwhatif.questions.audit.audit import AuditQuestion, ask_audit
+    from kwhatif.questions.audit.scenario import AuditOutcome
     from kwhatif.sources.baseline import accepted_in, read_baseline
 
     probes = _probes(options.get("only", ""))
@@ -73,8 +72,9 @@ def audit(
     def goes_on() -> bool:
         return time.monotonic() < end
 
+    run = runner(options, AuditOutcome, progress, goes_on)
     with rare_garbage_collection():
-        report = ask_audit(session, question, parameters_of(options), _runner(options, goes_on, progress), goes_on)
+        report = ask_audit(session, question, parameters_of(options), run, goes_on)
     row = report.audit
     assert row is not None, "it was asked"
     if explain and explain not in (each.id for each in row.findings):
@@ -109,67 +109,3 @@ def _no_finding(identifier: str, row: AuditRow) -> Problem:
         return Problem("--explain", said, hint="--only asks fewer kinds; a longer --budget, or none, reaches more")
     near = nearest(identifier, [each.id for each in row.findings])
     return Problem("--explain", f"there is no finding {identifier}", hint=did_you_mean(near))
-
-
-# --- who plays the what-ifs ----------------------------------------------------------------------------------------
-
-
-def _runner(options: MaintenanceOptions, goes_on: GoesOn, progress: Callable[[int, int], None] | None) -> Runner:
-    """Play them as the options say, but those that are in the file of `resume`; until all are done, or time is over."""
-    jobs, dask, resume = options.get("jobs", 0), options.get("dask", ""), options.get("resume", "")
-    if jobs and dask:
-        raise InputError([Problem("--jobs", "the workers of --dask play the what-ifs: give one of the two")])
-    if jobs < 0:
-        raise InputError([Problem("--jobs", "is less than 1")])
-    advance = progress or (lambda done, total: None)  # noqa: ARG005
-
-    def run(player: AuditPlayer, scope: Scope) -> None:
-        from kwhatif.questions.audit.scenario import AuditOutcome
-        from kwhatif.sources.sweeps import SweepFile
-
-        with SweepFile(resume, player, AuditOutcome) if resume else nullcontext() as file:
-            known = {} if file is None else file.outcomes
-            scope.outcomes |= {each.name: known[each.name] for each in scope.scenarios if each.name in known}
-            left = [each for each in scope.scenarios if each.name not in known]
-            try:
-                for outcome in _played(player, left, jobs, dask):
-                    scope.outcomes[outcome.name] = outcome
-                    if file is not None:
-                        file.add(outcome)
-                    advance(len(scope.outcomes), len(scope.scenarios))
-                    if not goes_on() and len(scope.outcomes) < len(scope.scenarios):
-                        scope.stopped = "budget"
-                        break
-            except KeyboardInterrupt:
-                scope.stopped = "interrupted"
-
-    return run
-
-
-def play_all(player: AuditPlayer, scope: Scope) -> None:
-    """Play all what-ifs.
-
-    Raises:
-        KeyboardInterrupt: not all were played.
-    """
-    _runner({}, lambda: True, None)(player, scope)
-    if scope.stopped:
-        raise KeyboardInterrupt
-
-
-def _played(player: AuditPlayer, scenarios: Sequence[AuditScenario], jobs: int, dask: str) -> Iterator[AuditOutcome]:
-    """Neighbours that are about the same workloads share verdicts."""
-    from kwhatif.sweep.scenario import together
-
-    ordered: list[AuditScenario] = []
-    for probe in dict.fromkeys(each.probe for each in scenarios):
-        of_probe = [each for each in scenarios if each.probe == probe]
-        ordered += together(player.session, of_probe) if of_probe[0].nodes else of_probe
-    if dask:
-        from kwhatif.sweep.on_dask import play_on_dask
-
-        yield from play_on_dask(player, ordered, dask)
-        return
-    from kwhatif.sweep.processes import play
-
-    yield from play(player, ordered, jobs)

@@ -115,15 +115,15 @@ def gate(
 
 def _audited(session: Session, applied: Sequence[Applied], rule: AuditRule) -> tuple[Audited, tuple[Caveat, ...]]:
     """What the rule `audit` finds."""
-    from kwhatif.api.audit import play_all
     from kwhatif.policy.aftermath import Audited
     from kwhatif.questions.audit.audit import AuditQuestion, brought
     from kwhatif.questions.audit.probes import OF_CHANGES
     from kwhatif.questions.audit.ranking import LEVELS
+    from kwhatif.sweep.processes import play
 
     objects = [each.object for each in in_phases(applied).staying]
     try:
-        found, caveats = brought(session, objects, AuditQuestion(probes=rule.only or OF_CHANGES), play_all)
+        found, caveats = brought(session, objects, AuditQuestion(probes=rule.only or OF_CHANGES), play)
     except InputError as wrong:
         return Audited(unjudged="; ".join(problem.message for problem in wrong.problems)), ()
     least = LEVELS.index(rule.min_level)

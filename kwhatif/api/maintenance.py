@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
 from kwhatif.api.arguments import require_known, require_names, require_no_autoscaler, require_session
 from kwhatif.api.options import DrainArguments, MaintenanceOptions, OutageArguments
+from kwhatif.api.scenarios import runner
 from kwhatif.api.simulate import parameters_of, seconds_of
 from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.edits.edit import Wrong
@@ -23,10 +23,8 @@ from kwhatif.questions.upgrade.upgrade import ask_upgrade
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.scheduler.release import ReleaseOptions, ask_release, known_version
-from kwhatif.sources.sweeps import SweepFile
-from kwhatif.sweep.processes import play
 from kwhatif.sweep.report import Runner, drain_each, outage_each
-from kwhatif.sweep.scenario import Outages, Player, ScenarioOutcome, SweepScenario
+from kwhatif.sweep.scenario import Outages, ScenarioOutcome
 
 
 def drain(
@@ -146,41 +144,13 @@ def _require_nodes(nodes: Sequence[str], otherwise: str, function: str) -> None:
         raise TypeError(f"{function}() needs a node, or a selector of nodes")
 
 
-# --- who plays the scenarios of `each` ---------------------------------------------------------------
-
-
 def _runner(options: MaintenanceOptions, progress: Callable[[int, int], None] | None, *, each: bool) -> Runner:
-    """Play them as the options say, but those that are in the file of `resume`."""
-    jobs, dask, resume = options.get("jobs", 0), options.get("dask", ""), options.get("resume", "")
-    advance = progress or (lambda done, total: None)  # noqa: ARG005
+    """Who plays the scenarios of `each`."""
+    run = runner(options, ScenarioOutcome, progress)
     wrong = [f"--{name}" for name in ("jobs", "dask", "resume") if options.get(name)] if not each else []
-    if jobs and dask:
-        raise InputError([Problem("--jobs", "the workers of --dask play the scenarios: give one of the two")])
-    if wrong or jobs < 0:
-        why = "is about scenarios: give --each, too" if wrong else "is less than 1"
-        raise InputError([Problem(name, why) for name in wrong or ["--jobs"]])
-
-    def run(player: Player, scenarios: Sequence[SweepScenario]) -> Iterator[ScenarioOutcome]:
-        with SweepFile(resume, player, ScenarioOutcome) if resume else nullcontext() as file:
-            known = file.outcomes if file is not None else {}
-            left = [scenario for scenario in scenarios if scenario.name not in known]
-            yield from [known[scenario.name] for scenario in scenarios if scenario.name in known]
-            advance(len(scenarios) - len(left), len(scenarios))
-            for number, outcome in enumerate(_played(player, left, jobs, dask), len(scenarios) - len(left) + 1):
-                if file is not None:
-                    file.add(outcome)
-                advance(number, len(scenarios))
-                yield outcome
-
+    if wrong:
+        raise InputError([Problem(name, "is about scenarios: give --each, too") for name in wrong])
     return run
-
-
-def _played(player: Player, scenarios: Sequence[SweepScenario], jobs: int, dask: str) -> Iterator[ScenarioOutcome]:
-    if dask:
-        from kwhatif.sweep.on_dask import play_on_dask
-
-        return play_on_dask(player, scenarios, dask)
-    return play(player, scenarios, jobs)
 
 
 def _selector(option: str, text: str) -> Selector | None:

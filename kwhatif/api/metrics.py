@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kwhatif.api.capacity import capacity
 from kwhatif.api.maintenance import drain, outage
 from kwhatif.api.questions import pending
+from kwhatif.kube.model.node import HOSTNAME, ZONE
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.measured import BlockedRow, FitsRow, LossRow, Measured, PoolRow, WaitingRow
@@ -27,7 +28,6 @@ POOL_LABELS = (
     "kubernetes.azure.com/agentpool",
     "node.kubernetes.io/instance-type",
 )
-_ZONE, _HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 #: Up to this number, pods of a template are counted.
 LIMIT = 1_000
 _CORE = 1_000
@@ -77,7 +77,7 @@ def measure_losses(session: Session, measured: Measured) -> Measured:
     blocked = [BlockedRow(node=row.scenario, why=row.verdict.why) for row in drained.scenarios if not row.verdict.ok]
     losses = [
         worst
-        for kind, label in (("node", _HOSTNAME), ("zone", _ZONE))
+        for kind, label in (("node", HOSTNAME), ("zone", ZONE))
         if any(label in node.labels for node in session.state.nodes)
         for worst in _worst(kind, clock.ask("outage", lambda label=label: outage(session, each=label, jobs=1)))  # type: ignore[misc]
     ]

@@ -52,6 +52,10 @@ class DrainOptions(msgspec.Struct, frozen=True, tag="drain"):
         return None if self.grace_period < 0 else float(self.grace_period)
 
 
+#: With the flags without which hardly any node can be drained; budgets are honoured.
+WITH_FLAGS = DrainOptions(ignore_daemonsets=True, delete_emptydir_data=True, force=True)
+
+
 class PodDeleteStatus(NamedTuple):
     """The result of a filter for one pod."""
 

@@ -9,12 +9,11 @@ from msgspec.structs import replace
 from kwhatif.edits.edit import AddNodes, Cordon, Resolved, TaintNodes, TaintRemoval, Uncordon, Wrong
 from kwhatif.edits.selection import Lookup
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
-from kwhatif.kube.model.node import Node, NodeCondition, NodeStatus, Taint
+from kwhatif.kube.model.node import HOSTNAME, Node, NodeCondition, NodeStatus, Taint
 from kwhatif.kube.model.resource_slice import ResourceSlice
 from kwhatif.kube.model.storage import CSINode
 from kwhatif.state.change import Upsert
 
-HOSTNAME = "kubernetes.io/hostname"
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 #: Prefixes of taints and labels that controllers and kubelets set because of a node's state.
 _OF_STATE = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")

@@ -12,18 +12,16 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Generic, Protocol, Self, TypeVar
+from typing import IO, Any, Generic, Self
 
 import msgspec
 
 from kwhatif._version import __version__
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.model.cluster import KubernetesObject
-from kwhatif.questions.session.session import Session
-from kwhatif.simulation.parameters import Parameters
+from kwhatif.questions.story.player import Outcome, Player
 from kwhatif.sources.text.files import read_bytes
 from kwhatif.sources.text.inflate import Unreadable
-from kwhatif.sweep.scenario import Named
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
@@ -37,29 +35,10 @@ class _Head(msgspec.Struct, frozen=True):
     digest: str
 
 
-class Asking(Protocol):
-    """Who is asked: what of it makes a difference to outcomes."""
-
-    @property
-    def session(self) -> Session:
-        """The cluster."""
-
-    @property
-    def parameters(self) -> Parameters:
-        """How long things take."""
-
-    @property
-    def question(self) -> object:
-        """What is asked about each scenario."""
-
-
-Outcome = TypeVar("Outcome", bound=Named)
-
-
 class SweepFile(Generic[Outcome]):
     """Outcomes by the names of their scenarios; new ones are written at once."""
 
-    def __init__(self, path: str, player: Asking, kind: type[Outcome]) -> None:
+    def __init__(self, path: str, player: Player[Any, Outcome], kind: type[Outcome]) -> None:
         """Read what there is: outcomes of that kind.
 
         Raises:
@@ -134,7 +113,7 @@ class SweepFile(Generic[Outcome]):
         self._file.close()
 
 
-def _digest(player: Asking) -> str:
+def _digest(player: Player[Any, Any]) -> str:
     """Another one for every other cluster, configuration of the scheduler, or set of times."""
     session, digest = player.session, sha256()
     encoder = msgspec.json.Encoder(enc_hook=repr, order="deterministic")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain, zip_longest
 
-from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.node import REGION, ZONE, Node
 
-_REGION = ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region")
-_ZONE = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone")
+_REGION = ("failure-domain.beta.kubernetes.io/region", REGION)
+_ZONE = ("failure-domain.beta.kubernetes.io/zone", ZONE)
 
 Zone = tuple[str, str]
 

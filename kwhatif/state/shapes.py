@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
-from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.node import HOSTNAME, Node
 
 #: A label with more distinct values than this share of the nodes is near-unique: each node would get its own shape.
 _NEAR_UNIQUE_SHARE = 0.5
 #: With fewer nodes than this, only the hostname label counts as near-unique, because sharing shapes would not pay off.
 #: The hostname always counts, because thousands of nodes may be added (`--add-nodes-like`).
 _MIN_NODES = 8
-_UNIQUE = frozenset({"kubernetes.io/hostname"})
+_UNIQUE = frozenset({HOSTNAME})
 
 
 def near_unique_keys(nodes: Iterable[Node]) -> frozenset[str]:

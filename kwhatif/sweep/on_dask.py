@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from kwhatif.errors import InputError, Problem, WorkersLost
-from kwhatif.sweep.scenario import PlaysScenarios, S, blocks
+from kwhatif.questions.story.player import Outcome, Player, S
+from kwhatif.sweep.scenario import blocks
 
-Outcome = TypeVar("Outcome")
 #: The timeout for a scheduler that does not answer.
 _PATIENCE = "10s"
 #: After this many lost workers a block is not handed out again.
@@ -18,7 +18,7 @@ _TRIES = 3
 _FEWEST = 4
 
 
-def play_on_dask(player: PlaysScenarios[S, Outcome], scenarios: Sequence[S], address: str) -> Iterator[Outcome]:
+def play_on_dask(player: Player[S, Outcome], scenarios: Sequence[S], address: str) -> Iterator[Outcome]:
     """Play the scenarios on the workers of that scheduler; yields outcomes as they arrive.
 
     The blocks of a lost worker are given to others. A caller that stops early leaves nothing running.
@@ -47,7 +47,7 @@ def play_on_dask(player: PlaysScenarios[S, Outcome], scenarios: Sequence[S], add
 class _Work(Generic[S, Outcome]):
     """The blocks that were handed out, and those to hand out again."""
 
-    def __init__(self, client: Any, player: PlaysScenarios[S, Outcome]) -> None:
+    def __init__(self, client: Any, player: Player[S, Outcome]) -> None:
         self._client = client
         self._player = player
         self._there: Any = None
@@ -79,6 +79,6 @@ class _Work(Generic[S, Outcome]):
         return block
 
 
-def _play(player: PlaysScenarios[S, Outcome], block: list[S]) -> list[Outcome]:
+def _play(player: Player[S, Outcome], block: list[S]) -> list[Outcome]:
     """What a worker does with a block."""
     return [player.play(scenario) for scenario in block]

@@ -14,16 +14,16 @@ from kwhatif.kube.model.caveat.workloads import OwnersSilent
 from kwhatif.kube.model.node import Node
 from kwhatif.questions.maintenance.drain import Drained, with_remedies
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.caveats import in_one
+from kwhatif.questions.story.player import together
 from kwhatif.report import Report
 from kwhatif.report.story import ScenarioRow
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.sweep.scenario import Outages, Player, ScenarioOutcome, SweepQuestion, SweepScenario, together
+from kwhatif.sweep.scenario import NodePlayer, Outages, ScenarioOutcome, SweepQuestion, SweepScenario
 
 #: The number of harmful scenarios to explain, the worst first.
 _EXPLAINED = 2
 #: Plays scenarios; yields outcomes in any order.
-Runner = Callable[[Player, Sequence[SweepScenario]], Iterable[ScenarioOutcome]]
+Runner = Callable[[NodePlayer, Sequence[SweepScenario]], Iterable[ScenarioOutcome]]
 
 
 def drain_each(
@@ -61,15 +61,13 @@ def _sweep(
     session: Session, scenarios: Sequence[SweepScenario], question: SweepQuestion, parameters: Parameters, run: Runner
 ) -> Report:
     """The worst first; each scenario starts from the same settled cluster."""
-    player = Player(session, parameters, question)
+    player = NodePlayer(session, parameters, question)
     outcomes = sorted(run(player, together(session, scenarios)), key=lambda outcome: trouble(outcome.row))
     rows = [outcome.row for outcome in outcomes]
     explained, left_out = _explained(player, rows)
     command = "drain" if isinstance(question, DrainOptions) else "outage"
-    found = (*player.base.caveats(player.base.engine), *left_out)
     ends = (caveat for outcome in outcomes for caveat in outcome.caveats)
-    grown = () if session.scaling is None else (*session.scaling.caveats, *session.scaling.of_new_nodes)
-    report = session.report(command, (), in_one([*found, *ends, *grown]))
+    report = session.report(command, (), player.caveats([*left_out, *ends]))
     return replace(report, scenarios=(*explained, *rows[len(explained) :]))
 
 
@@ -81,7 +79,7 @@ def trouble(row: ScenarioRow) -> tuple[object, ...]:
     return verdict.ok, -verdict.critical, -highest, *harm, row.scenario
 
 
-def _explained(player: Player, rows: Sequence[ScenarioRow]) -> tuple[list[ScenarioRow], list[Caveat]]:
+def _explained(player: NodePlayer, rows: Sequence[ScenarioRow]) -> tuple[list[ScenarioRow], list[Caveat]]:
     """The worst ones with their stories, and the caveats."""
     found: list[ScenarioRow] = []
     caveats: list[Caveat] = []

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from kwhatif.edits.edit import Apply
 from kwhatif.errors import InputError
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.node import ZONE
 from kwhatif.policy.aftermath import Fragile
 from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.player import together
 from kwhatif.report.maintenance import VerdictRow
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sweep.report import Runner, groups_of, trouble
-from kwhatif.sweep.scenario import Outages, Player, SweepScenario, together
-
-_ZONE = "topology.kubernetes.io/zone"
+from kwhatif.sweep.scenario import NodePlayer, Outages, SweepScenario
 
 
 def survival(
@@ -28,8 +29,8 @@ def survival(
         kinds: "node" and "zone", one of them or both.
         run: plays the scenarios.
     """
-    before = Player(session, Parameters(), Outages())
-    after = Player(session, Parameters(), Outages(), tuple(objects))
+    before = NodePlayer(session, Parameters(), Outages())
+    after = NodePlayer(session, Parameters(), Outages(), [Apply(text="apply", objects=tuple(objects))])
     try:
         base = after.base
     except InputError as wrong:
@@ -39,13 +40,13 @@ def survival(
     return found, base.caveats(base.engine)
 
 
-def _of_kind(kind: str, before: Player, after: Player, run: Runner) -> Iterator[Fragile]:
+def _of_kind(kind: str, before: NodePlayer, after: NodePlayer, run: Runner) -> Iterator[Fragile]:
     """One finding about all that may not fail with the manifests, but may without them."""
     session = after.session
     nodes = [SweepScenario(node.name, (node.name,)) for node in session.state.nodes]
-    scenarios = nodes if kind == "node" else groups_of(session, _ZONE)
+    scenarios = nodes if kind == "node" else groups_of(session, ZONE)
     if not scenarios:
-        lacking = f"no node has the label {_ZONE}" if kind == "zone" else "there are no nodes"
+        lacking = f"no node has the label {ZONE}" if kind == "zone" else "there are no nodes"
         yield Fragile(kind, unjudged=lacking)
         return
     rows = sorted((outcome.row for outcome in run(after, together(session, scenarios))), key=trouble)

@@ -10,17 +10,18 @@ from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroup
 from kwhatif.autoscaler.cluster_autoscaler.templates import Template
 from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from kwhatif.kube.model.container import ResourceList
+from kwhatif.kube.model.node import HOSTNAME, REGION, ZONE
 from kwhatif.kube.model.quantity import MICRO_PER_MILLI, NANO, parse_quantity
 from kwhatif.state.node_info import NodeInfo
 
 #: Labels that may differ (`BasicIgnoredLabels`), and those that clouds put on nodes of one zone or instance.
 _IGNORED = frozenset(
     {
-        "kubernetes.io/hostname",
+        HOSTNAME,
         "failure-domain.beta.kubernetes.io/zone",
         "failure-domain.beta.kubernetes.io/region",
-        "topology.kubernetes.io/zone",
-        "topology.kubernetes.io/region",
+        ZONE,
+        REGION,
         "beta.kubernetes.io/fluentd-ds-ready",
         "kops.k8s.io/instancegroup",
     }

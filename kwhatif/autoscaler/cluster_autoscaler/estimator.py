@@ -13,13 +13,12 @@ from kwhatif.kube.matching.labels import SelectorError, compile_selector
 from kwhatif.kube.matching.requests import CPU, MEMORY
 from kwhatif.kube.model.affinity import PodAffinityTerm
 from kwhatif.kube.model.container import ResourceList
-from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.node import HOSTNAME, Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.quantity import milli_value, parse_quantity, value
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.state.pod_info import PodInfo
 
-_HOSTNAME = "kubernetes.io/hostname"
 #: `ErrReasonConstraintsNotMatch` of the plugin.
 _SPREAD_REASON = "node(s) didn't match pod topology spread constraints"
 
@@ -173,7 +172,7 @@ def allocatable(node: Node) -> ResourceList:
 
 
 def _spreads_over_hosts(pod: Pod) -> bool:
-    return any(each.topology_key == _HOSTNAME for each in pod.spec.topology_spread_constraints)
+    return any(each.topology_key == HOSTNAME for each in pod.spec.topology_spread_constraints)
 
 
 def _is_about_spread(verdict: Verdict) -> bool:
@@ -207,7 +206,7 @@ def _keeps_apart(pod: Pod) -> bool:
     """Whether pods like this one share no host."""
     for term in _anti_affinity(pod):
         try:
-            if term.topology_key == _HOSTNAME and compile_selector(term.label_selector).matches(pod.metadata.labels):
+            if term.topology_key == HOSTNAME and compile_selector(term.label_selector).matches(pod.metadata.labels):
                 return True
         except SelectorError:
             continue
@@ -215,7 +214,7 @@ def _keeps_apart(pod: Pod) -> bool:
 
 
 def _may_be_reckoned(pod: Pod) -> bool:
-    wide = any(term.topology_key != _HOSTNAME for term in _anti_affinity(pod))
+    wide = any(term.topology_key != HOSTNAME for term in _anti_affinity(pod))
     return not (pod.spec.topology_spread_constraints or wide)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroup, NodeGroups
-from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.node import ZONE, Node
 from kwhatif.state.state import State
 
 #: Labels that name the group of a node: EKS, AKS, kOps, Cluster API.
@@ -14,7 +14,7 @@ _GROUP_LABELS = (
     "cluster.x-k8s.io/deployment-name",
 )
 #: GKE has a group for each zone of a pool.
-_GKE_POOL, _ZONE = "cloud.google.com/gke-nodepool", "topology.kubernetes.io/zone"
+_GKE_POOL = "cloud.google.com/gke-nodepool"
 #: What owns the machine of a node, with Cluster API.
 _OWNER_KIND, _OWNER_NAME = "cluster.x-k8s.io/owner-kind", "cluster.x-k8s.io/owner-name"
 #: Nodes of Karpenter are not the Cluster Autoscaler's, whatever else they say.
@@ -38,6 +38,6 @@ def _group_of(node: Node) -> str:
     if _KARPENTER in labels:
         return ""
     if labels.get(_GKE_POOL):
-        return "/".join(filter(None, (labels[_GKE_POOL], labels.get(_ZONE, ""))))
+        return "/".join(filter(None, (labels[_GKE_POOL], labels.get(ZONE, ""))))
     named = next((labels[key] for key in _GROUP_LABELS if labels.get(key)), "")
     return named or (annotations.get(_OWNER_NAME, "") if annotations.get(_OWNER_KIND) == "MachineSet" else "")

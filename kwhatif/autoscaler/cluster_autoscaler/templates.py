@@ -22,7 +22,7 @@ from kwhatif.autoscaler.cluster_autoscaler.nodes import (
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_daemon, is_mirror
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.meta import SECOND, controller_of
-from kwhatif.kube.model.node import Node, NodeStatus, Taint
+from kwhatif.kube.model.node import HOSTNAME, REGION, ZONE, Node, NodeStatus, Taint
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.storage import CSINode
 from kwhatif.kube.model.workload import DaemonSet
@@ -30,15 +30,14 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.daemon_set import daemon_pod, tolerable_among
 
-_HOSTNAME = "kubernetes.io/hostname"
 _TEMPLATE_LABEL = "cluster-autoscaler.kubernetes.io/template-node"
 #: A node is not used as a template in its first minute of being ready, in nanoseconds.
 _STABILIZATION = 60 * SECOND
 #: Labels of nodes made of a template that stand for newer ones (`utils/labels/labels.go`).
 _DEPRECATED = {
     "node.kubernetes.io/instance-type": "beta.kubernetes.io/instance-type",
-    "topology.kubernetes.io/region": "failure-domain.beta.kubernetes.io/region",
-    "topology.kubernetes.io/zone": "failure-domain.beta.kubernetes.io/zone",
+    REGION: "failure-domain.beta.kubernetes.io/region",
+    ZONE: "failure-domain.beta.kubernetes.io/zone",
 }
 
 
@@ -76,7 +75,7 @@ class Template(msgspec.Struct, frozen=True):
 
 
 def _renamed(node: Node, name: str) -> Node:
-    labels = {**node.metadata.labels, _HOSTNAME: name}
+    labels = {**node.metadata.labels, HOSTNAME: name}
     return replace(node, metadata=replace(node.metadata, name=name, uid="", labels=labels))
 
 

@@ -30,7 +30,6 @@ from kwhatif.autoscaler.karpenter.pods import (
 )
 from kwhatif.autoscaler.karpenter.requirements import (
     CAPACITY_TYPE,
-    HOSTNAME,
     INITIALIZED,
     NODE_POOL,
     REGISTERED,
@@ -47,7 +46,7 @@ from kwhatif.autoscaler.karpenter.topology import Topology
 from kwhatif.autoscaler.karpenter.type_filter import DaemonGroup, Filtering, remaining_types
 from kwhatif.kube.matching.ports import HostPort
 from kwhatif.kube.model.bystanders import NodePool
-from kwhatif.kube.model.node import Taint
+from kwhatif.kube.model.node import HOSTNAME, Taint
 from kwhatif.kube.model.pod import Pod
 
 MOST_TYPES = 600

@@ -33,11 +33,12 @@ from kwhatif.autoscaler.karpenter.nodes import NEVER, StateNode, World, is_going
 from kwhatif.autoscaler.karpenter.places import Ground
 from kwhatif.autoscaler.karpenter.pods import is_provisionable
 from kwhatif.autoscaler.karpenter.provisioning import Batch, claim_row, moving_pods
-from kwhatif.autoscaler.karpenter.requirements import CAPACITY_TYPE, NODE_POOL, ON_DEMAND, SPOT, ZONE, Refusal, one_of
+from kwhatif.autoscaler.karpenter.requirements import CAPACITY_TYPE, NODE_POOL, ON_DEMAND, SPOT, Refusal, one_of
 from kwhatif.autoscaler.karpenter.scheduling import Results, Scheduler
 from kwhatif.kube.model.bystanders import karpenter_condition
 from kwhatif.kube.model.go_sort import go_sort
 from kwhatif.kube.model.meta import SECOND
+from kwhatif.kube.model.node import ZONE
 from kwhatif.kube.model.quantity import value
 
 #: After that long a command has to be as good as before.

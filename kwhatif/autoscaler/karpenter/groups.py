@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple
 
 from kwhatif.autoscaler.karpenter.pods import Wanted, taints_objection
 from kwhatif.autoscaler.karpenter.requirements import (
-    HOSTNAME,
     IN,
     Refusal,
     Requirement,
@@ -22,7 +21,7 @@ from kwhatif.autoscaler.karpenter.requirements import (
 from kwhatif.kube.matching.labels import Selector
 from kwhatif.kube.model.affinity import Toleration, TopologySpreadConstraint
 from kwhatif.kube.model.meta import LabelSelector
-from kwhatif.kube.model.node import Taint
+from kwhatif.kube.model.node import HOSTNAME, Taint
 from kwhatif.kube.model.pod import Pod, node_affinity_of
 
 UNBOUNDED = 2**31 - 1

@@ -23,7 +23,6 @@ from kwhatif.autoscaler.karpenter.requirements import (
     RESERVED,
     SPOT,
     WELL_KNOWN,
-    ZONE,
     Refusal,
     Requirement,
     Requirements,
@@ -33,6 +32,7 @@ from kwhatif.autoscaler.karpenter.requirements import (
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.label_syntax import label_key_errors
 from kwhatif.kube.matching.labels import parse_int64
+from kwhatif.kube.model.node import ZONE
 from kwhatif.kube.model.quantity import parse_quantity
 
 _CAPACITY_TYPES = (ON_DEMAND, SPOT, RESERVED)

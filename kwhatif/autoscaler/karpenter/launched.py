@@ -16,19 +16,17 @@ from kwhatif.autoscaler.karpenter.claims import NewClaim
 from kwhatif.autoscaler.karpenter.instance_types import Cheapest, cheapest_of
 from kwhatif.autoscaler.karpenter.requirements import (
     CAPACITY_TYPE,
-    HOSTNAME,
     INITIALIZED,
     INSTANCE_TYPE,
     NODE_POOL,
     REGISTERED,
     RESERVATION,
-    ZONE,
     Requirement,
 )
 from kwhatif.kube.model.bystanders import KarpenterCondition, NodeClaim, NodeClaimSpec, NodeClaimStatus
 from kwhatif.kube.model.container import ResourceList
 from kwhatif.kube.model.meta import AnnotatedMeta
-from kwhatif.kube.model.node import Node, NodeCondition, NodeSpec, NodeStatus
+from kwhatif.kube.model.node import HOSTNAME, ZONE, Node, NodeCondition, NodeSpec, NodeStatus
 from kwhatif.kube.model.quantity import NANO
 from kwhatif.kube.model.storage import CSINode
 from kwhatif.state.state import State

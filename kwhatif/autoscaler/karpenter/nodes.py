@@ -10,7 +10,6 @@ from kwhatif.autoscaler.karpenter.groups import StandingNode
 from kwhatif.autoscaler.karpenter.instance_types import Catalogue
 from kwhatif.autoscaler.karpenter.pods import Budgets, Wanted, container_ports, is_daemon
 from kwhatif.autoscaler.karpenter.requirements import (
-    HOSTNAME,
     INITIALIZED,
     INSTANCE_TYPE,
     NODE_POOL,
@@ -25,7 +24,7 @@ from kwhatif.kube.model.bystanders import NodeClaim, NodePool, karpenter_conditi
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.duration import parse_duration
 from kwhatif.kube.model.meta import parse_time
-from kwhatif.kube.model.node import Node, Taint
+from kwhatif.kube.model.node import HOSTNAME, Node, Taint
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.quantity import NANO
 from kwhatif.kube.model.storage import CSINode

@@ -7,18 +7,10 @@ from collections.abc import Iterator, Mapping
 
 from kwhatif.autoscaler.karpenter.amounts import parsed, subtracted
 from kwhatif.autoscaler.karpenter.instance_types import InstanceType, Offering
-from kwhatif.autoscaler.karpenter.requirements import (
-    ARCH,
-    CAPACITY_TYPE,
-    INSTANCE_TYPE,
-    ON_DEMAND,
-    OS,
-    ZONE,
-    one_of,
-)
+from kwhatif.autoscaler.karpenter.requirements import ARCH, CAPACITY_TYPE, INSTANCE_TYPE, ON_DEMAND, OS, one_of
 from kwhatif.kube.model.bystanders import NodeClaim
 from kwhatif.kube.model.container import ResourceList
-from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.node import ZONE, Node
 from kwhatif.state.state import State
 
 #: Labels that a machine has for its type: those of Karpenter's providers, such as `karpenter.k8s.aws/instance-cpu`.

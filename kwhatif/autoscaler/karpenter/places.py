@@ -18,7 +18,6 @@ from kwhatif.autoscaler.karpenter.instance_types import variety
 from kwhatif.autoscaler.karpenter.nodes import StateNode, World, duration_of, is_true, nanos_of
 from kwhatif.autoscaler.karpenter.pods import Wanted, is_daemon, taints_objection, uses_claims
 from kwhatif.autoscaler.karpenter.requirements import (
-    HOSTNAME,
     Refusal,
     Requirements,
     label_requirements,
@@ -33,6 +32,7 @@ from kwhatif.kube.model.bystanders import NodePool, karpenter_condition
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.node import HOSTNAME
 from kwhatif.kube.model.pod import Pod, PodMeta
 from kwhatif.kube.model.workload import DaemonSet
 

@@ -13,7 +13,6 @@ from kwhatif.autoscaler.karpenter.pods import Wanted, is_provisionable
 from kwhatif.autoscaler.karpenter.requirements import (
     CAPACITY_TYPE,
     DOES_NOT_EXIST,
-    HOSTNAME,
     NODE_POOL,
     NORMALIZED,
     ON_DEMAND,
@@ -28,6 +27,7 @@ from kwhatif.kube.matching.label_syntax import label_key_errors, label_value_err
 from kwhatif.kube.matching.labels import parse_int64
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import Requirement as SelectorRequirement
+from kwhatif.kube.model.node import HOSTNAME
 from kwhatif.kube.model.pod import Pod, node_affinity_of
 
 _NOT_HERE = f"configured to not run on a Karpenter provisioned node (requirement={NODE_POOL} DoesNotExist)"

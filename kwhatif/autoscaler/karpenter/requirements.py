@@ -13,11 +13,9 @@ from kwhatif.kube.matching.labels import parse_int64
 from kwhatif.kube.model.affinity import NodeSelectorTerm
 from kwhatif.kube.model.int64 import MAX_INT64
 from kwhatif.kube.model.meta import Requirement as SelectorRequirement
+from kwhatif.kube.model.node import HOSTNAME, REGION, ZONE
 from kwhatif.kube.model.pod import Pod, node_affinity_of
 
-HOSTNAME = "kubernetes.io/hostname"
-ZONE = "topology.kubernetes.io/zone"
-REGION = "topology.kubernetes.io/region"
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 ARCH = "kubernetes.io/arch"
 OS = "kubernetes.io/os"

@@ -22,12 +22,10 @@ from kwhatif.autoscaler.karpenter.instance_types import InstanceType
 from kwhatif.autoscaler.karpenter.nodes import nanos_of
 from kwhatif.autoscaler.karpenter.places import Ground, Place
 from kwhatif.autoscaler.karpenter.pods import Wanted, relaxed
-from kwhatif.autoscaler.karpenter.requirements import (
-    HOSTNAME,
-    Refusal,
-)
+from kwhatif.autoscaler.karpenter.requirements import Refusal
 from kwhatif.autoscaler.karpenter.topology import Topology
 from kwhatif.kube.model.go_sort import go_sort
+from kwhatif.kube.model.node import HOSTNAME
 
 _CPU, _MEMORY = "cpu", "memory"
 _DEVICES = "pod has Dynamic Resource Allocation requirements that are not yet supported by Karpenter"

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kwhatif.autoscaler.karpenter.requirements import (
-    HOSTNAME,
-    IN,
-    Requirements,
-    requirement,
-    selector_requirements,
-)
+from kwhatif.autoscaler.karpenter.requirements import IN, Requirements, requirement, selector_requirements
 from kwhatif.kube.matching.csi_migration import plugin_named
 from kwhatif.kube.matching.volumes import BIND_COMPLETED, ClaimName, claim_names
 from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.node import HOSTNAME
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 

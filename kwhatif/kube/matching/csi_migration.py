@@ -20,6 +20,7 @@ from kwhatif.kube.model.disks import (
     VsphereVolume,
 )
 from kwhatif.kube.model.meta import Requirement
+from kwhatif.kube.model.node import REGION, ZONE
 from kwhatif.kube.model.storage import (
     PersistentVolume,
     PersistentVolumeSpec,
@@ -27,8 +28,6 @@ from kwhatif.kube.model.storage import (
 )
 from kwhatif.kube.model.volume import Volume
 
-_ZONE = "topology.kubernetes.io/zone"
-_REGION = "topology.kubernetes.io/region"
 _BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
 _BETA_REGION = "failure-domain.beta.kubernetes.io/region"
 _ZONE_DELIMITER = "__"
@@ -116,7 +115,7 @@ def volume_handle(volume: PersistentVolume, disk: Disk) -> str:
         UntranslatableError: the disk has no CSI counterpart.
     """
     labels = volume.metadata.labels
-    return csi_handle(disk, labels.get(_BETA_ZONE) or labels.get(_ZONE, ""))
+    return csi_handle(disk, labels.get(_BETA_ZONE) or labels.get(ZONE, ""))
 
 
 def _ebs_volume_id(volume_id: str) -> str:
@@ -172,7 +171,7 @@ def translated_affinity(volume: PersistentVolume, disk: Disk) -> VolumeNodeAffin
     else:
         terms = _add_zones(terms, key, volume.metadata.labels.get(zone_key, ""))
     if region_key == _BETA_REGION and _has_values(terms, region_key):
-        terms = _rename(terms, region_key, _REGION)
+        terms = _rename(terms, region_key, REGION)
     if not terms:
         return affinity
     return VolumeNodeAffinity(required=NodeSelector(node_selector_terms=terms))
@@ -185,11 +184,11 @@ def _topology_keys(volume: PersistentVolume, terms: Terms) -> tuple[str, str]:
     """The zone and region keys that the volume uses: node affinity before labels, current keys before beta ones."""
     used = {expression.key for term in terms for expression in term.match_expressions}
     for keys in (used, volume.metadata.labels.keys()):
-        if _ZONE in keys:
-            return _ZONE, _REGION
+        if ZONE in keys:
+            return ZONE, REGION
         if _BETA_ZONE in keys:
             return _BETA_ZONE, _BETA_REGION
-    return _ZONE, _REGION
+    return ZONE, REGION
 
 
 def _has_values(terms: Terms, key: str) -> bool:

@@ -7,6 +7,11 @@ from msgspec import field
 from kwhatif.kube.model.container import ResourceList
 from kwhatif.kube.model.meta import AnnotatedMeta, ApiObject, Int64, Model
 
+#: Labels that say where a node is.
+HOSTNAME = "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
+REGION = "topology.kubernetes.io/region"
+
 
 class Taint(Model):
     """`spec.taints[]`."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.edits.edit import Apply, Edit
+from kwhatif.edits.edit import Apply
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.kinds import BY_WORD
@@ -17,11 +16,9 @@ from kwhatif.kube.model.workload import Namespace
 from kwhatif.policy.aftermath import Brought
 from kwhatif.questions.audit.findings import extents, findings_of, namespace_of, worse_than
 from kwhatif.questions.audit.fixes import Fixes
-from kwhatif.questions.audit.probes import PROBES, command_of, play
-from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario, Stage
+from kwhatif.questions.audit.probes import PROBES, AuditPlayer, command_of
+from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.caveats import in_one
-from kwhatif.questions.story.played import SettledCluster
 from kwhatif.report import Report
 from kwhatif.report.audit import AuditFindingRow, AuditRow, HarmRow, ProbeName, ProbeRow
 from kwhatif.simulation.parameters import Parameters
@@ -43,60 +40,40 @@ class AuditQuestion(msgspec.Struct, frozen=True, kw_only=True):
     owner_label: str = "team"
 
 
-class AuditPlayer:
-    """Plays scenarios of one cluster, one at a time. In another process it lets the cluster settle again."""
-
-    def __init__(self, session: Session, parameters: Parameters, edits: tuple[Edit, ...] = ()) -> None:
-        """`edits` are made before all scenarios."""
-        self.session = session.with_owners()
-        self.parameters = parameters
-        self._edits = edits
-        self.stage = Stage(self.session, parameters, edits)
-        self._lock = threading.Lock()
-
-    @property
-    def base(self) -> SettledCluster:
-        """The start of all scenarios."""
-        return self.stage.base
-
-    @property
-    def question(self) -> str:
-        """Which what-ifs are asked changes no outcome."""
-        return "audit"
-
-    def play(self, scenario: AuditScenario) -> AuditOutcome:
-        """The outcome of the scenario."""
-        with self._lock:
-            return play(scenario, self.stage)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle only the arguments: the rest is computed again in the other process."""
-        return type(self), (self.session, self.parameters, self._edits)
+#: Plays scenarios; yields outcomes in any order, and stops early if the time is over.
+Runner = Callable[[AuditPlayer, Sequence[AuditScenario]], Iterable[AuditOutcome]]
 
 
 class Scope(msgspec.Struct):
     """What is to be asked, and how far it has come."""
 
     scenarios: list[AuditScenario]
-    skipped: dict[ProbeName, str]
+    skipped: dict[ProbeName, str] = {}
     outcomes: dict[str, AuditOutcome] = {}
-    stopped: Stopped = ""
+
+    def play(self, player: AuditPlayer, run: Runner) -> None:
+        """Play the scenarios; what is interrupted keeps the outcomes that it has."""
+        for outcome in run(player, self.scenarios):
+            self.outcomes[outcome.name] = outcome
 
     @property
     def played(self) -> Iterator[tuple[AuditScenario, AuditOutcome]]:
         """The scenarios that were played, and what came out."""
         return ((each, self.outcomes[each.name]) for each in self.scenarios if each.name in self.outcomes)
 
-    def command(self, row: HarmRow) -> str:
-        """The command that shows it."""
+    @property
+    def caveats(self) -> Iterator[Caveat]:
+        """What is to be said about the outcomes."""
+        return (caveat for outcome in self.outcomes.values() for caveat in outcome.caveats)
+
+    def findings(self) -> list[AuditFindingRow]:
+        """One for each cause, the worst first."""
         known = {(each.probe, each.about): each for each in self.scenarios}
-        return command_of(known.get((row.probe, row.scenario)) or AuditScenario(row.probe, row.scenario))
 
+        def command(row: HarmRow) -> str:
+            return command_of(known.get((row.probe, row.scenario)) or AuditScenario(row.probe, row.scenario))
 
-#: Plays scenarios, and keeps the outcomes in the scope, until all are done or it has to stop.
-Runner = Callable[[AuditPlayer, Scope], None]
-#: Whether there is still time.
-GoesOn = Callable[[], bool]
+        return findings_of((row for outcome in self.outcomes.values() for row in outcome.harms), command)
 
 
 def ask_audit(
@@ -104,7 +81,7 @@ def ask_audit(
     question: AuditQuestion,
     parameters: Parameters,
     run: Runner,
-    goes_on: GoesOn = lambda: True,
+    goes_on: Callable[[], bool] = lambda: True,
 ) -> Report:
     """Ask everything, and look for fixes of the worst.
 
@@ -116,12 +93,20 @@ def ask_audit(
         goes_on: whether there is still time, for fixes.
     """
     player = AuditPlayer(session, parameters)
-    found, scope = _found(player, question, run)
+    scope = _scope(player.session, question)
+    stopped: Stopped = ""
+    try:
+        scope.play(player, run)
+    except KeyboardInterrupt:
+        stopped = "interrupted"
+    else:
+        stopped = "budget" if len(scope.outcomes) < len(scope.scenarios) else ""
+    found = scope.findings()
     if question.namespace:
         found = [each for each in found if question.namespace in each.namespaces]
     owners = _Owners(player.session.cluster, question.owner_label)
     found = [replace(each, owner=owners.of(each)) for each in found]
-    fixes = Fixes(player.stage, scope.scenarios, goes_on if not scope.stopped else lambda: False)
+    fixes = Fixes(player, scope.scenarios, (lambda: False) if stopped else goes_on)
     found = [
         fixes.fixed(each) if (each.id == question.explain if question.explain else place < question.fixes) else each
         for place, each in enumerate(found)
@@ -129,11 +114,11 @@ def ask_audit(
     row = AuditRow(
         findings=tuple(found),
         probes=tuple(_probes(question, scope)),
-        stopped=scope.stopped,
+        stopped=stopped,
         namespace=question.namespace,
         explained=question.explain,
     )
-    return replace(player.session.report("audit", (), _caveats(player, scope)), audit=row)
+    return replace(player.session.report("audit", (), player.caveats(scope.caveats)), audit=row)
 
 
 def brought(
@@ -146,22 +131,16 @@ def brought(
     Raises:
         InputError: the objects cannot be applied.
     """
-    after = AuditPlayer(session, Parameters(), (Apply(text="apply the manifests", objects=tuple(objects)),))
-    found, scope = _found(after, question, run)
+    after = AuditPlayer(session, Parameters(), [Apply(text="apply the manifests", objects=tuple(objects))])
+    scope = _scope(after.settled, question)
+    scope.play(after, run)
     before = AuditPlayer(session, Parameters())
     harmful = {name for name, outcome in scope.outcomes.items() if outcome.harms}
-    known = Scope([each for each in _scope(before.session, question).scenarios if each.name in harmful], {})
-    run(before, known)
+    known = Scope([each for each in _scope(before.session, question).scenarios if each.name in harmful])
+    known.play(before, run)
     was, now = extents(known.played), extents(scope.played)
-    compared = (worse_than(was.get(each.id), now[each.id], each) for each in found)
-    return [each for each in compared if each is not None], tuple(_caveats(after, scope))
-
-
-def _found(player: AuditPlayer, question: AuditQuestion, run: Runner) -> tuple[list[AuditFindingRow], Scope]:
-    scope = _scope(player.stage.settled, question)
-    run(player, scope)
-    rows = [row for outcome in scope.outcomes.values() for row in outcome.harms]
-    return findings_of(rows, scope.command), scope
+    compared = (worse_than(was.get(each.id), now[each.id], each) for each in scope.findings())
+    return [each for each in compared if each is not None], tuple(after.caveats(scope.caveats))
 
 
 def _scope(session: Session, question: AuditQuestion) -> Scope:
@@ -180,13 +159,6 @@ def _probes(question: AuditQuestion, scope: Scope) -> Iterable[ProbeRow]:
         asked = [each for each in scope.scenarios if each.probe == name]
         judged = sum(each.name in scope.outcomes for each in asked)
         yield ProbeRow(probe=name, scenarios=len(asked), judged=judged, skipped=scope.skipped.get(name, ""))
-
-
-def _caveats(player: AuditPlayer, scope: Scope) -> Iterator[Caveat]:
-    of_end = (caveat for outcome in scope.outcomes.values() for caveat in outcome.caveats)
-    scaling = player.session.scaling
-    grown = () if scaling is None else (*scaling.caveats, *scaling.of_new_nodes)
-    return in_one((*player.base.caveats(player.base.engine), *of_end, *grown))
 
 
 class _Owners:

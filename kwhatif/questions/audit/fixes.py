@@ -15,20 +15,22 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.admission.quota.state import exceeded_in
 from kwhatif.controllers.budget_pods import pods_selected_by
 from kwhatif.edits.edit import Edit
 from kwhatif.errors import InputError
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.kinds import BY_WORD
+from kwhatif.kube.model.node import HOSTNAME, ZONE
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PriorityClass
-from kwhatif.kube.model.quantity import parse_quantity
 from kwhatif.kube.model.workload import Deployment
 from kwhatif.questions.advise.question import Limits, ask_advice
 from kwhatif.questions.audit.findings import Key, key_of_cause, namespace_of
-from kwhatif.questions.audit.probes import ZONE, play
-from kwhatif.questions.audit.scenario import AuditScenario, Stage, edit_of
+from kwhatif.questions.audit.probes import AuditPlayer
+from kwhatif.questions.audit.scenario import AuditScenario, edit_of
 from kwhatif.questions.audit.setting import set_as_patched, set_fields
+from kwhatif.questions.audit.standing import NOW
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.maintenance.drain import Drained, with_remedies
 from kwhatif.questions.manifests.applied import Applied
@@ -57,10 +59,6 @@ _PASSING: frozenset[AdviceKind] = frozenset(
 _ROOM = ("room", "ports", "anti-affinity", "spread", "devices")
 
 
-#: What the API server says of a used-up quota.
-_EXCEEDED = re.compile(r"requested: (\S+), used: (\S+), limited: ")
-
-
 def _quantity(nanos: int) -> str:
     """An amount in nano-units, rounded up to milli-units."""
     milli = -(-nanos // 1_000_000)
@@ -77,8 +75,8 @@ class Candidate(NamedTuple):
 class Fixes:
     """Finds a fix for one finding after another."""
 
-    def __init__(self, stage: Stage, scenarios: Sequence[AuditScenario], goes_on: Callable[[], bool]) -> None:
-        self._stage = stage
+    def __init__(self, player: AuditPlayer, scenarios: Sequence[AuditScenario], goes_on: Callable[[], bool]) -> None:
+        self._player = player
         self._scenarios = {(each.probe, each.about): each for each in scenarios}
         self._goes_on = goes_on
 
@@ -104,9 +102,9 @@ class Fixes:
 
     def _helps(self, candidate: Candidate, finding: AuditFindingRow) -> bool:
         """Whether the finding is gone once the edits are made, and nothing as bad is there instead."""
-        stage = Stage(self._stage.session, self._stage.parameters, candidate.edits)
+        mended = AuditPlayer(self._player.session, self._player.parameters, candidate.edits)
         try:
-            now = play(AuditScenario("pending", "now"), stage).harms
+            now = mended.play(NOW).harms
         except InputError:
             return False
         key = key_of_cause(finding.worst)
@@ -114,7 +112,7 @@ class Fixes:
             return False
         for scenario in self._again(finding):
             try:
-                harms = play(scenario, stage).harms
+                harms = mended.play(scenario).harms
             except InputError:
                 return False
             if any(key_of_cause(row) == key for row in harms) or _is_as_bad(harms, finding):
@@ -126,13 +124,13 @@ class Fixes:
         worst = self._scenarios.get((finding.worst.probe, finding.worst.scenario))
         shown = [[self._scenarios.get((each.probe, name)) for name in each.names] for each in finding.shown_by]
         mixed = [scenario for row in zip_longest(*shown) for scenario in row]
-        found = dict.fromkeys(each for each in (worst, *mixed) if each is not None and each.about != "now")
+        found = dict.fromkeys(each for each in (worst, *mixed) if each is not None and each != NOW)
         yield from list(found)[:_MOST_AGAIN]
 
     @cached_property
     def _before(self) -> frozenset[Key]:
         """The causes by which pods are pending already."""
-        return frozenset(map(key_of_cause, play(AuditScenario("pending", "now"), self._stage).harms))
+        return frozenset(map(key_of_cause, self._player.play(NOW).harms))
 
     # --- candidates ----------------------------------------------------------------------------------
 
@@ -150,7 +148,7 @@ class Fixes:
             yield from self._more_nodes(scenario, worst)
 
     def _remedies(self, scenario: AuditScenario, worst: HarmRow) -> Iterator[Candidate]:
-        played = self._stage.played(scenario)
+        played = self._player.played(scenario)
         if isinstance(played, Drained):
             for row in with_remedies(played):
                 if row.pod == worst.example and row.remedy:
@@ -188,14 +186,14 @@ class Fixes:
         """Its pods on other nodes, or in other zones: by a restart, or by a constraint."""
         if kind == "PodDisruptionBudget":
             pods = pods_selected_by(key, self._cluster)
-            kind, key = _split(self._stage.base.engine.tally.root(pods[0])) if pods else ("", "")
+            kind, key = _split(self._player.base.engine.tally.root(pods[0])) if pods else ("", "")
         if kind not in ("Deployment", "StatefulSet"):
             return
         if worst.probe != "zone":
             yield Candidate((edit_of(f"restart {kind.lower()}/{key}"),))
         yield from self._spread(kind, key, ZONE)
         if worst.probe != "zone":
-            yield from self._spread(kind, key, "kubernetes.io/hostname")
+            yield from self._spread(kind, key, HOSTNAME)
 
     def _selecting(self, key: str, worst: HarmRow) -> Iterator[Candidate]:
         for owner in worst.about:
@@ -230,17 +228,16 @@ class Fixes:
 
     def _more_quota(self, worst: HarmRow) -> Iterator[Candidate]:
         """As much more as the refused pods ask for."""
-        namespace = namespace_of(worst.subject)
-        found = _EXCEEDED.search(worst.said)
-        if found is None or not worst.about:
+        exceeded = exceeded_in(worst.said)
+        if exceeded is None:
             return
-        asked, used = (dict(pair.split("=", 1) for pair in part.split(",")) for part in found.groups())
+        target = f"resourcequota/{namespace_of(worst.subject)}/{exceeded.quota}"
         for pods in dict.fromkeys((worst.pods, worst.pods + 1, max(2 * worst.pods, worst.of))):
             values = {
-                f'spec.hard["{name}"]': _quantity(parse_quantity(used[name]) + pods * parse_quantity(amount))
-                for name, amount in asked.items()
+                f'spec.hard["{name}"]': _quantity(exceeded.used[name] + pods * amount)
+                for name, amount in exceeded.requested.items()
             }
-            yield Candidate((set_fields(f"resourcequota/{namespace}/{worst.about[0]}", values),))
+            yield Candidate((set_fields(target, values),))
 
     def _higher_class(self, kind: str, key: str) -> Iterator[Candidate]:
         classes = sorted(
@@ -267,18 +264,18 @@ class Fixes:
                 yield Candidate((edit_of(f"add {count} node{'s' * (count > 1)} like {like}"),))
 
     def _node_of(self, workload: str) -> str:
-        standing = self._stage.base.engine.tally.workloads.get(workload)
+        standing = self._player.base.engine.tally.workloads.get(workload)
         return min(standing.nodes, default="") if standing is not None else ""
 
     # --- advice --------------------------------------------------------------------------------------
 
     def _advised(self, scenario: AuditScenario, worst: HarmRow) -> Iterator[Candidate]:
         """What `advise` says about the pod that stays pending, at the end of the what-if."""
-        played = self._stage.played(scenario)
+        played = self._player.played(scenario)
         pod = played.engine.world.state.cluster.get(Pod, worst.example)
         if pod is None or pod.spec.node_name:
             return
-        session = self._stage.session.at(played.engine.world.state.fork())
+        session = self._player.session.at(played.engine.world.state.fork())
         source = SourceRow(file=f"pod/{worst.example}", object=f"Pod {worst.example}")
         applied = Applied(pod, source, restarted=True)
         advice = ask_advice(session, Question(applied=(applied,), full=True), Limits(6, 1, evicting=False)).advise
@@ -323,7 +320,7 @@ class Fixes:
 
     @property
     def _cluster(self) -> Cluster:
-        return self._stage.session.cluster
+        return self._player.session.cluster
 
 
 def _is_as_bad(harms: Sequence[HarmRow], finding: AuditFindingRow) -> bool:

@@ -13,7 +13,7 @@ from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of
 from kwhatif.kube.model.meta import controller_of
-from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.node import ZONE, Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Deployment, StatefulSet
@@ -23,11 +23,10 @@ from kwhatif.questions.audit.scenario import Asked, AuditOutcome, AuditScenario,
 from kwhatif.questions.audit.standing import Pending, Returns, Upgrade, Usage
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import Played
+from kwhatif.questions.story.player import together
 from kwhatif.report.audit import AuditHarm, HarmRow, ProbeName
 from kwhatif.workloads.autoscaling import scalers_of, target_of
 from kwhatif.workloads.expand import replicas_of
-
-ZONE = "topology.kubernetes.io/zone"
 
 
 class Probe(Protocol):
@@ -51,8 +50,8 @@ class _Nodes(PlayedProbe):
     def scenarios(self, session: Session, namespace: str) -> Asked:
         """Each node alone."""
         del namespace
-        names = [node.name for node in session.state.nodes]
-        return Asked([AuditScenario(self.name, name, (name,)) for name in names], "" if names else "there are no nodes")
+        found = [AuditScenario(self.name, node.name, (node.name,)) for node in session.state.nodes]
+        return Asked(together(session, found), "" if found else "there are no nodes")
 
 
 class Outage(_Nodes):
@@ -90,7 +89,8 @@ class Zone(PlayedProbe):
         if len(zones) < 2:
             return Asked((), f"no node has the label {ZONE}" if not zones else "all nodes are in one zone")
         left_out = f"{len(without)} nodes have no label {ZONE}" if without else ""
-        return Asked([AuditScenario(self.name, zone, tuple(sorted(zones[zone]))) for zone in sorted(zones)], left_out)
+        found = [AuditScenario(self.name, zone, tuple(sorted(nodes))) for zone, nodes in zones.items()]
+        return Asked(together(session, found), left_out)
 
     def command(self, scenario: AuditScenario) -> str:
         """`outage LABEL`."""
@@ -282,12 +282,14 @@ PROBES: Mapping[ProbeName, Probe] = {probe.name: probe for probe in _ALL}
 OF_CHANGES: tuple[ProbeName, ...] = ("pending", "budgets", "outage", "drain", "restart", "zone", "peak")
 
 
-def play(scenario: AuditScenario, stage: Stage) -> AuditOutcome:
-    """The outcome of the scenario."""
-    found = list(PROBES[scenario.probe].harms(scenario, stage))
-    harms = tuple(each for each in found if isinstance(each, HarmRow))
-    caveats = tuple(each for each in found if not isinstance(each, HarmRow))
-    return AuditOutcome(scenario.name, harms, caveats)
+class AuditPlayer(Stage):
+    """Plays each scenario as its probe says."""
+
+    def _outcome(self, scenario: AuditScenario) -> AuditOutcome:
+        found = list(PROBES[scenario.probe].harms(scenario, self))
+        harms = tuple(each for each in found if isinstance(each, HarmRow))
+        caveats = tuple(each for each in found if not isinstance(each, HarmRow))
+        return AuditOutcome(scenario.name, harms, caveats)
 
 
 def command_of(scenario: AuditScenario) -> str:

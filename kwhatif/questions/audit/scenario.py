@@ -1,4 +1,4 @@
-"""`AuditScenario`: one what-if; and `Stage`: the cluster that all of them are asked of, settled once."""
+"""`AuditScenario`: one what-if; and `Stage`: the cluster that all of them are asked of."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from kwhatif.controllers.drain_filters import DrainOptions
+from kwhatif.controllers.drain_filters import WITH_FLAGS
 from kwhatif.edits.edit import Edit
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster
@@ -20,15 +20,9 @@ from kwhatif.questions.manifests.edited import Given
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.ending import Ending
 from kwhatif.questions.story.played import Played, SettledCluster
+from kwhatif.questions.story.player import Player
 from kwhatif.questions.story.simulate import Playing
 from kwhatif.report.audit import HarmRow, ProbeName
-from kwhatif.simulation.engine import Engine
-from kwhatif.simulation.parameters import Parameters
-
-#: The limit of kept verdicts about nodes, see `sweep/scenario.py`.
-_KEPT_NODES = 250_000
-#: The flags with which an audit drains: those without which hardly any node can be drained.
-DRAIN = DrainOptions(ignore_daemonsets=True, delete_emptydir_data=True, force=True)
 
 
 class AuditScenario(msgspec.Struct, frozen=True):
@@ -85,23 +79,16 @@ def edit_of(text: str) -> Edit:
     return Remedy(text).edit
 
 
-class Stage:
-    """The settled cluster, and what is remembered of it."""
+class Stage(Player[AuditScenario, AuditOutcome]):
+    """What the probes see of the player: the settled cluster, and what is remembered of it."""
 
-    def __init__(self, session: Session, parameters: Parameters, edits: Sequence[Edit] = ()) -> None:
-        """`edits` are made, and have settled, before anything is asked."""
-        self.session = session.with_owners()
-        self.parameters = parameters
-        self._edits = tuple(edits)
-        #: By owner and the scheduler's words: why a pod is pending.
-        self.causes: dict[tuple[str, str, tuple[str, ...]], PendingCause] = {}
+    #: Which what-ifs are asked changes no outcome.
+    question = "audit"
 
     @cached_property
-    def base(self) -> SettledCluster:
-        """The start of all scenarios."""
-        base = SettledCluster(self.session, self.parameters, self._prepare if self._edits else None)
-        base.engine.scheduler.attempts.keep(_KEPT_NODES)
-        return base
+    def causes(self) -> dict[tuple[str, str, tuple[str, ...]], PendingCause]:
+        """By owner, the scheduler's words, and the nodes of the scenario: why a pod is pending."""
+        return {}
 
     @property
     def cluster(self) -> Cluster:
@@ -111,7 +98,7 @@ class Stage:
     @property
     def settled(self) -> Session:
         """The session at that moment: with what the edits have made."""
-        return self.session.at(self.base.engine.world.state) if self._edits else self.session
+        return self.session.at(self.base.engine.world.state) if self.edits else self.session
 
     @cached_property
     def priorities(self) -> Mapping[str, int]:
@@ -123,17 +110,11 @@ class Stage:
             found[name] = max(found.get(name, info.priority), info.priority)
         return found
 
-    def _prepare(self, engine: Engine) -> None:
-        playing = Playing(engine, self.session.namespace)
-        for edit in self._edits:
-            playing.perform(Given(edit.text, edit))
-            engine.settle()
-
     def played(self, scenario: AuditScenario) -> Played:
         """The simulation of the scenario, as the command plays it that shows its findings."""
         match scenario.probe:
             case "outage" | "zone":
                 return Lost(self.base, scenario.nodes, deleted=False)
             case "drain":
-                return Drained(self.base, scenario.nodes, DRAIN)
+                return Drained(self.base, scenario.nodes, WITH_FLAGS)
         return Performed(self.base, edit_of(scenario.edit) if scenario.edit else None)

@@ -26,7 +26,8 @@ from kwhatif.simulation.pods import unbound
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 
-_NOW = "now"
+#: Nothing is done.
+NOW = AuditScenario("pending", "now")
 
 
 class Pending(PlayedProbe):
@@ -37,7 +38,7 @@ class Pending(PlayedProbe):
     def scenarios(self, session: Session, namespace: str) -> Asked:
         """The cluster once it has settled by itself."""
         del session, namespace
-        return Asked([AuditScenario("pending", _NOW)])
+        return Asked([NOW])
 
     def found(self, played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
         """What stays pending, or refused, if nothing happens; gated pods wait because they are meant to."""

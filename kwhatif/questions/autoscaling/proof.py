@@ -15,7 +15,7 @@ from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable
 from kwhatif.autoscaler.contract import NewNode
 from kwhatif.controllers.contract import Create, Remove
 from kwhatif.controllers.drain import KubectlDrain
-from kwhatif.controllers.drain_filters import DrainOptions
+from kwhatif.controllers.drain_filters import WITH_FLAGS
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.session.session import Session
@@ -25,8 +25,6 @@ from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.world import World
 
-#: An autoscaler evicts what it has found to be movable, and honours budgets.
-_OPTIONS = DrainOptions(ignore_daemonsets=True, delete_emptydir_data=True, force=True)
 _ACTOR = "autoscaler"
 
 
@@ -56,7 +54,7 @@ def _drained(engine: Engine, step: Step, cutoff: int | None) -> DrainedRow:
     engine.perform(lambda world: _come(world, step.replacements))
     engine.settle()
     waiting, known = set(world.state.pending), len(world.history.events)
-    options = msgspec.structs.replace(_OPTIONS, parallel=len(step.nodes))
+    options = msgspec.structs.replace(WITH_FLAGS, parallel=len(step.nodes))  # what it evicts, it has found movable
     drain = KubectlDrain(step.nodes, options)
     engine.ask()
     engine.evict(drain)

@@ -22,6 +22,7 @@ from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import PendingAsleep
 from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.node import ZONE
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.workload import Deployment, PodSource
@@ -129,9 +130,6 @@ def _has_pending(applied: Applied, state: State) -> bool:
     if not state.pending or isinstance(obj, Pod):
         return isinstance(obj, Pod) and key_of(obj) in state.pending
     return any(key_of(pod) in state.pending for pod in pods_of(obj, state.cluster))
-
-
-ZONE = "topology.kubernetes.io/zone"
 
 
 class Part(NamedTuple):

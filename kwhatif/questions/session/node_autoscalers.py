@@ -12,7 +12,7 @@ from kwhatif.kube.model.bystanders import ConfigMap, NodeClaim, NodePool
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded, PoolObjection
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import Requirement
-from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.node import HOSTNAME, Node
 from kwhatif.kube.model.pod import Pod, is_terminal, node_affinity_of
 from kwhatif.kube.model.workload import Deployment
 from kwhatif.scheduler.framework.evidence import taint_text
@@ -23,7 +23,6 @@ from kwhatif.scheduler.framework.evidence import taint_text
 # not in a dump.
 
 _POOL = "karpenter.sh/nodepool"
-_HOSTNAME = "kubernetes.io/hostname"
 #: Labels that a new node gets from its instance type or its cloud, though no pool names them: how they begin.
 _WELL_KNOWN = (
     "beta.kubernetes.io/",
@@ -102,7 +101,7 @@ def _conflicts(offered: Sequence[Requirement], asked: Sequence[Requirement]) -> 
     for key in dict.fromkeys(each.key for each in asked):
         own = [each for each in asked if each.key == key]
         wants = any(each.operator not in ("NotIn", "DoesNotExist") for each in own)
-        if wants and (key == _HOSTNAME or (key not in known and not key.startswith(_WELL_KNOWN))):
+        if wants and (key == HOSTNAME or (key not in known and not key.startswith(_WELL_KNOWN))):
             yield f"the pod wants {_text(own[0])}, which no new node has"
         elif key in known and not _possible([*own, *(each for each in offered if each.key == key)]):
             yield f"the pod wants {_text(own[0])}"

@@ -7,6 +7,7 @@ from typing import ClassVar, NamedTuple
 
 from kwhatif.kube.matching.volumes import WAIT_FOR_FIRST_CONSUMER, claim_class, claim_not_found
 from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.node import REGION, ZONE
 from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from kwhatif.scheduler.framework import signers
 from kwhatif.scheduler.framework.events import ActionType, EventResource
@@ -30,10 +31,10 @@ NO_VOLUME_ZONE = "node(s) had no available volume zone"
 
 #: Topology label -> the label that a node may have instead.
 _TOPOLOGY_LABELS = {
-    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
-    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
-    "topology.kubernetes.io/zone": "topology.kubernetes.io/zone",
-    "topology.kubernetes.io/region": "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone": ZONE,
+    "failure-domain.beta.kubernetes.io/region": REGION,
+    ZONE: ZONE,
+    REGION: REGION,
 }
 
 

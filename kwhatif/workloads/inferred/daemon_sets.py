@@ -10,7 +10,7 @@ from kwhatif.kube.matching.node_selector import NAME_FIELD
 from kwhatif.kube.model.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, Requirement
-from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.node import HOSTNAME, Node
 from kwhatif.kube.model.pod import PodSpec, PodTemplateSpec
 from kwhatif.kube.model.workload import DaemonSet, DaemonSetSpec, UpdateStrategy
 from kwhatif.workloads.daemon_set import eligible_nodes, node_of, own_tolerations
@@ -18,7 +18,6 @@ from kwhatif.workloads.inferred.groups import OwnedPods, pods_by_owner
 from kwhatif.workloads.inferred.templates import template_from, without_pinning
 
 #: Differs from node to node, so that it says nothing about nodes to come.
-_HOSTNAME = "kubernetes.io/hostname"
 
 
 def missing_daemon_sets(cluster: Cluster) -> Iterator[DaemonSet]:
@@ -82,7 +81,7 @@ def _by_label(inside: Mapping[str, Node], outside: Mapping[str, Node]) -> tuple[
     Of several the one with the fewest values is taken; none that has a value for nearly every node.
     """
     found: list[tuple[int, str, Requirement]] = []
-    keys = {key for node in (*inside.values(), *outside.values()) for key in node.metadata.labels} - {_HOSTNAME}
+    keys = {key for node in (*inside.values(), *outside.values()) for key in node.metadata.labels} - {HOSTNAME}
     for key in sorted(keys):
         ours = {node.metadata.labels.get(key) for node in inside.values()}
         theirs = {node.metadata.labels.get(key) for node in outside.values()}

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from kwhatif.admission.default_tolerations import DEFAULT_TOLERATIONS
 from kwhatif.admission.label_keys import without_label_keys
 from kwhatif.kube.model.affinity import Affinity, Toleration
+from kwhatif.kube.model.node import REGION, ZONE
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
 from kwhatif.workloads.stateful_set import INDEX_LABEL, NAME_LABEL, REVISION_LABEL
 from kwhatif.workloads.template_fields import ADDED_LABELS
@@ -22,8 +23,8 @@ _NOT_OF_TEMPLATE = frozenset(
         NAME_LABEL,
         INDEX_LABEL,
         "batch.kubernetes.io/job-completion-index",
-        "topology.kubernetes.io/region",
-        "topology.kubernetes.io/zone",
+        REGION,
+        ZONE,
     }
 )
 #: What the admission of service accounts adds: a volume with the token, under a name that ends differently each time.

@@ -14,8 +14,9 @@ from kwhatif.autoscaler.karpenter.instance_types import (
     variety,
     worst_launch_price,
 )
-from kwhatif.autoscaler.karpenter.requirements import CAPACITY_TYPE, ZONE, Requirements, one_of, requirement
+from kwhatif.autoscaler.karpenter.requirements import CAPACITY_TYPE, Requirements, one_of, requirement
 from kwhatif.errors import InputError
+from kwhatif.kube.model.node import ZONE
 from tests.karpenter.objects import TYPES, type_
 
 GIB = 2**30 * 10**9

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.autoscaler.karpenter.requirements import (
-    HOSTNAME,
-    ZONE,
-    Requirement,
-    Requirements,
-    label_requirements,
-    one_of,
-    requirement,
-)
+from kwhatif.autoscaler.karpenter.requirements import Requirement, Requirements, label_requirements, one_of, requirement
+from kwhatif.kube.model.node import HOSTNAME, ZONE
 
 
 def req(text: str) -> Requirement:

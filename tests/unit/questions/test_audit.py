@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,10 @@ from kwhatif.kube.model.caveat.workloads import OwnersSilent
 from kwhatif.policy.aftermath import Audited, consequences_of_audit
 from kwhatif.policy.schema import AuditRule
 from kwhatif.questions.audit import harms
-from kwhatif.questions.audit.audit import AuditQuestion, ask_audit
+from kwhatif.questions.audit.audit import AuditQuestion, Runner, ask_audit
 from kwhatif.questions.audit.findings import Extent, extents, findings_of, identifier, key_of_cause, worse_than
 from kwhatif.questions.audit.harms import PlayedProbe
-from kwhatif.questions.audit.probes import PROBES, play
+from kwhatif.questions.audit.probes import PROBES, AuditPlayer
 from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario, Stage
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import Played
@@ -126,14 +126,14 @@ def test_with_its_fix_a_finding_is_gone(name: str) -> None:
         assert finding.fix is not None
         read = read_edits(finding.fix.edits, namespace="default", stdin=standard_input())
         assert read.problems == ()
-        stage = Stage(session, Parameters(), [given.edit for given in read.edits])
+        player = AuditPlayer(session, Parameters(), [given.edit for given in read.edits])
         scenarios = [
             each
             for probe in {shown.probe for shown in finding.shown_by}
             for each in PROBES[probe].scenarios(session, "").scenarios
             if any(each.about in shown.names for shown in finding.shown_by if shown.probe == probe)
         ]
-        again = {identifier(key_of_cause(harm)) for each in scenarios for harm in play(each, stage).harms}
+        again = {identifier(key_of_cause(harm)) for each in scenarios for harm in player.play(each).harms}
         assert finding.id not in again, f"{finding.fix.edits} does not mend {finding.message}"
 
 
@@ -235,21 +235,17 @@ def test_a_probe_that_is_none_is_refused(wrong: str) -> None:
         kwhatif.audit(load("clean"), only=wrong)
 
 
-def _cut_after(count: int, reason: str) -> Callable[..., None]:
-    def run(player: Any, scope: Any) -> None:
-        for outcome in _some(play_here(player, scope.scenarios), count):
-            scope.outcomes[outcome.name] = outcome
-        scope.stopped = reason
+def _cut_after(count: int, error: type[BaseException] | None = None) -> Runner:
+    def run(player: AuditPlayer, scenarios: Sequence[AuditScenario]) -> Iterator[AuditOutcome]:
+        yield from play_here(player, scenarios[:count])
+        if error is not None:
+            raise error
 
     return run
 
 
-def _some(outcomes: Iterator[Any], count: int) -> Iterator[Any]:
-    yield from (each for each, _ in zip(outcomes, range(count), strict=False))
-
-
 def test_what_was_not_reached_is_said() -> None:
-    report = ask_audit(load("mixed-platform"), AuditQuestion(), Parameters(), _cut_after(5, "budget"))
+    report = ask_audit(load("mixed-platform"), AuditQuestion(), Parameters(), _cut_after(5))
     row = _row(report)
     assert row.stopped == "budget"
     assert {each.probe for each in row.unjudged} >= {"drain", "restart", "zone"}
@@ -502,7 +498,7 @@ def test_every_kind_of_what_if_that_is_played_is_known_here() -> None:
 @pytest.mark.parametrize("probe", PLAYED_IN)
 def test_what_is_played_says_its_caveats_and_comes_to_its_end(probe: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     session = load(PLAYED_IN[probe])
-    stage, play_it = Stage(session, Parameters()), Stage.played
+    player, play_it = AuditPlayer(session, Parameters()), Stage.played
     played: list[Played] = []
 
     def kept(self: Stage, scenario: AuditScenario) -> Played:
@@ -512,7 +508,7 @@ def test_what_is_played_says_its_caveats_and_comes_to_its_end(probe: Any, monkey
     monkeypatch.setattr(Stage, "played", kept)
     caveat = OwnersSilent(owners=(WEB,), count=1)
     monkeypatch.setattr(harms, "caveats_of_end", lambda engine: [caveat] if engine is played[-1].engine else [])
-    outcomes = [play(each, stage) for each in PROBES[probe].scenarios(session, "").scenarios]
+    outcomes = [player.play(each) for each in PROBES[probe].scenarios(session, "").scenarios]
     assert played
     assert sum(caveat in each.caveats for each in outcomes) == len(played)
     assert not any(each.engine.world.watchers for each in played)
@@ -530,5 +526,6 @@ def test_every_format_has_the_finding(output: str) -> None:
 def test_an_error_says_what_was_not_judged() -> None:
     from kwhatif.render.junit import to_junit
 
-    report = ask_audit(load("mixed-platform"), AuditQuestion(), Parameters(), _cut_after(5, "interrupted"))
+    report = ask_audit(load("mixed-platform"), AuditQuestion(), Parameters(), _cut_after(5, KeyboardInterrupt))
+    assert _row(report).stopped == "interrupted"
     assert 'type="unjudged"' in to_junit(report)

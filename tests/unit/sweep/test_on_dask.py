@@ -12,10 +12,11 @@ import pytest
 import kwhatif
 from kwhatif.errors import InputError, WorkersLost
 from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.player import together
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sweep.on_dask import play_on_dask
 from kwhatif.sweep.processes import play_here
-from kwhatif.sweep.scenario import Outages, Player, ScenarioOutcome, SweepScenario, together
+from kwhatif.sweep.scenario import NodePlayer, Outages, ScenarioOutcome, SweepScenario
 from tests.dumps import DEMO
 
 distributed = pytest.importorskip("distributed")
@@ -45,7 +46,7 @@ def name(outcome: ScenarioOutcome) -> str:
     return outcome.row.scenario
 
 
-class Mortal(Player):
+class Mortal(NodePlayer):
     """Its worker is killed at a scenario: as long as it is that worker, or any."""
 
     def __init__(self, session: Session, victim: int | None) -> None:
@@ -70,7 +71,7 @@ def test_what_a_lost_worker_was_at_others_do(cluster: Any, demo: Session) -> Non
     asked = scenarios(demo)
     pid = next(iter(cluster.workers.values())).pid
     found = list(play_on_dask(Mortal(demo, pid), asked, cluster.scheduler_address))
-    plain = play_here(Player(demo, Parameters(), Outages()), asked)
+    plain = play_here(NodePlayer(demo, Parameters(), Outages()), asked)
     assert sorted(found, key=name) == sorted(plain, key=name)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)

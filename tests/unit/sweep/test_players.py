@@ -20,10 +20,11 @@ import kwhatif
 from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.errors import InputError, WorkersLost
 from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.player import together
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sweep import processes
 from kwhatif.sweep.processes import default_jobs, play_here, play_in_processes
-from kwhatif.sweep.scenario import Outages, Player, ScenarioOutcome, SweepScenario, blocks, together
+from kwhatif.sweep.scenario import NodePlayer, Outages, ScenarioOutcome, SweepScenario, blocks
 from tests.dumps import DEMO
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -39,8 +40,8 @@ def alone(demo: Session) -> str:
     return kwhatif.outage(demo, each=HOSTNAME, jobs=1).to_json()
 
 
-def player(session: Session) -> Player:
-    return Player(session, Parameters(), Outages())
+def player(session: Session) -> NodePlayer:
+    return NodePlayer(session, Parameters(), Outages())
 
 
 def scenarios(session: Session) -> list[SweepScenario]:
@@ -74,7 +75,7 @@ def test_the_order_of_scenarios_does_not_matter(demo: Session) -> None:
 def test_a_scenario_that_is_over_leaves_no_circle_of_references(
     demo: Session, question: DrainOptions | Outages
 ) -> None:
-    playing = Player(demo, Parameters(), question)
+    playing = NodePlayer(demo, Parameters(), question)
     played = playing.played(("general-a1",))
     engine = played.engine
     parts = [weakref.ref(part) for part in (engine, engine.world, engine.scheduler, engine.scheduler.queue)]
@@ -88,13 +89,13 @@ def test_a_scenario_that_is_over_leaves_no_circle_of_references(
 
 
 def test_a_player_is_the_same_elsewhere(demo: Session) -> None:
-    one = Player(demo, Parameters(), DrainOptions(ignore_daemonsets=True, pod_selector="app!=x"))
+    one = NodePlayer(demo, Parameters(), DrainOptions(ignore_daemonsets=True, pod_selector="app!=x"))
     other = pickle.loads(pickle.dumps(one))
     for scenario in scenarios(demo)[:3]:
         assert one.play(scenario) == other.play(scenario)
 
 
-class Mortal(Player):
+class Mortal(NodePlayer):
     """The process of a worker is killed at a scenario, as where memory runs out: the first time, or whenever."""
 
     def __init__(self, session: Session, mark: Path, *, always: bool = False) -> None:
@@ -189,7 +190,7 @@ def test_who_stops_asking_leaves_no_process_behind(demo: Session) -> None:
     assert left() == []
 
 
-class Broken(Player):
+class Broken(NodePlayer):
     def play(self, scenario: SweepScenario) -> ScenarioOutcome:
         raise ZeroDivisionError(scenario.name)
 
@@ -232,13 +233,13 @@ def test_a_sweep_that_was_cut_goes_on(
     assert len(lines) == 1 + 5
     file.write_bytes(b"".join(lines)[:-20])
     played: list[str] = []
-    play = Player.play
+    play = NodePlayer.play
 
-    def counted(self: Player, scenario: SweepScenario) -> ScenarioOutcome:
+    def counted(self: NodePlayer, scenario: SweepScenario) -> ScenarioOutcome:
         played.append(scenario.name)
         return play(self, scenario)
 
-    monkeypatch.setattr(Player, "play", counted)
+    monkeypatch.setattr(NodePlayer, "play", counted)
     steps: list[tuple[int, int]] = []
     for _ in range(2):
         report = kwhatif.outage(

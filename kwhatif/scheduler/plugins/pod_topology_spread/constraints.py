@@ -14,18 +14,15 @@ from kwhatif.kube.matching.node_selector import named_nodes
 from kwhatif.kube.matching.tolerations import first_untolerated
 from kwhatif.kube.model.affinity import TopologySpreadConstraint
 from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.node import HOSTNAME, ZONE
 from kwhatif.kube.model.pod import PodSpec, node_affinity_of
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_index import PodIndex
 from kwhatif.state.pod_info import PodInfo
 
-HOSTNAME = "kubernetes.io/hostname"
-
 SYSTEM_DEFAULTS = (
     TopologySpreadConstraint(topology_key=HOSTNAME, when_unsatisfiable="ScheduleAnyway", max_skew=3),
-    TopologySpreadConstraint(
-        topology_key="topology.kubernetes.io/zone", when_unsatisfiable="ScheduleAnyway", max_skew=5
-    ),
+    TopologySpreadConstraint(topology_key=ZONE, when_unsatisfiable="ScheduleAnyway", max_skew=5),
 )
 
 
