@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -10,20 +9,17 @@ from msgspec.structs import replace
 from kwhatif.autoscaler.actor import knows_no_groups
 from kwhatif.autoscaler.answer import Destination, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_unschedulable
-from kwhatif.autoscaler.contract import NewNode
 from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import ExpanderTied, PodsLeftByAutoscaler
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.groups.turns import GroupTurns
-from kwhatif.questions.manifests.daemons import run_daemons
+from kwhatif.questions.manifests.daemons import arrive
 from kwhatif.questions.manifests.new_pods import NewPods
 from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.session.scaling import Scaling
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.simulation.instant import InstantEngine
-from kwhatif.simulation.world import World
-from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
@@ -47,7 +43,7 @@ def rounds_of(
             break
         engine = InstantEngine(state.fork(), profiles)
         state = engine.world.state
-        _arrive(engine.world, found.nodes, profiles)
+        arrive(NewPods(engine.world), found.nodes, profiles)
         autoscaler = found.then.with_nodes(found.nodes)
         placed = tuple(_placed(engine, profiles))
         rounds.append(replace(found.round, placed=placed))
@@ -67,19 +63,6 @@ def _left(state: State, rounds: Sequence[ScalingRound]) -> Iterator[str]:
     """The pods that wait for a node, and of which no round says why."""
     explained = _refused(rounds) | {row.pod for found in rounds for row in found.ignored}
     return (key for key, info in state.pending.items() if is_unschedulable(info.pod) and key not in explained)
-
-
-def _arrive(world: World, nodes: Sequence[NewNode], profiles: Mapping[str, Profile]) -> None:
-    """The nodes register; pods of DaemonSets take their room there first; then the taints of the start go."""
-    state, names = world.state, [node.name for node in nodes]
-    claims = [node.claim for node in nodes if node.claim is not None]
-    state.apply(*map(Upsert, (*claims, *(node.registered for node in nodes))))
-    state.apply(*(Upsert(obj) for node in nodes for obj in node.besides))
-    new_pods = NewPods(world)
-    deque(run_daemons(new_pods, names, profiles), 0)
-    state.apply(*(Upsert(node.started(state.by_name[node.name].node)) for node in nodes))
-    if any(node.startup_taints for node in nodes):
-        deque(run_daemons(new_pods, names, profiles), 0)
 
 
 def _waits_for_others(info: PodInfo, state: State) -> bool:
