@@ -283,6 +283,9 @@ def _shape_stop(stop: StopRow | None) -> str:
     """What stops one kind of pods, in few words."""
     if stop is None:
         return ""
-    if stop.outcome == "Denied":
-        return stop.message
-    return ", ".join(f"{row.nodes:,} {row.reason}" for row in stop.reasons[:3]) or stop.message
+    return stop.message if stop.outcome == "Denied" else stop_reasons(stop, 3)
+
+
+def stop_reasons(stop: StopRow, most: int | None = None) -> str:
+    """`4 Insufficient cpu, 1 Insufficient memory`; else the message."""
+    return ", ".join(f"{row.nodes:,} {row.reason}" for row in stop.reasons[:most]) or stop.message

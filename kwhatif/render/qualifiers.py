@@ -158,7 +158,7 @@ def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per
             return f"plugin {plugin} is not modelled"
         case workloads.LeftOutOfStory(what=what):
             return _LEFT_OUT[what]
-    return _CONSTANT.get(type(caveat)) or caveat.code.replace("-", " ")
+    return _CONSTANT[type(caveat)]
 
 
 _LEFT_OUT: Mapping[workloads.Unmodelled, str] = {
