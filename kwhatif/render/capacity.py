@@ -180,7 +180,7 @@ def _how(row: CapacityRow) -> str:
     rest = " without evicting anybody" if is_possible else ""
     if row.grown is None or not row.grown.nodes:
         return rest
-    return f"{rest} with {plural(sum(row.grown.nodes.values()), 'new node')}, {row.fit.sets:,} without"
+    return f"{rest} with {plural(sum(row.grown.nodes.values()), 'new node')}; without them, {row.fit.sets:,} fit"
 
 
 def _what(fit: FitRow, sets: int) -> str:
