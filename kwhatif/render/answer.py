@@ -116,11 +116,19 @@ def _answer(report: Report, detail: Detail) -> Iterator[Block]:
 
 
 def _of_many(report: Report, detail: Detail) -> Iterator[Block]:
-    """What is asked about a whole cluster, or about manifests."""
+    """What is asked about a whole cluster, about some of its pods, or about manifests."""
     if report.audit is not None:
         from kwhatif.render.audit import audit
 
         return audit(report, report.audit, detail, qualifier(report))
+    if report.threats is not None:
+        from kwhatif.render.threats import threats
+
+        return threats(report, report.threats, detail, qualifier(report))
+    if report.who_fits is not None:
+        from kwhatif.render.threats import who_fits
+
+        return who_fits(report.who_fits, detail, qualifier(report))
     return _with_aftermath(report, _judged(report, detail))
 
 
