@@ -21,6 +21,7 @@ from kwhatif.render.blocks import (
 )
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality
+from kwhatif.render.qualifiers import qualifier
 from kwhatif.report import Report
 from kwhatif.report.threats import (
     PREEMPTING,
@@ -57,9 +58,9 @@ _SKIPPED: Mapping[ThreatKind, str] = {
 }
 
 
-def threats(report: Report, row: ThreatsRow, detail: Detail, doubt: str) -> Iterator[Block]:
+def threats(report: Report, row: ThreatsRow, detail: Detail) -> Iterator[Block]:
     """Who could evict the pods, what protects them, and what would."""
-    yield verdict(_headline(row), doubt)
+    yield verdict(_headline(row), qualifier(report))
     if detail.quiet:
         return
     if row.threats:
@@ -198,9 +199,9 @@ def _amounts(amounts: Mapping[str, int]) -> str:
 _SIGNS: Mapping[FitVerdict, Quality] = {"chosen": "good", "fits": "good", "evicts": "doubtful", "no": "bad"}
 
 
-def who_fits(row: WhoFitsRow, detail: Detail, doubt: str) -> Iterator[Block]:
+def who_fits(report: Report, row: WhoFitsRow, detail: Detail) -> Iterator[Block]:
     """How many pods the node takes, what is left on it, and what each of them asks for."""
-    yield verdict(_takes(row), doubt)
+    yield verdict(_takes(row), qualifier(report))
     if detail.quiet:
         return
     yield Sentence(f"Left on it, beside {plural(row.pods, 'pod')}: {_amounts(row.free)}", "faint")
