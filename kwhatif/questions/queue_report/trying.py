@@ -13,8 +13,8 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.questions.decisions.decide import decision_of
 from kwhatif.questions.decisions.short import in_full
 from kwhatif.questions.groups.gates import is_about_groups
+from kwhatif.questions.groups.turns import GroupTurns
 from kwhatif.questions.placing.described import AtOnce, Describe
-from kwhatif.questions.queue_report.groups import GroupTurns
 from kwhatif.questions.queue_report.wakeups import wake_ups
 from kwhatif.questions.rows import owner_of
 from kwhatif.questions.session.session import Session

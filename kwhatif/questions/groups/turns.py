@@ -22,8 +22,10 @@ from kwhatif.state.pod_info import PodInfo
 class GroupTurns:
     """Tries groups by an engine, whose world changes."""
 
-    def __init__(self, profiles: Mapping[str, Profile], engine: InstantEngine) -> None:
+    def __init__(self, profiles: Mapping[str, Profile], engine: InstantEngine, *, evicts: bool = True) -> None:
+        """`evicts`: whether groups may evict others; else those that would have to go on waiting."""
         self._profiles, self._engine, self._state = profiles, engine, engine.world.state
+        self._evicts = evicts
         #: By key of the pod.
         self._decided: dict[str, Decision] = {}
         #: What became of each group, by key, as things were when it was tried.
@@ -60,7 +62,7 @@ class GroupTurns:
         result = self._engine.attempt_group(group, members)
         placed: Outcome = "Placed"
         evicting: tuple[GroupResult, ...] = ()
-        if result.preemption is not None and result.preemption.victims:
+        if self._evicts and result.preemption is not None and result.preemption.victims:
             self._engine.world.lose_at_once([victim.pod for victim in result.preemption.pods])
             evicting = (result,)
             result, placed = self._engine.attempt_group(group, members), "Preempts"
