@@ -18,8 +18,11 @@ from kwhatif.kube.model.meta import Requirement
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import SCALABLE
-from kwhatif.questions.capacity.filling import pods_without_end
+from kwhatif.questions.capacity.capacity import CapacityQuestion, ask_capacity
+from kwhatif.questions.capacity.filling import Part
+from kwhatif.questions.capacity.more import pods_without_end
 from kwhatif.questions.capacity.room import free
+from kwhatif.questions.groups.gates import with_groups
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.manifests.applied import Applied
@@ -122,7 +125,7 @@ class Arrivals:
             self.templates_asked += 1
             if not self.may_evict(pod):
                 continue
-            pods = self._hit(victims_of(attempt(profile, PodInfo(pod), found.state)))
+            pods = self._hit(_victims_of_one_more(self._session, found.applied))
             if pods:
                 yield ThreatRow(
                     kind="template",
@@ -210,6 +213,14 @@ class Arrivals:
 
     def _hit(self, keys: Iterator[str] | Sequence[str]) -> tuple[str, ...]:
         return tuple(key for key in keys if key in self._subject)
+
+
+def _victims_of_one_more(session: Session, applied: Applied) -> tuple[str, ...]:
+    """Whom one more pod of the workload evicts, after the pending pods that come before it."""
+    session, (*_, one) = with_groups(session, (applied,))
+    question = CapacityQuestion(parts=(Part(one),), applied=(one,), limit=1, evicts=True)
+    found = ask_capacity(session, question).capacity
+    return () if found is None or found.preempting is None else found.preempting.victims
 
 
 class _Amount(NamedTuple):
