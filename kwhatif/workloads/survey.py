@@ -91,8 +91,8 @@ class Survey(LateIndex):
             for time in (meta.creation_timestamp, status.start_time):
                 if time and (time > latest or len(time) != PLAIN_TIME):
                     latest = newest.note(key, time, self.odd_times)
-            if meta.deletion_timestamp is not None and (time := _deleted_at(pod, meta.deletion_timestamp)) > latest:
-                latest = newest.note(key, time, self.odd_times)
+            if meta.deletion_timestamp is not None and (deleted := _deleted_at(pod, meta.deletion_timestamp)) > latest:
+                latest = newest.note(key, deleted, self.odd_times)
             if (
                 status.phase != "Running"
                 or meta.deletion_timestamp is not None
