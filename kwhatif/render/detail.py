@@ -86,10 +86,6 @@ def _nodes_of(decision: Decision) -> Iterator[str]:
         yield from (row.node for row in decision.preemption.candidates)
 
 
-#: Names as they are.
-WHOLE = NodeNames()
-
-
 # --- how much is printed ---------------------------------------------------------------------------------------------
 
 #: Digits of a number of seconds, up to the year 2286.

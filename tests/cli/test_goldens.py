@@ -60,6 +60,7 @@ COMMANDS = {
     "advise-unknown": f"kwhatif advise pod/shop/reprot {QUEUE}",
     "advise-for-gate-json": f"kwhatif advise fixtures/demo/pods {FROM} --for gate -o json",
     "autoscale": f"kwhatif autoscale {GROUPS} {QUEUE}",
+    "autoscale-manifest": f"kwhatif autoscale fixtures/demo/pods/small.yaml {GROUPS} {FROM}",
     "autoscale-wide": f"kwhatif autoscale {GROUPS} {QUEUE} -o wide --fail-on none",
     "autoscale-markdown": f"kwhatif autoscale {GROUPS} {QUEUE} -o markdown",
     "autoscale-nothing": f"kwhatif autoscale {GROUPS} {FROM} -q",

@@ -52,6 +52,7 @@ class Running:
 
     def __init__(self, argv: list[str], tmp_path: Path) -> None:
         environ = os.environ | {"HOME": str(tmp_path), "COLUMNS": "200"}
+        environ.pop("KWHATIF_KUBERNETES_VERSION", None)  # the server says it
         self.process = subprocess.Popen(
             [sys.executable, "-m", "kwhatif", *argv],
             stdout=subprocess.PIPE,
@@ -116,6 +117,9 @@ def test_a_line_for_each_change(api: FakeAPI, tmp_path: Path) -> None:
         assert command.line(1).endswith("Z  default/new: stays pending → fits on roomy\n"), command.lines
         api.change(NODES, a_node("500m"))
         assert "→ stays pending" in command.line(2)
+        api.always["/version"] = answer(200, {"major": "1", "minor": "35", "gitVersion": "v1.35.0"})
+        api.cut()
+        assert command.line(3).endswith("Z  kube-scheduler 1.36 → 1.35: the cluster is of that release now\n")
         assert command.interrupt() == (130, "")
 
 

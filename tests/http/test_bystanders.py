@@ -14,7 +14,7 @@ import kwhatif
 from kwhatif.sources.decoding import asked, bystanders
 from kwhatif.sources.dumps.gangs import _KINDS as GROUPS
 from kwhatif.sources.dumps.left_out import _ADMISSION
-from kwhatif.sources.dumps.unread import CUT, FAILED, FORBIDDEN
+from kwhatif.sources.dumps.unread import AUTOSCALING, CUT, FAILED, FORBIDDEN
 from kwhatif.sources.live import lists, read, request
 from tests.cli.running import run
 from tests.http.bystanders import BYSTANDERS, demo, event, serve_objects, write_dump
@@ -34,6 +34,7 @@ COMMANDS = (
     "queue --explain",
     "drain gpu-a1",
     "simulate --then 'delete node/gpu-a1'",
+    "autoscale",
 )
 
 
@@ -59,7 +60,7 @@ def test_every_kind_that_a_dump_is_looked_through_for_is_asked_for() -> None:
     listed = {(each.group, each.kind) for each in asked.BYSTANDER_LISTS}
     looked_for = {(group, kind) for group, kind in bystanders._DECODERS if group != "events.k8s.io"}
     assert {(group, kind) for group, kind in looked_for if kind not in NOT_ASKED} <= listed
-    assert {*GROUPS, *_ADMISSION} <= {kind for _, kind in listed}
+    assert {*GROUPS, *_ADMISSION, *AUTOSCALING} <= {kind for _, kind in listed}
     assert {each.kind for each in asked.BYSTANDER_LISTS} == {each["kind"] for each in BYSTANDERS}
 
 

@@ -278,3 +278,43 @@ def test_threads_and_connections_end_with_it(api: FakeAPI, kubeconfig: WriteKube
     for thread in threads:
         thread.join(5)
     assert not any(thread.is_alive() for thread in threads)
+
+
+def version(minor: str) -> Behaviour:
+    return answer(200, {"major": "1", "minor": minor, "gitVersion": f"v1.{minor}.0"})
+
+
+def test_a_server_that_was_upgraded_is_asked_its_release_again(
+    api: FakeAPI, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KWHATIF_KUBERNETES_VERSION")
+    api.always["/version"] = version("36")
+    with watched(kubeconfig()) as live:
+        before = live.session
+        assert before.scheduler.version == "1.36"
+        api.always[""] = drop
+        api.cut()
+        until(live, lambda: len(live.behind) > 10)
+        api.always |= {"/version": version("37+")}
+        api.change(PODS, a_pod("one"))
+        del api.always[""]
+        until(live, lambda: not live.behind and live.session.scheduler.version == "1.37")
+        assert has(live, "one")()
+        assert live.session.cluster.minor == 37
+        assert live.restarts > 0
+        assert kwhatif.preempt(live.session) == kwhatif.preempt(kwhatif.load_live(kubeconfig=kubeconfig()))
+        api.change(PODS, a_pod("two"))
+        until(live, has(live, "two"))
+        assert before.cluster.minor == 36
+
+
+def test_a_server_that_is_the_same_again_is_not_read_again(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    with watched(kubeconfig()) as live:
+        listed, asked = api.asked(PODS) - api.watched(PODS), api.asked("/version")
+        api.next("/version", answer(500, status(500, "InternalError", "etcd is away")))
+        api.cut()
+        api.change(PODS, a_pod("one"))
+        until(live, has(live, "one"))
+        until(live, lambda: not live.behind)
+        assert api.asked("/version") > asked
+        assert api.asked(PODS) - api.watched(PODS) == listed

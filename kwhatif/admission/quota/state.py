@@ -5,9 +5,11 @@ Follows `CheckRequest` in `apiserver/pkg/admission/plugin/resourcequota/controll
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import chain
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -32,9 +34,33 @@ from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.container import ResourceList
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.policy import ResourceQuota
-from kwhatif.kube.model.quantity import NANO, Quantity, amounts, value
+from kwhatif.kube.model.quantity import NANO, Quantity, amounts, parse_quantity, value
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.scheduler.framework.reference import is_reference
+
+_EXCEEDED = re.compile(
+    r"exceeded quota: (?P<quota>\S+), requested: (?P<requested>.*), used: (?P<used>.*), limited: (?P<limited>.*)"
+)
+
+
+class Exceeded(NamedTuple):
+    """A quota that is used up, and the amounts by resource, in nano-units."""
+
+    quota: str
+    requested: Mapping[str, int]
+    used: Mapping[str, int]
+    limited: Mapping[str, int]
+
+
+def exceeded_in(message: str) -> Exceeded | None:
+    """What a refusal says of a quota: the only source of what is lacking."""
+    found = _EXCEEDED.search(message)
+    if found is None:
+        return None
+    pairs = {name: [pair.partition("=") for pair in found[name].split(",")] for name in Exceeded._fields[1:]}
+    amounts = {name: {key: parse_quantity(text) for key, _, text in listed} for name, listed in pairs.items()}
+    return Exceeded(found["quota"], **amounts)
+
 
 # The usage of a pod or a claim of the resources that quotas limit.
 #

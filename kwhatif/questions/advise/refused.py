@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from kwhatif.admission.quota.state import Exceeded, exceeded_in
 from kwhatif.edits.edit import Assignment, SetFields
 from kwhatif.edits.words import reference
 from kwhatif.kube.matching.requests import CPU
@@ -13,7 +13,6 @@ from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.policy import ResourceQuota
-from kwhatif.kube.model.quantity import parse_quantity
 from kwhatif.kube.model.workload import Namespace, NamespaceMeta
 from kwhatif.questions.advise.blocking import Resizable, delete_pods, job_done, owner_of_pod, pods_of_job, scale_down
 from kwhatif.questions.advise.change import AdvisedChange, in_cluster
@@ -24,10 +23,6 @@ from kwhatif.state.state import State
 
 #: The most workloads, and bare pods, that use up a quota to try.
 _MOST_TRIED = 4
-#: `exceeded quota: small, requested: requests.cpu=2, used: requests.cpu=3, limited: requests.cpu=4`
-_EXCEEDED = re.compile(
-    r"exceeded quota: (?P<quota>\S+), requested: (?P<requested>.*), used: (?P<used>.*), limited: (?P<limited>.*)"
-)
 
 
 def refused(
@@ -42,9 +37,9 @@ def refused(
         own: kind and name of that workload, which is not scaled down.
         state: the cluster.
     """
-    exceeded = _EXCEEDED.search(message)
+    exceeded = exceeded_in(message)
     if exceeded is not None:
-        quota = state.cluster.get(ResourceQuota, f"{namespace}/{exceeded['quota']}")
+        quota = state.cluster.get(ResourceQuota, f"{namespace}/{exceeded.quota}")
         if quota is not None:
             amounts = PodInfo(pod).resources.requested if pod is not None else None
             requested = {name: amounts.of(name) for name in amounts.asked} if amounts is not None else {}
@@ -77,9 +72,9 @@ def _fewer_in(namespace: str, pod: Pod, own: tuple[str, str], state: State) -> I
         yield delete_pods([each.pod for each in alone[:_MOST_TRIED]], preemptor)
 
 
-def _of_quota(quota: ResourceQuota, exceeded: re.Match[str], requested: dict[str, int]) -> Iterator[AdvisedChange]:
+def _of_quota(quota: ResourceQuota, exceeded: Exceeded, requested: dict[str, int]) -> Iterator[AdvisedChange]:
     key = key_of(quota)
-    asked, used, limited = (_amounts(exceeded[name]) for name in ("requested", "used", "limited"))
+    _, asked, used, limited = exceeded
     hard = {name: used[name] + asked[name] for name in asked if used.get(name, 0) + asked[name] > limited.get(name, 0)}
     values = {name: _quantity(name, nanos) for name, nanos in hard.items()}
     said = " ".join(f"spec.hard[{name}]={value}" for name, value in values.items())
@@ -103,12 +98,6 @@ def _of_quota(quota: ResourceQuota, exceeded: re.Match[str], requested: dict[str
         cut = -(-(needed - limited[name]) // unit)
         if name != "pods" and 0 < cut < whole:
             yield request_less(resource, whole, cut)
-
-
-def _amounts(text: str) -> dict[str, int]:
-    """In nano-units."""
-    pairs = (pair.partition("=") for pair in text.split(","))
-    return {name: parse_quantity(amount) for name, _, amount in pairs}
 
 
 def _quantity(name: str, nanos: int) -> str:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.admission.quota.state import exceeded_in
 from kwhatif.controllers.budget_pods import pods_selected_by
 from kwhatif.edits.edit import Edit
 from kwhatif.errors import InputError
@@ -23,7 +24,6 @@ from kwhatif.kube.model.kinds import BY_WORD
 from kwhatif.kube.model.node import HOSTNAME, ZONE
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PriorityClass
-from kwhatif.kube.model.quantity import parse_quantity
 from kwhatif.kube.model.workload import Deployment
 from kwhatif.questions.advise.question import Limits, ask_advice
 from kwhatif.questions.audit.findings import Key, key_of_cause, namespace_of
@@ -57,10 +57,6 @@ _PASSING: frozenset[AdviceKind] = frozenset(
 )
 #: Harm by growth: more nodes are needed, whatever the pods.
 _ROOM = ("room", "ports", "anti-affinity", "spread", "devices")
-
-
-#: What the API server says of a used-up quota.
-_EXCEEDED = re.compile(r"requested: (\S+), used: (\S+), limited: ")
 
 
 def _quantity(nanos: int) -> str:
@@ -232,17 +228,16 @@ class Fixes:
 
     def _more_quota(self, worst: HarmRow) -> Iterator[Candidate]:
         """As much more as the refused pods ask for."""
-        namespace = namespace_of(worst.subject)
-        found = _EXCEEDED.search(worst.said)
-        if found is None or not worst.about:
+        exceeded = exceeded_in(worst.said)
+        if exceeded is None:
             return
-        asked, used = (dict(pair.split("=", 1) for pair in part.split(",")) for part in found.groups())
+        target = f"resourcequota/{namespace_of(worst.subject)}/{exceeded.quota}"
         for pods in dict.fromkeys((worst.pods, worst.pods + 1, max(2 * worst.pods, worst.of))):
             values = {
-                f'spec.hard["{name}"]': _quantity(parse_quantity(used[name]) + pods * parse_quantity(amount))
-                for name, amount in asked.items()
+                f'spec.hard["{name}"]': _quantity(exceeded.used[name] + pods * amount)
+                for name, amount in exceeded.requested.items()
             }
-            yield Candidate((set_fields(f"resourcequota/{namespace}/{worst.about[0]}", values),))
+            yield Candidate((set_fields(target, values),))
 
     def _higher_class(self, kind: str, key: str) -> Iterator[Candidate]:
         classes = sorted(

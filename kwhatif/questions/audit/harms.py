@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
+from kwhatif.admission.quota.state import exceeded_in
 from kwhatif.controllers.budget_pods import budget_pods, pods_selected_by
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.meta import controller_of
-from kwhatif.kube.model.pod import Pod, is_static
+from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.audit.causes import PendingCause, cause_of
 from kwhatif.questions.audit.scenario import AuditScenario, Performed, Stage
 from kwhatif.questions.maintenance.drain import Drained
-from kwhatif.questions.maintenance.outage import Lost
+from kwhatif.questions.maintenance.outage import Lost, goes_with_its_node
 from kwhatif.questions.session.node_autoscalers import nodes_not_added
 from kwhatif.questions.story.caveats import caveats_of_end
 from kwhatif.questions.story.ending import who
@@ -25,8 +25,6 @@ from kwhatif.report.maintenance import BlockedRow
 from kwhatif.report.story import PendingRow
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 
-#: What the API server's refusals begin with, and what they are about.
-_QUOTA = re.compile(r"exceeded quota: ([^,]+)")
 _BLOCKED: Mapping[str, AuditCause] = {
     "demands-all": "demands-all",
     "many-budgets": "many-budgets",
@@ -191,7 +189,9 @@ class _Found:
         """
         for name, after in self._engine.tally.workloads.items():
             before = self._ending.standing(name)
-            if not before.ready or after is before or self._belongs_to_node(name):
+            if not before.ready or after is before or name.startswith("Job "):
+                continue
+            if goes_with_its_node(name, self._stage.cluster):
                 continue
             if not after.ready:
                 if name in pending:
@@ -209,25 +209,17 @@ class _Found:
 
     def _why_not_back(self, workload: str) -> AuditCause | None:
         """Of a workload without a ready pod at the end, none of which is pending; None where other rows say it."""
-        causes = {row.cause for row in self._left_behind() if self._root(row.pod) == workload}
         if workload.startswith("Pod "):
             return None
+        causes = {row.cause for row in self._played.blocked if self._root(row.pod) == workload}
         if "node-silent" in causes or "node-deleted" in causes:
             return "node-silent"
         return next((cause for known, cause in _STAYS.items() if known in causes), None)
 
-    def _belongs_to_node(self, workload: str) -> bool:
-        kind, _, key = workload.partition(" ")
-        pod = self._stage.cluster.get(Pod, key) if kind == "Pod" else None
-        return kind in ("DaemonSet", "Node", "Job") or (pod is not None and is_static(pod))
-
-    def _left_behind(self) -> Collection[BlockedRow]:
-        return self._played.blocked if isinstance(self._played, Drained) else tuple(self._played.left_behind())  # type: ignore[attr-defined]
-
     def left_behind(self, lost: Collection[str]) -> Iterator[HarmRow]:
         """Pods that are not evicted, or not replaced; not those of workloads that are `lost` anyhow."""
         rows: dict[tuple[str, AuditHarm, AuditCause], list[BlockedRow]] = {}
-        for row in self._left_behind():
+        for row in self._played.blocked:
             found = self._kind_of(row)
             if found is not None and (found[0] not in lost or found[1] == "drain-blocked"):
                 rows.setdefault(found, []).append(row)
@@ -336,9 +328,9 @@ def evicted_by(played: Played, scenario: AuditScenario, stage: Stage) -> Iterato
 
 def refusal_cause(message: str) -> tuple[AuditCause, tuple[str, ...]]:
     """Which part of the API server refuses a pod, and about what."""
-    quota = _QUOTA.search(message)
-    if quota is not None:
-        return "quota", (quota[1],)
+    exceeded = exceeded_in(message)
+    if exceeded is not None:
+        return "quota", (exceeded.quota,)
     if "PodSecurity" in message:
         return "pod-security", ()
     if "limit" in message and ("usage per" in message or "ratio" in message):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -11,7 +11,7 @@ from kwhatif.controllers.finished_pods import pods_assigned_to
 from kwhatif.controllers.node_taints import is_evicting
 from kwhatif.controllers.pod_gc import OUT_OF_SERVICE
 from kwhatif.controllers.taint_eviction import says_for_how_long
-from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_static, is_terminal
@@ -58,6 +58,7 @@ class Lost(Played):
             for name in nodes:
                 self.engine.silence(name)
         self.engine.settle()
+        self.blocked = tuple(self._left_behind())
 
     def _delete(self, world: World) -> None:
         for name in self.nodes:
@@ -65,46 +66,34 @@ class Lost(Played):
 
     def story(self) -> Story:
         """The story, with what only an outage has."""
-        blocked = tuple(self.left_behind())
-        return replace(
-            story_of(self.ending, asked=self.base.asked),
-            blocked=self._with_remedies(blocked),
-            verdict=self._verdict(blocked),
-        )
+        story = story_of(self.ending, asked=self.base.asked)
+        return replace(story, blocked=self._with_remedies(), verdict=self.verdict())
 
     def verdict(self) -> VerdictRow:
         """The verdict."""
-        return self._verdict(tuple(self.left_behind()))
+        return self.verdict_row("outage", self.nodes, self._worst(), moved=len(self.pods))
 
-    def _verdict(self, blocked: tuple[BlockedRow, ...]) -> VerdictRow:
-        return self.verdict_row("outage", self.nodes, self._worst(blocked), moved=len(self.pods))
-
-    def _worst(self, blocked: tuple[BlockedRow, ...]) -> WorstRow | None:
+    def _worst(self) -> WorstRow | None:
         unsettled = self.worst_unsettled()
         if unsettled is not None:
             return unsettled
         if self.pending:
             return WorstRow(what="pending")
-        if blocked:
-            return WorstRow(what="blocked", blocked=blocked[0], count=len(blocked))
+        if self.blocked:
+            return WorstRow(what="blocked", blocked=self.blocked[0], count=len(self.blocked))
         return self.worst_of_all() or self._worst_unready()
 
     def _worst_unready(self) -> WorstRow | None:
         """The first workload that has fewer pods ready."""
-        unready = {name: each for name, each in self.ending.unready.items() if not self._goes_with_its_node(name)}
+        cluster = self.base.session.cluster
+        unready = {name: each for name, each in self.ending.unready.items() if not goes_with_its_node(name, cluster)}
         name = min(unready, default="")
         if not name:
             return None
         count, of = unready[name]
         return WorstRow(what="unready", subject=name, count=count, of=of)
 
-    def _goes_with_its_node(self, workload: str) -> bool:
-        """Whether its pods need no replacement elsewhere: those of a DaemonSet, and static ones."""
-        kind, _, key = workload.partition(" ")
-        pod = self.base.session.cluster.get(Pod, key) if kind == "Pod" else None
-        return kind in ("DaemonSet", "Node") or (pod is not None and is_static(pod))
-
-    def left_behind(self) -> Iterator[BlockedRow]:
+    def _left_behind(self) -> Iterator[BlockedRow]:
         """Lost pods without replacement, and why."""
         world, pods = self.engine.world, self.engine.world.state.cluster.all(Pod)
         for lost in self.pods:
@@ -120,17 +109,18 @@ class Lost(Played):
                 cause: BlockedCause = "node-silent" if is_silent else "node-deleted"
                 yield BlockedRow(pod=key, class_="waits-for-node", cause=cause)
 
-    def _with_remedies(self, rows: Sequence[BlockedRow]) -> tuple[BlockedRow, ...]:
+    def _with_remedies(self) -> tuple[BlockedRow, ...]:
         """Pods that wait for silent nodes, with remedies: that the nodes are marked as down, or come back.
 
         Each remedy was tried, for all of these nodes together.
         """
+        rows = self.blocked
         waiting = {row.pod for row in rows if row.class_ == "waits-for-node"}
         there = self.engine.world.state.cluster.all(Node)  # those that were deleted cannot be tainted
         nodes = dict.fromkeys(pod.spec.node_name for pod in self.pods if key_of(pod) in waiting)
         names = " ".join(name for name in nodes if name in there)
         if not names:
-            return tuple(rows)
+            return rows
         found: dict[str, BlockedRow] = {}
         for remedy in (Remedy(f"taint {names} {OUT_OF_SERVICE}=nodeshutdown:NoExecute"), Remedy(f"recover {names}")):
             news = self._again_with(remedy)
@@ -152,6 +142,13 @@ class Lost(Played):
         engine.settle()
         pods = engine.world.state.cluster.all(Pod)
         return {key: pods[key] for pod in self.pods if _is_new(pod, pods.get(key := key_of(pod)))}
+
+
+def goes_with_its_node(workload: str, cluster: Cluster) -> bool:
+    """Whether its pods need no replacement elsewhere: those of a DaemonSet, and static ones."""
+    kind, _, key = workload.partition(" ")
+    pod = cluster.get(Pod, key) if kind == "Pod" else None
+    return kind in ("DaemonSet", "Node") or (pod is not None and is_static(pod))
 
 
 def _is_new(lost: Pod, now: Pod | None) -> bool:

@@ -79,7 +79,8 @@ def apply_at_once(
         remove_workloads(obj, world)
         _remove(update.removed, world)
         for pod in update.added.pods:
-            replace_pod(_as_new(pod, world), world)
+            # Claims that are there were made for the pod with the UID that was written down.
+            replace_pod(pod if owns_claims(pod, world.state.cluster) else with_made_up_uid(pod), world)
         return ()
     merged = autoscaled(applied_object(obj, before), world.state.cluster)
     if isinstance(merged, Deployment) and rollout == "final" and update.kind == "changed":
@@ -139,14 +140,6 @@ def run_once(cron_job: CronJob, world: World) -> None:
         run = capped(run_of(cron_job), world.limits.most)
         meta = replace(run.metadata, owner_references=(reference_to(cron_job, world.state.cluster),))
         world.write(Create(with_made_up_uid(replace(run, metadata=meta))), USER, None)
-
-
-def _as_new(pod: Pod, world: World) -> Pod:
-    """With another UID than one that was written down, unless its claims are there; without a name that is made up."""
-    meta = pod.metadata
-    if meta.generate_name:
-        return replace(pod, metadata=replace(meta, uid="", name=""))
-    return pod if owns_claims(pod, world.state.cluster) else with_made_up_uid(pod)
 
 
 def apply_workload(merged: Any, world: World) -> None:

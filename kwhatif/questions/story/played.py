@@ -22,7 +22,7 @@ from kwhatif.questions.story.caveats import caveats_of_story
 from kwhatif.questions.story.ending import Ending
 from kwhatif.questions.story.rows import Asked
 from kwhatif.questions.story.without import Without
-from kwhatif.report.maintenance import VerdictRow, WorstRow
+from kwhatif.report.maintenance import BlockedRow, VerdictRow, WorstRow
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock, start_of
@@ -144,6 +144,9 @@ def _recounted(budgets: Iterable[PodDisruptionBudget], session: Session) -> Iter
 
 class Played:
     """A simulation in which something happens to nodes, and what is worse at its end."""
+
+    #: The pods that do not go, or are lost without a replacement, and why.
+    blocked: tuple[BlockedRow, ...] = ()
 
     def __init__(self, base: SettledCluster) -> None:
         self.base = base

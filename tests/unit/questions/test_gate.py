@@ -388,6 +388,26 @@ def test_a_job_whose_name_is_yet_to_be_made_makes_its_pods() -> None:
     assert re.fullmatch(r"default/etl-[a-z0-9]{5}-[a-z0-9]{5}", report.decisions[0].pod)
 
 
+@pytest.mark.parametrize("beside", ["", workload("Deployment", "web", 4, cpu="2")], ids=["at once", "with a rollout"])
+def test_pods_with_one_generate_name_have_names_of_their_own(beside: str) -> None:
+    text = bare("p").replace("{name: p,", "{generateName: p-,")
+    report = run(running(4), text + text + beside)
+    rows = [(row.name, row.placed) for row in report.workloads if row.name.startswith("Pod")]
+    assert rows == [("Pod default/p-", 1)] * 2
+    named = [each.pod for each in report.decisions if each.pod.startswith("default/p-")]
+    assert len({name for name in named if re.fullmatch(r"default/p-[a-z0-9]{5}", name)}) == 2
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [("", ""), ("priorityClassName: nope,", 'pods "p" is forbidden: no PriorityClass with name nope was found')],
+)
+def test_beside_a_name_a_generate_name_means_nothing(spec: str, message: str) -> None:
+    text = bare("p", spec=spec).replace("{name: p,", "{name: p, generateName: other-,")
+    found = decision(run(Session(cluster(node("n1"))), text), "default/p")
+    assert found.message == message
+
+
 def test_a_workload_that_the_api_server_refuses_is_reported_once() -> None:
     report = run(
         Session(cluster(node("n1"))), workload("Deployment", "web", 5).replace("image: 'x:1', ", "") + bare("p")

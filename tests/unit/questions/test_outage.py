@@ -120,7 +120,8 @@ def test_a_node_that_was_deleted_cannot_be_tainted() -> None:
     """Where a story never settles, it can end before PodGC has removed a pod of such a node."""
     ended = Lost(SettledCluster(Session(cluster(*THREE, *stateful())), QUICK), ("n1",), deleted=True)
     row = BlockedRow(pod="shop/db-0", class_="waits-for-node", cause="node-deleted")
-    assert ended._with_remedies([row]) == (row,)
+    ended.blocked = (row,)
+    assert ended.story().blocked == (row,)
 
 
 def test_pods_of_daemon_sets_and_finished_ones_are_not_missed() -> None:
