@@ -7,11 +7,10 @@ answers. Nothing is ever assumed, as nothing is ever bound: a pod is where the A
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 import msgspec
-from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.load import PodCompletion, is_stored, with_status
@@ -20,6 +19,7 @@ from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, Kuberne
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.pod_status import SchedulingEvents
 from kwhatif.kube.model.policy import PodDisruptionBudget, PriorityClass
 from kwhatif.sources.decoding.asked import ASKED, Asked
 from kwhatif.sources.decoding.bystanders import BYSTANDERS, read_bystander
@@ -39,20 +39,6 @@ from kwhatif.state.state import State
 
 _KINDS = {kind.__name__: kind for kind in BYSTANDERS}
 _ENTRIES = msgspec.json.Decoder(tuple[msgspec.Raw, ...])
-
-
-def matters(change: ChangedObject) -> bool:
-    """Whether the change can change an answer: that the kubelet of a node has reported once more cannot."""
-    before, after = change
-    if not isinstance(before, Node) or not isinstance(after, Node):
-        return True
-    return _without_reports(before) != _without_reports(after)
-
-
-def _without_reports(node: Node) -> Node:
-    """The node without the times at which its conditions were last confirmed: they only date a dump."""
-    conditions = tuple(replace(each, last_heartbeat_time=None) for each in node.status.conditions)
-    return replace(node, status=replace(node.status, conditions=conditions))
 
 
 class _Meta(msgspec.Struct, frozen=True):
@@ -83,6 +69,8 @@ class Cache:
         self._events = EventLog()
         #: Whether Events have said something since the last moment.
         self.has_news = False
+        #: Whether there is something else to be said of how the cluster was read than at the last moment.
+        self.has_remarks = False
         #: Objects beside those that scheduling reads, by list: their keys.
         self._beside: dict[Asked, set[str]] = {}
         self._versions: dict[Asked, str] = {}
@@ -137,6 +125,7 @@ class Cache:
         asked = end.asked
         is_first = asked not in self._versions
         self._versions[asked] = asked.api_version(end.version)
+        self.has_remarks |= self._unread.get(asked, "") != end.unread
         if end.unread:
             self._unread[asked] = end.unread
         else:
@@ -230,6 +219,7 @@ class Cache:
             batch[type(found), key] = Upsert(found)
         else:
             self._forget(asked, key, batch)
+            self.has_remarks = True
 
     def _forget(self, asked: Asked, key: str, batch: dict[Reference, Change]) -> None:
         if asked.reason:
@@ -237,6 +227,8 @@ class Cache:
             self.has_news = True
         elif asked.kind in _KINDS:
             batch[_KINDS[asked.kind], key] = Delete(_KINDS[asked.kind], key)
+        else:
+            self.has_remarks = True
 
     # --- changes -------------------------------------------------------------------------------------
 
@@ -271,20 +263,30 @@ class Cache:
     def moment(self, taken_at: str) -> State:
         """The state as it is now, independent of what happens later; it says of itself that it is of `taken_at`."""
         state = self.state
-        self._apply({(type(obj), key_of(obj)): Upsert(obj) for obj in self._finished(PodCompletion(state.cluster))})
+        self.finish()
         if self._misplaced:
             state.apply(Sort(tuple(self._misplaced)))
             state.forget_history()
             self._misplaced.clear()
-        self.has_news = False
+        self.has_news = self.has_remarks = False
         state.cluster.take_over()
         fork = state.fork()
         fork.cluster.taken_at = taken_at
         fork.cluster.unread = {asked.kind: reason for asked, reason in self._unread.items()}
-        pending = {key: info.pod for key, info in fork.pending.items()}
-        forgive_events(fork.cluster, is_waiting=bool(pending))
-        fork.cluster.scheduling_events = self._events.about(pending)
+        forgive_events(fork.cluster, is_waiting=bool(fork.pending))
+        fork.cluster.scheduling_events = self.scheduling_events()
         return fork
+
+    def scheduling_events(self) -> Mapping[str, SchedulingEvents]:
+        """What Events say about pods that wait, by key."""
+        return self._events.about({key: info.pod for key, info in self.state.pending.items()})
+
+    def finish(self) -> list[ChangedObject]:
+        """Fill in what depends on other objects, as these are now; what changed by it."""
+        if not (self._unfinished_pods or self._unfinished_budgets):
+            return []
+        finished = self._finished(PodCompletion(self.state.cluster))
+        return self._apply({(type(obj), key_of(obj)): Upsert(obj) for obj in finished})
 
     def as_read(self, taken_at: str) -> Collected:
         """The cluster as reading it now would give it, with nothing filled in: to be saved."""
