@@ -74,13 +74,17 @@ class Cache:
         #: Objects beside those that scheduling reads, by list: their keys.
         self._beside: dict[Asked, set[str]] = {}
         self._versions: dict[Asked, str] = {}
-        #: As the API server has them: pods and budgets in which something is filled in that depends on other objects.
+        #: As the API server has them: pods and budgets in which something is filled in. That depends on other objects, of
+        #: budgets and of these pods.
         self._unfinished_pods: dict[str, Pod] = {}
+        self._dependent_pods: dict[str, None] = {}
         self._unfinished_budgets: dict[str, PodDisruptionBudget] = {}
         #: What came since the last moment, or is elsewhere.
         self._misplaced: set[Reference] = set()
         #: Lists that could not be read -> why.
         self._unread: dict[Asked, str] = {}
+        #: Fills in what pods do not say, as other objects are now.
+        self._completion: PodCompletion | None = None
 
     # --- the beginning -------------------------------------------------------------------------------
 
@@ -90,6 +94,11 @@ class Cache:
         Returns:
             A fork of the state, as `moment` gives it.
         """
+        pods = cluster.all(Pod)
+        self._dependent_pods = {key: None for key, pod in self._unfinished_pods.items() if _is_dependent(pod)}
+        self._unfinished_pods = {
+            key: pod for key, pod in self._unfinished_pods.items() if key in self._dependent_pods or pods[key] != pod
+        }
         self._state = State(cluster)
         self._state.prepare()
         return self.moment(cluster.taken_at)
@@ -108,6 +117,7 @@ class Cache:
             ClusterUnreadable: what the server says makes no sense.
         """
         batch: dict[Reference, Change] = {}
+        self._completion = None
         for each in happened:
             match each:
                 case WatchEvent():
@@ -161,18 +171,28 @@ class Cache:
         key = key_of(obj)
         self._finish(type(obj), key)
         if isinstance(obj, Pod):
-            if not is_stored(obj):
-                self._unfinished_pods[key] = obj
-            batch[Pod, key] = Upsert(obj)
+            batch[Pod, key] = Upsert(obj if self._state is None or is_stored(obj) else self._finished_pod(key, obj))
             return
         if isinstance(obj, PodDisruptionBudget) and obj.status is None:
             self._unfinished_budgets[key] = obj
         batch[type(obj), key] = Upsert(default_object(cast("Any", obj)))
 
+    def _finished_pod(self, key: str, pod: Pod) -> Pod:
+        """The pod with what it does not say; what depends on other objects is filled in again (`finish`)."""
+        if self._completion is None:
+            self._completion = PodCompletion(self._cluster)
+        finished = self._completion.stored(pod)
+        if _is_dependent(pod):
+            self._dependent_pods[key] = None
+        if finished != pod or key in self._dependent_pods:
+            self._unfinished_pods[key] = pod
+        return finished
+
     def _finish(self, kind: type, key: str) -> None:
         """Nothing is left to be filled in there."""
         if kind is Pod:
             self._unfinished_pods.pop(key, None)
+            self._dependent_pods.pop(key, None)
         elif kind is PodDisruptionBudget:
             self._unfinished_budgets.pop(key, None)
 
@@ -283,7 +303,7 @@ class Cache:
 
     def finish(self) -> list[ChangedObject]:
         """Fill in what depends on other objects, as these are now; what changed by it."""
-        if not (self._unfinished_pods or self._unfinished_budgets):
+        if not (self._dependent_pods or self._unfinished_budgets):
             return []
         finished = self._finished(PodCompletion(self.state.cluster))
         return self._apply({(type(obj), key_of(obj)): Upsert(obj) for obj in finished})
@@ -300,8 +320,8 @@ class Cache:
         """What is to be said of how a moment was read, as for a cluster that was read then."""
         completion = PodCompletion(state.cluster)
         budgets = [with_status(each, state.cluster)[1] for each in self._budgets_in_order()]
-        for pod in self._unfinished_pods.values():
-            completion.stored(pod)
+        for key in self._dependent_pods:
+            completion.stored(self._unfinished_pods[key])
         self.collected.skipped = self._skipped(state)
         return self.collected.said_of(state.cluster, [*completion.caveats(), *budgets])
 
@@ -330,11 +350,16 @@ class Cache:
 
     def _finished(self, completion: PodCompletion) -> Iterator[KubernetesObject]:
         """The objects in which something has to be filled in, as the rest of the cluster is now."""
-        yield from map(completion.stored, self._unfinished_pods.values())
+        yield from (completion.stored(self._unfinished_pods[key]) for key in self._dependent_pods)
         yield from (with_status(each, self.state.cluster)[0] for each in self._budgets_in_order())
 
     def _budgets_in_order(self) -> list[PodDisruptionBudget]:
         return [self._unfinished_budgets[key] for key in sorted(self._unfinished_budgets, key=list_order)]
+
+
+def _is_dependent(pod: Pod) -> bool:
+    """Whether its priority is filled in, which its class says."""
+    return pod.spec.priority is None or not pod.spec.preemption_policy
 
 
 def _make(changes: Iterable[Change], cluster: Cluster) -> None:
