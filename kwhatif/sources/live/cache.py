@@ -74,8 +74,8 @@ class Cache:
         #: Objects beside those that scheduling reads, by list: their keys.
         self._beside: dict[Asked, set[str]] = {}
         self._versions: dict[Asked, str] = {}
-        #: As the API server has them: pods and budgets in which something is filled in. That depends on other objects, of
-        #: budgets and of these pods.
+        #: As the API server has them: pods and budgets in which something is filled in. Of budgets, and of dependent
+        #: pods, it depends on other objects.
         self._unfinished_pods: dict[str, Pod] = {}
         self._dependent_pods: dict[str, None] = {}
         self._unfinished_budgets: dict[str, PodDisruptionBudget] = {}
