@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kwhatif.autoscaler.answer import Autoscaler, RefusedPod, ScalingPlan, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler.batch import pods_to_help, shown, snapshot_of
-from kwhatif.autoscaler.cluster_autoscaler.groups import DEFAULT_EXPANDER, NodeGroup, NodeGroups
+from kwhatif.autoscaler.cluster_autoscaler.groups import DEFAULT_EXPANDER, NO_MAXIMUM, NodeGroup, NodeGroups
 from kwhatif.autoscaler.cluster_autoscaler.nodes import is_halted, readiness
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable, is_mirror
 from kwhatif.autoscaler.cluster_autoscaler.scale_down import ScaleDown
@@ -124,6 +124,12 @@ class ClusterAutoscaler(msgspec.Struct, frozen=True):
         groups = [replace(group, nodes=(*group.nodes, *there.get(group.name, ()))) for group in self.settings.groups]
         coming = self.coming.difference(node.name for node in nodes)
         return replace(self, settings=replace(self.settings, groups=groups), coming=coming)
+
+    def is_bounded(self, group: str, state: State) -> bool:
+        """See `NodeAutoscaler`."""
+        del state
+        most = {each.name: each.maximum for each in self.settings.groups}
+        return most.get(group, NO_MAXIMUM) < NO_MAXIMUM or self.settings.flags.is_bounded
 
 
 def _present(group: NodeGroup, state: State) -> NodeGroup:

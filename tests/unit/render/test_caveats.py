@@ -10,6 +10,7 @@ from kwhatif.kube.model.caveat import CODES, Caveat, merged
 from kwhatif.kube.model.caveat.autoscaling import (
     AutoscalerDisagrees,
     AutoscalerHalted,
+    AutoscalerKnowsNoGroups,
     AutoscalerObjectsNotModelled,
     AutoscalerSettingsAssumed,
     CloudCapacityUnknown,
@@ -660,6 +661,10 @@ SENTENCES: dict[Caveat, str] = {
     ),
     AutoscalerObjectsNotModelled(kinds=(("NodeOverlay", 2), ("CapacityBuffer", 1))): (
         "2 NodeOverlays and 1 CapacityBuffer would change what the autoscaler does, and are not modelled"
+    ),
+    AutoscalerKnowsNoGroups(autoscaler="karpenter", groups=("batch/train",)): (
+        "Karpenter does not know groups of pods: it adds nodes for each pod of batch/train by itself; the scheduler"
+        " places a group as a whole"
     ),
     AutoscalerSettingsAssumed(autoscaler="Karpenter"): (
         "how Karpenter was started is not known: its settings are taken to be the defaults"
