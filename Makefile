@@ -48,6 +48,7 @@ LOCK := @uv pip compile --quiet --universal --python-version 3.11 --generate-has
 lock: ## pin the newest versions of all packages, with their hashes (needs uv)
 	$(LOCK) --upgrade --extra zst --extra metrics --extra build --output-file requirements.lock
 	$(LOCK) --upgrade --extra zst --extra metrics --extra build --extra dev --output-file requirements-dev.lock
+	$(LOCK) --upgrade --extra zst --extra metrics --extra build --extra dev --extra browser --output-file requirements-browser.lock
 	$(LOCK) --upgrade --extra zst --extra metrics --extra build --extra release --output-file requirements-release.lock
 
 pin: ## pin base images by digest and actions by commit (needs docker and the network)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kwhatif.api.compare import compare
     from kwhatif.api.deschedule import deschedule
     from kwhatif.api.gate import find_policy, gate
+    from kwhatif.api.html import html
     from kwhatif.api.maintenance import drain, outage, upgrade
     from kwhatif.api.questions import advise, pending, preempt, schedule
     from kwhatif.api.scheduler import SchedulerOptions
@@ -158,6 +159,7 @@ __all__ = [
     "edited",
     "find_policy",
     "gate",
+    "html",
     "load",
     "load_live",
     "outage",
@@ -181,6 +183,7 @@ _HOMES = {
     "kwhatif.api.compare": "compare",
     "kwhatif.api.deschedule": "deschedule",
     "kwhatif.api.gate": "find_policy gate",
+    "kwhatif.api.html": "html",
     "kwhatif.api.maintenance": "drain outage upgrade",
     "kwhatif.api.questions": "advise pending preempt schedule",
     "kwhatif.api.scheduler": "SchedulerOptions",

@@ -205,10 +205,10 @@ class SchedulerSource:
         session = self.load(manifests=manifests, lenient=lenient, namespace=namespace, dates=dates)
         session = session if growth is None else growth.of(session)
         if not self.compare or session.unedited is None:
-            return Answers(question(session, manifests))
+            return Answers(question(session, manifests), session=session)
         again = [read_once(path) for path in manifests]
         before = question(session.unedited, again)
-        return Answers(question(session, again), before)
+        return Answers(question(session, again), before, session)
 
     def watch(self) -> LiveCluster:
         """The live cluster, to be asked again and again; it is read when it is entered.

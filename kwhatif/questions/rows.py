@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.admission.priority import DEFAULT_POLICY
-from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
+from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, Resources
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
@@ -32,6 +32,11 @@ def text_of(resource: str, amount: int) -> str:
             if amount and amount % unit == 0:
                 return f"{amount // unit}{suffix}"
     return str(amount)
+
+
+def requests_of(resources: Resources) -> dict[str, int]:
+    """A pod's requests by resource, without zero requests."""
+    return {name: resources.of(name) for name in resources.asked}
 
 
 def owner_of(pod: Pod) -> str | None:
