@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test deep lock pin e2e lint format generated bench oracle fuzz fuzz-queue fuzz-advice fuzz-descheduler fuzz-karpenter fuzz-gangs fuzz-input conformance clean
+.PHONY: help demo test browser deep lock pin e2e lint format generated bench oracle fuzz fuzz-queue fuzz-advice fuzz-descheduler fuzz-karpenter fuzz-gangs fuzz-input conformance clean
 
 # How many random cases of each family to compare; SEED=7 repeats a run, FAMILIES=dra,spread narrows it,
 # CLI=1 asks kwhatif by its command line.
@@ -67,8 +67,12 @@ format: $(READY) ## put the code into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-generated: $(READY) ## rewrite what is made from code: schema, output in README and docs
+browser: $(READY) ## look at the HTML reports in Chromium (installs it, as root where apt is there): clicks, keys, print, accessibility
+	@scripts/browser.sh
+
+generated: $(READY) ## rewrite what is made from code: schema, output in README and docs; pictures where a browser is there
 	$(BIN)/python scripts/generate.py
+	$(BIN)/python scripts/screenshots.py
 
 bench: $(READY) ## measure, and write docs/performance.md
 	$(BIN)/python -m benchmarks

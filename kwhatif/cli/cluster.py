@@ -31,7 +31,8 @@ from kwhatif.cli.cluster_options import (
 from kwhatif.cli.edits import Compare, Edits, If
 from kwhatif.cli.options import read_once
 from kwhatif.cli.progress import reading_progress
-from kwhatif.cli.run import Answers, now
+from kwhatif.cli.reports import Answers
+from kwhatif.cli.run import now
 from kwhatif.cli.stages import Stages
 from kwhatif.cli.usage import check_not_swapped
 from kwhatif.cli.watcher import WATCHER

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from kwhatif.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from kwhatif.cli.run import Answers
+    from kwhatif.questions.session.session import Session
+    from kwhatif.report import Report
 
 
 def _complete_report(incomplete: str) -> list[str]:
@@ -37,6 +38,17 @@ ReportFiles = Annotated[
         autocompletion=_complete_report,
     ),
 ]
+
+
+class Answers(NamedTuple):
+    """What a command has found out; `before` is the answer without the edits, where that is wanted too.
+
+    `session`: the cluster that was asked about, for pictures of it.
+    """
+
+    report: Report
+    before: Report | None = None
+    session: Session | None = None
 
 
 def parse_reports(texts: Sequence[str]) -> list[tuple[str, Path]]:

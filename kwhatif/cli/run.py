@@ -12,14 +12,13 @@ import typer
 
 from kwhatif.cli.characters import NOTATIONS, encoding_of_output, is_unicode, spelled
 from kwhatif.cli.options import OF_AFTERMATH, Color, Printing
-from kwhatif.cli.reports import formatted, write_reports
+from kwhatif.cli.reports import Answers, formatted, write_reports
 from kwhatif.cli.watcher import WATCHER
 from kwhatif.errors import ExitCode
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from kwhatif.questions.session.session import Session
     from kwhatif.render.blocks import Block
     from kwhatif.render.detail import Detail
     from kwhatif.report import Report
@@ -89,17 +88,6 @@ def parse_conditions(fail_on: str, *, strict: bool = False, aftermath: bool = Tr
     if unmet:
         raise typer.BadParameter(f"needs --aftermath for {', '.join(unmet)}", param_hint="--fail-on")
     return (*found, *(("missing",) if strict else ()))
-
-
-class Answers(NamedTuple):
-    """What a command has found out; `before` is the answer without the edits, where that is wanted too.
-
-    `session`: the cluster that was asked about, for pictures of it.
-    """
-
-    report: Report
-    before: Report | None = None
-    session: Session | None = None
 
 
 class Style(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from msgspec.structs import replace
@@ -34,8 +35,9 @@ def text_of(resource: str, amount: int) -> str:
     return str(amount)
 
 
+@lru_cache(4096)
 def requests_of(resources: Resources) -> dict[str, int]:
-    """A pod's requests by resource, without zero requests."""
+    """A pod's requests by resource, without zero requests; one dictionary for all pods that ask for the same."""
     return {name: resources.of(name) for name in resources.asked}
 
 
@@ -65,6 +67,7 @@ def decision_about_result(result: ScheduleResult, **fields: Any) -> Decision:
     return decision_about(
         result.pod.pod,
         result.outcome,
+        requests=requests_of(result.pod.resources.requested),
         node=result.node,
         ties=result.ties,
         message=result.message,

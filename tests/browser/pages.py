@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
@@ -10,14 +12,17 @@ import kwhatif
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 
-DEMO = Path(__file__).parents[2] / "fixtures" / "demo"
+#: As a user would name it, without what stands above the project.
+DEMO = Path(os.path.relpath(Path(__file__).parents[2] / "fixtures" / "demo"))
+#: When the demo's dump was taken.
+NOW = datetime(2026, 11, 21, 7, 20, tzinfo=UTC)
 FLAGS = {"ignore_daemonsets": True, "delete_emptydir_data": True}
 
 
 @cache
 def cluster(*more: str) -> Session:
     """The demo's cluster."""
-    return kwhatif.load(DEMO / "cluster.yaml", *(DEMO / name for name in more))
+    return kwhatif.load(DEMO / "cluster.yaml", *(DEMO / name for name in more), now=NOW)
 
 
 def _pod(name: str) -> Path:

@@ -13,7 +13,7 @@ from kwhatif.questions.decisions.preemption_rows import preemption_row
 from kwhatif.questions.decisions.unknown_names import unknown_objects
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.new_pods import NewPod
-from kwhatif.questions.rows import decision_about, decision_about_result, feasible_row, rejected_rows, requests_of
+from kwhatif.questions.rows import decision_about, decision_about_result, feasible_row, rejected_rows
 from kwhatif.report.decision import Decision
 from kwhatif.report.nodes import FeasibleRow, NearRow
 from kwhatif.report.preemption import PreemptionRow
@@ -88,7 +88,6 @@ def decision_of(result: Attempt, choose: Choose = _all, *, described: int | None
     objections = objections_of(result)
     return decision_about_result(
         short,
-        requests=requests_of(cycle.pod.resources.requested),
         feasible=_feasible_rows(scores) if scores else (),
         rejected=rejected_rows(objections, choose(objections)),
         near=nearest_miss(cycle, objections) if short.outcome == "Unschedulable" and objections else None,

@@ -16,6 +16,8 @@ from kwhatif.words.amounts import amount
 
 #: From this number of nodes on, they are cells; the script makes cards of those that are looked for.
 _MANY = 240
+#: Commands whose answer is a list of findings: the map stands below it.
+_IN_WORDS_FIRST = ("audit", "gate")
 #: Resources with a bar on a card.
 _BARS = 3
 
@@ -107,7 +109,7 @@ def map_of(report: Report, picture: Picture) -> Map:
         place_label=picture.place_label,
         nodes=len(picture.nodes),
         is_dense=len(picture.nodes) > _MANY,
-        is_answer=bool(first.marks) and report.audit is None,
+        is_answer=bool(first.marks) and report.command not in _IN_WORDS_FIRST,
         data=data_of(report, picture, seen),
     )
 
