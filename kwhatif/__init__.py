@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kwhatif.api.sessions import edited, load, load_live
     from kwhatif.api.simulate import simulate
     from kwhatif.api.snapshots import describe, save_snapshot
+    from kwhatif.api.threats import threats, who_fits
     from kwhatif.descheduler.attempt import NodeClassRow, SparedRow, StrategyRow
     from kwhatif.errors import ClusterUnreadable, ExitCode, InputError, KwhatifError, PluginFailed, Problem
     from kwhatif.questions.session.inventory import Inventory
@@ -169,7 +170,9 @@ __all__ = [
     "schedule",
     "simulate",
     "text",
+    "threats",
     "upgrade",
+    "who_fits",
     "with_autoscaler",
 ]
 
@@ -190,6 +193,7 @@ _HOMES = {
     "kwhatif.api.sessions": "edited load load_live",
     "kwhatif.api.simulate": "simulate",
     "kwhatif.api.snapshots": "describe save_snapshot",
+    "kwhatif.api.threats": "threats who_fits",
     "kwhatif.errors": "ClusterUnreadable ExitCode InputError KwhatifError PluginFailed Problem",
     "kwhatif.report": "Report",
     "kwhatif.report.advise": "AdviceRow AdviseRow AdvisedChangeRow AdvisedRow LeftRow PatchRow",

@@ -33,6 +33,7 @@ from kwhatif.cli.schedule import schedule
 from kwhatif.cli.serve import serve
 from kwhatif.cli.simulate import simulate
 from kwhatif.cli.snapshot import app as snapshot
+from kwhatif.cli.threats import threats, who_fits
 from kwhatif.cli.upgrade import upgrade
 from kwhatif.cli.usage import ClosedPipeError, Command, Root, UsageError
 from kwhatif.cli.version import version, version_line
@@ -67,6 +68,8 @@ for command in (
     simulate,
     drain,
     outage,
+    threats,
+    who_fits,
     queue,
     capacity,
     deschedule,

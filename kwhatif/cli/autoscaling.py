@@ -136,7 +136,7 @@ class Growth:
         """
         if given and self.is_asked:
             raise typer.BadParameter(
-                "it is about one moment, and no node comes in it: leave out --autoscaler", param_hint=option
+                "it is answered without nodes that an autoscaler adds: leave out --autoscaler", param_hint=option
             )
 
     def of(self, session: Session) -> Session:

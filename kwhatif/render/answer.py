@@ -86,7 +86,9 @@ _MAKERS: Mapping[str, tuple[str, str]] = {
     "outage": ("story", "story.story_blocks"),
     "queue": ("queue", "queue.queue"),
     "simulate": ("story", "story.story_blocks"),
+    "threats": ("threats", "threats.threats"),
     "upgrade": ("upgrade", "upgrade.upgrade"),
+    "who-fits": ("who_fits", "threats.who_fits"),
 }
 _SCENARIOS = "scenarios", "scenarios.scenarios"
 

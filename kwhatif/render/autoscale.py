@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kwhatif.autoscaler.answer import (
+    Autoscaler,
     DisruptionCommand,
     NearestGroup,
     NearestNode,
@@ -63,23 +64,28 @@ def growth(row: AutoscaleRow) -> Iterator[Block]:
 
 
 def _added(row: AutoscaleRow, outside: int = 0) -> tuple[Quality, str]:
-    nodes = _nodes_added(row)
     refused = outside + len({each.pod for found in row.rounds for each in found.refused})
-    said = [f"{_NAMES[row.autoscaler]} adds {listed(nodes) if nodes else 'nothing'}"]
+    said = [adds(row.autoscaler, _nodes_added(row))]
     if refused:
         said.append(f"for {plural(refused, 'pod')} it can add nothing")
     return "bad" if refused else "good", "; ".join(said)
 
 
-def _nodes_added(row: AutoscaleRow) -> Sequence[str]:
-    """`3 nodes of general`, in the order of the rounds."""
+def adds(autoscaler: Autoscaler, nodes: Mapping[str, int]) -> str:
+    """`Karpenter adds 3 nodes of general`; `nodes` are those that come, by group."""
+    said = [f"{plural(count, 'node')} of {group}" for group, count in nodes.items()]
+    return f"{_NAMES[autoscaler]} adds {listed(said) if said else 'nothing'}"
+
+
+def _nodes_added(row: AutoscaleRow) -> Mapping[str, int]:
+    """By group, in the order of the rounds."""
     counts: dict[str, int] = {}
     for found in row.rounds:
         for each in found.scale_up:
             counts[each.group] = counts.get(each.group, 0) + each.delta
         for claim in found.new_nodes:
             counts[claim.group] = counts.get(claim.group, 0) + 1
-    return [f"{plural(count, 'node')} of {group}" for group, count in counts.items()]
+    return counts
 
 
 def _rounds(row: AutoscaleRow) -> Iterator[Block]:

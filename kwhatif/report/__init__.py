@@ -19,6 +19,7 @@ from kwhatif.report.policy import PolicyRow
 from kwhatif.report.queue import QueueRow
 from kwhatif.report.row import Document
 from kwhatif.report.story import ScenarioRow, Story
+from kwhatif.report.threats import ThreatsRow, WhoFitsRow
 from kwhatif.report.upgrade import UpgradeRow
 from kwhatif.report.workload import QueuedRow, WorkloadRow
 
@@ -60,6 +61,10 @@ class Report(Document, kw_only=True, tag_field="kind", tag="Report"):
     pod_groups: PodGroupsRow | None = None
     #: Of the command `audit`.
     audit: AuditRow | None = None
+    #: Of the command `threats`.
+    threats: ThreatsRow | None = None
+    #: Of the command `who-fits`.
+    who_fits: WhoFitsRow | None = None
     problems: tuple[ProblemRow, ...] = ()
     #: What follows, of commands that play it forward.
     story: Story | None = None

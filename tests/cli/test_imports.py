@@ -57,6 +57,7 @@ OURS = {
     "kwhatif.cli.simulate",
     "kwhatif.cli.snapshot",
     "kwhatif.cli.stages",
+    "kwhatif.cli.threats",
     "kwhatif.cli.upgrade",
     "kwhatif.cli.usage",
     "kwhatif.cli.version",
