@@ -11,12 +11,14 @@ from kwhatif.api.arguments import require_known
 from kwhatif.api.scheduler import SchedulerOptions, scheduler_source
 from kwhatif.api.sessions import FollowedScheduler, admitted, follow_release
 from kwhatif.garbage import no_garbage_collection
-from kwhatif.questions.session.again import Concern, Tried
+from kwhatif.questions.again.concern import Concern
+from kwhatif.questions.again.sight import EVERYTHING
 from kwhatif.questions.session.session import Session
+from kwhatif.questions.session.tried import Tried
 from kwhatif.report import Report
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster
 from kwhatif.sources.dumps.progress import Progress
-from kwhatif.sources.live.cache import Cache, matters
+from kwhatif.sources.live.cache import Cache
 from kwhatif.sources.live.follow import Follower
 from kwhatif.sources.live.intake import Intake
 from kwhatif.sources.live.options import LiveArguments, LiveOptions
@@ -141,22 +143,23 @@ class LiveCluster:
         if self.follower.version != self._collected.server_version:
             self._begin_again()
             return False
-        changes = [each for each in self._cache.take(happened) if matters(each)]
+        cache = self._cache
+        changes = list(filter(EVERYTHING.differs, cache.take(happened)))
         if not self._is_read:
-            if self._cache.is_complete:
+            if cache.is_complete:
                 self._judge()
             return self._is_read
-        news = self._cache.has_news
-        if not (changes or news):
+        if not (changes or cache.has_news or cache.has_remarks):
             return False
-        self._latest = None
-        return self._concern is None or self._concern.is_of(changes, self._cache.state.cluster, news=news)
+        has_remarks, self._latest = cache.has_remarks, None
+        if self._concern is None or has_remarks:
+            return True
+        events = cache.scheduling_events() if cache.has_news else None
+        return self._concern.is_of((*changes, *cache.finish()), cache.state.cluster, events)
 
     def answered(self, report: Report) -> None:
         """This is the answer to the question that was asked of the last `session`, the only one that is asked."""
-        session = self._latest
-        tried = None if session is None else session.tried
-        self._concern = None if session is None or tried is None else Concern(report, tried, session.profiles)
+        self._concern = None if self._latest is None else Concern(report, self._latest)
 
     def settle(self) -> None:
         """As `wait`, until nothing is known to be missing.

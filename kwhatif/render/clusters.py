@@ -54,6 +54,8 @@ def _headline(row: CompareRow) -> str:
     if not row.answers:
         same = "the answer is" if asked == 1 else f"all {asked:,} answers are"
         return f"{changes}: {same} the same"
+    if asked == 1:
+        return f"{changes}: the answer differs"
     return f"{changes}: {len(row.answers):,} of {plural(asked, 'answer')} differ{'s' if len(row.answers) == 1 else ''}"
 
 

@@ -169,6 +169,16 @@ def test_faults_pass(api: FakeAPI, kubeconfig: WriteKubeconfig, fault: str) -> N
             assert live.follower.restarts >= 1
 
 
+def test_it_comes_again_when_the_server_wants_it(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    with watched(kubeconfig()) as live:
+        api.next(PODS, answer(429, status(429, "TooManyRequests", "later"), Retry_After="1"))
+        api.cut()
+        until(live, lambda: "429" in live.behind.get("pods", ""))
+        since = time.monotonic()
+        until(live, lambda: not live.behind)
+        assert time.monotonic() - since > 0.7
+
+
 def test_no_answer_while_something_is_missing(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
     with watched(kubeconfig()) as live:
         api.always[PODS] = drop
@@ -318,3 +328,21 @@ def test_a_server_that_is_the_same_again_is_not_read_again(api: FakeAPI, kubecon
         until(live, lambda: not live.behind)
         assert api.asked("/version") > asked
         assert api.asked(PODS) - api.watched(PODS) == listed
+
+
+def test_what_an_answer_was_not_made_of_does_not_matter_to_it(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    with watched(kubeconfig()) as live:
+        node = live.session.state.nodes[0].name
+        api.change(PODS, a_pod("one", nodeName=node))
+        until(live, has(live, "one"))
+        live.answered(kwhatif.pending(live.session))
+        status = {"phase": "Pending", "conditions": [{"type": "ContainersReady", "status": "False"}]}
+        api.change(PODS, a_pod("one", nodeName=node) | {"status": status})
+        end = time.monotonic() + 60
+        while not live._cache.state.pods["default/one"].pod.status.conditions:
+            assert not live.wait(0.05)
+            assert time.monotonic() < end
+        api.change(PODS, a_pod("two"))
+        while not live.wait(0.05):
+            assert time.monotonic() < end
+        assert has(live, "two")()
