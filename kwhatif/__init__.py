@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kwhatif.api.audit import audit
     from kwhatif.api.autoscale import autoscale, consolidate, with_autoscaler
     from kwhatif.api.capacity import capacity
-    from kwhatif.api.compare import compare
+    from kwhatif.api.compare import compare, compare_clusters
     from kwhatif.api.deschedule import deschedule
     from kwhatif.api.gate import find_policy, gate
     from kwhatif.api.maintenance import drain, outage, upgrade
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from kwhatif.api.sessions import edited, load, load_live
     from kwhatif.api.simulate import simulate
     from kwhatif.api.snapshots import describe, save_snapshot
+    from kwhatif.api.threats import threats, who_fits
     from kwhatif.descheduler.attempt import NodeClassRow, SparedRow, StrategyRow
     from kwhatif.errors import ClusterUnreadable, ExitCode, InputError, KwhatifError, PluginFailed, Problem
     from kwhatif.questions.session.inventory import Inventory
@@ -151,6 +152,7 @@ __all__ = [
     "autoscale",
     "capacity",
     "compare",
+    "compare_clusters",
     "consolidate",
     "deschedule",
     "describe",
@@ -167,7 +169,9 @@ __all__ = [
     "schedule",
     "simulate",
     "text",
+    "threats",
     "upgrade",
+    "who_fits",
     "with_autoscaler",
 ]
 
@@ -178,7 +182,7 @@ _HOMES = {
     "kwhatif.api.audit": "audit",
     "kwhatif.api.autoscale": "autoscale consolidate with_autoscaler",
     "kwhatif.api.capacity": "capacity",
-    "kwhatif.api.compare": "compare",
+    "kwhatif.api.compare": "compare compare_clusters",
     "kwhatif.api.deschedule": "deschedule",
     "kwhatif.api.gate": "find_policy gate",
     "kwhatif.api.maintenance": "drain outage upgrade",
@@ -187,6 +191,7 @@ _HOMES = {
     "kwhatif.api.sessions": "edited load load_live",
     "kwhatif.api.simulate": "simulate",
     "kwhatif.api.snapshots": "describe save_snapshot",
+    "kwhatif.api.threats": "threats who_fits",
     "kwhatif.errors": "ClusterUnreadable ExitCode InputError KwhatifError PluginFailed Problem",
     "kwhatif.report": "Report",
     "kwhatif.report.advise": "AdviceRow AdviseRow AdvisedChangeRow AdvisedRow LeftRow PatchRow",

@@ -1,4 +1,4 @@
-"""`make deep`: the laws, with examples that no run has tried before, round after round until the time is over."""
+"""`make deep`: a soak, then the laws, with examples that no run has tried before, round after round until the time is over."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from itertools import count
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+#: The part of the time for which a cluster is watched.
+_SOAKED = 0.1
 
 
 def main() -> int:
@@ -23,6 +25,10 @@ def main() -> int:
     if options.seed is not None:
         return _round(options.seed, tests)
     until = time.time() + options.seconds
+    if not options.tests:
+        code = _soak(int(time.time()), options.seconds * _SOAKED)
+        if code:
+            return code
     for seed in count(int(time.time())):
         code = _round(seed, [*tests, f"--seconds={max(until - time.time(), 0)}"])
         if code:
@@ -31,6 +37,12 @@ def main() -> int:
         if time.time() > until:
             return 0
     raise AssertionError  # seeds do not run out
+
+
+def _soak(seed: int, seconds: float) -> int:
+    """A cluster is watched while all the time something happens in it."""
+    command = ["-m", "tests.soak", f"--seed={seed}", f"--seconds={seconds}"]
+    return subprocess.run([sys.executable, *command], cwd=ROOT, check=False).returncode
 
 
 def _round(seed: int, arguments: list[str]) -> int:

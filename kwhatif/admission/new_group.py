@@ -1,20 +1,61 @@
-"""What the API server makes of a new PodGroup (`plugin/pkg/admission/priority`, `registry/scheduling/podgroup`)."""
+"""What the API server makes of a PodGroup or a Workload, new or changed.
+
+(`plugin/pkg/admission/priority`, `registry/scheduling/podgroup` and `workload`.) What an admission plugin adds that no
+rule reads, such as the finalizer of `podgroupprotection`, is left out.
+"""
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied, forbidden
 from kwhatif.admission.priority import DEFAULT_POLICY, PriorityClasses
-from kwhatif.kube.gates import GROUP_POLICY_GATE, TOPOLOGY_GATE
-from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.pod_group import PodGroup, PodGroupStatus
+from kwhatif.admission.validation.pod_group import validate_pod_group, validate_workload
+from kwhatif.kube.gates import COMPOSITE_GROUPS_GATE, GROUP_CLAIMS_GATE, GROUP_POLICY_GATE, TOPOLOGY_GATE, Gates
+from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.pod_group import DisruptionMode, GroupFields, NoFields, PodGroup, PodGroupStatus, Workload
 from kwhatif.kube.model.policy import PriorityClass
+
+Fields = TypeVar("Fields", bound=GroupFields)
+_SINGLE = DisruptionMode(single=NoFields())
 
 
 def admit_group(group: PodGroup, cluster: Cluster) -> PodGroup | Denied:
-    """The group as it is stored, or why it is refused."""
-    group = without_disabled(group, cluster)
+    """The group as it is stored, or why it is refused; where the cluster has it, this is a change."""
+    known = cluster.get(PodGroup, key_of(group))
+    spec = group.spec if group.spec.disruption_mode is not None else replace(group.spec, disruption_mode=_SINGLE)
+    if GROUP_POLICY_GATE in cluster.gates and not spec.preemption_policy:
+        spec = replace(spec, preemption_policy=DEFAULT_POLICY)
+    given = replace(group, spec=spec)
+    prioritized = _with_priority(given, cluster) if known is None else given
+    if isinstance(prioritized, Denied):
+        return prioritized
+    spec = _without_disabled(prioritized.spec, None if known is None else known.spec, cluster.gates)
+    if COMPOSITE_GROUPS_GATE not in cluster.gates and not (known and known.spec.parent_composite_pod_group_name):
+        spec = replace(spec, parent_composite_pod_group_name="")
+    made = replace(group, spec=spec, status=PodGroupStatus() if known is None else known.status)
+    return validate_pod_group(made, known, cluster.gates) or made
+
+
+def admit_workload(workload: Workload, cluster: Cluster) -> Workload | Denied:
+    """The same of a Workload."""
+    known, spec = cluster.get(Workload, key_of(workload)), workload.spec
+    before = () if known is None else known.spec.pod_group_templates
+    templates = tuple(
+        _without_disabled(each, before[index] if index < len(before) else None, cluster.gates)
+        for index, each in enumerate(spec.pod_group_templates)
+    )
+    spec = replace(spec, pod_group_templates=templates)
+    if COMPOSITE_GROUPS_GATE not in cluster.gates and not (known and known.spec.composite_pod_group_templates):
+        spec = replace(spec, composite_pod_group_templates=())
+    made = replace(workload, spec=spec)
+    return validate_workload(made, known, cluster.gates) or made
+
+
+def _with_priority(group: PodGroup, cluster: Cluster) -> PodGroup | Denied:
+    """With the priority and the policy of its class (`admitPodGroup`)."""
     spec = group.spec
     name = spec.priority_class_name
     classes = PriorityClasses(cluster.all(PriorityClass).values())
@@ -37,14 +78,15 @@ def admit_group(group: PodGroup, cluster: Cluster) -> PodGroup | Denied:
                 f" spec; priority admission controller computed {policy} from the given PriorityClass name",
             )
         spec = replace(spec, preemption_policy=policy)
-    return replace(group, spec=spec, status=PodGroupStatus())
+    return replace(group, spec=spec)
 
 
-def without_disabled(group: PodGroup, cluster: Cluster) -> PodGroup:
-    """The group without the fields that the API server drops as their gates are off."""
-    spec = group.spec
-    if TOPOLOGY_GATE not in cluster.gates and spec.scheduling_constraints is not None:
-        spec = replace(spec, scheduling_constraints=None)
-    if GROUP_POLICY_GATE not in cluster.gates and spec.preemption_policy:
-        spec = replace(spec, preemption_policy="")
-    return group if spec is group.spec else replace(group, spec=spec)
+def _without_disabled(new: Fields, known: Fields | None, gates: Gates) -> Fields:
+    """Without the fields that the API server drops as their gates are off; a field that was in use stays."""
+    if TOPOLOGY_GATE not in gates and (known is None or known.scheduling_constraints is None):
+        new = replace(new, scheduling_constraints=None)
+    if GROUP_CLAIMS_GATE not in gates and not (known is not None and known.resource_claims):
+        new = replace(new, resource_claims=())
+    if GROUP_POLICY_GATE not in gates and not (known is not None and known.preemption_policy):
+        new = replace(new, preemption_policy="")
+    return new

@@ -83,7 +83,8 @@ def with_autoscaler(
 ) -> Session:
     """The cluster with an autoscaler: questions about it go on with the nodes that it adds for what finds no room.
 
-    So do `schedule`, `preempt`, `gate`, `advise`, `pending`, `simulate`, `drain` and `outage`; the others refuse it.
+    So do `schedule`, `preempt`, `gate`, `advise`, `pending`, `capacity`, `simulate`, `drain`, `outage` and `audit`; the
+    others refuse it.
 
     Args: as of `autoscale`; `node_startup`: how long a node takes from being asked for until it is ready.
 

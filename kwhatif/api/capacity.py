@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Unpack
 
-from kwhatif.api.arguments import require_known, require_no_autoscaler, require_session
+from kwhatif.api.arguments import require_known, require_session
 from kwhatif.api.manifests import ManifestOptions, read_manifests
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
@@ -33,6 +33,8 @@ from kwhatif.sources.text.files import GivenText
 
 #: The default limits: of pods or sets, and of each kind of the cluster's pods.
 LIMIT, LIMIT_OF_SHAPES = 10_000, 1_000
+#: With an autoscaler, which looks at all of them at once.
+LIMIT_WITH_NODES = 1_000
 #: The largest target that nodes are added for: the cluster is filled again for each number of nodes.
 MOST_WITH_NODES = 10_000
 _TIMES = re.compile(r"(\d{1,6})\*(.+)", re.DOTALL)
@@ -56,11 +58,12 @@ def capacity(
     """How many more pods of these workloads fit, where do they go, and what stops the next one?
 
     Args:
-        session: the cluster; it stays as it is.
+        session: the cluster; it stays as it is. With an autoscaler (`with_autoscaler`) all pods are asked for at once,
+            and it adds nodes until its bounds for those that find none.
         manifests: see `kwhatif.Source`; or workloads of the cluster by name: "deploy/shop/web". How many replicas they
             ask for does not matter: their pods are counted one by one. Of several workloads, a set has one pod of each;
             "2*web.yaml": two of it. Without any: the most common kinds of pods of the cluster, each alone.
-        limit: the most sets to count; by default 10,000, and 1,000 without manifests.
+        limit: the most sets to count; by default 10,000, and 1,000 without manifests or with an autoscaler.
         target: check whether this many sets fit; instead of `limit`.
         with_preemption: also count the pods that fit by evicting others, and whom.
         add_nodes_like: find how many nodes like this one it takes to reach the target.
@@ -69,13 +72,15 @@ def capacity(
     Raises:
         InputError: with every problem of the manifests; there is no such node.
         ValueError: a number is not positive; `add_nodes_like` has no target, or one above `MOST_WITH_NODES`; a template
-            path is malformed.
+            path is malformed; the session has an autoscaler, and pods may evict or nodes are to be added besides.
     """
     require_session(session, "capacity")
-    require_no_autoscaler(session, "capacity")
     require_known(options, ManifestOptions, "capacity")
-    if not manifests and (target is not None or with_preemption):
+    grows = session.scaling is not None
+    if not manifests and (target is not None or with_preemption or grows):
         raise TypeError("capacity() needs a manifest, of which a number of pods could fit")
+    if grows and (with_preemption or add_nodes_like is not None):
+        raise ValueError("an autoscaler adds nodes only for pods that find none: neither evict for them nor add nodes")
     if min(1 if limit is None else limit, 1 if target is None else target) < 1:
         raise ValueError("the number of pods to count is at least 1")
     if add_nodes_like is not None and target is None:
@@ -93,7 +98,7 @@ def capacity(
             parts=asked.parts,
             applied=applied,
             template_paths=paths,
-            limit=target or limit or LIMIT,
+            limit=target or limit or (LIMIT_WITH_NODES if grows else LIMIT),
             evicts=with_preemption,
             target=target,
             add_nodes_like=add_nodes_like,

@@ -11,12 +11,14 @@ from kwhatif.api.arguments import require_known
 from kwhatif.api.scheduler import SchedulerOptions, scheduler_source
 from kwhatif.api.sessions import FollowedScheduler, admitted, follow_release
 from kwhatif.garbage import no_garbage_collection
-from kwhatif.questions.session.again import Concern, Tried
+from kwhatif.questions.again.concern import Concern
+from kwhatif.questions.again.sight import EVERYTHING
 from kwhatif.questions.session.session import Session
+from kwhatif.questions.session.tried import Tried
 from kwhatif.report import Report
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster
 from kwhatif.sources.dumps.progress import Progress
-from kwhatif.sources.live.cache import Cache, matters
+from kwhatif.sources.live.cache import Cache
 from kwhatif.sources.live.follow import Follower
 from kwhatif.sources.live.intake import Intake
 from kwhatif.sources.live.options import LiveArguments, LiveOptions
@@ -51,14 +53,20 @@ class LiveCluster:
         self._follower: Follower | None = None
         self._latest: Session | None = None
         self._concern: Concern | None = None
+        #: Whether all lists have been read, by the release that the cluster has now.
+        self._is_read = False
 
     def __enter__(self) -> Self:
-        self._follower = Follower(self._options, self._patience)
+        self._follower = follower = Follower(self._options, self._patience)
         try:
+            follower.ask_version()
             with no_garbage_collection():
-                self._begin(self._follower)
+                self._begin()
+                while not self._cache.is_complete:
+                    self._cache.take(follower.take(_LOOK))
+                self._judge()
         except BaseException:
-            self._follower.close()
+            follower.close()
             raise
         return self
 
@@ -67,19 +75,34 @@ class LiveCluster:
     ) -> None:
         self.follower.close()
 
-    def _begin(self, follower: Follower) -> None:
-        collected = Collected(sources=[follower.name], namespace=follower.namespace, live=True)
-        collected.server_version = follower.server_version()
-        self._cache = Cache(collected, Intake(follower.server, self._progress))
+    def _begin(self) -> None:
+        """Begin to read all lists."""
+        follower = self.follower
+        self._collected = Collected(sources=[follower.name], namespace=follower.namespace, live=True)
+        self._collected.server_version = follower.version
+        self._cache = Cache(self._collected, Intake(follower.server, self._progress))
         follower.start()
-        while not self._cache.is_complete:
-            self._cache.take(follower.take(_LOOK))
+
+    def _judge(self) -> None:
+        """All lists are read: keep up what came of it, and be the scheduler of that release.
+
+        Raises:
+            ClusterUnreadable: information is missing, and `strict` does not want that.
+        """
         self._cache.note_unfinished()
-        self._scheduler: FollowedScheduler = follow_release(collected, self._source)
-        self._loaded: LoadedCluster = admitted(collected, self._progress, strict=self._strict)
-        collected.cluster.taken_at = _now()
+        self._scheduler: FollowedScheduler = follow_release(self._collected, self._source)
+        self._loaded: LoadedCluster = admitted(self._collected, self._progress, strict=self._strict)
+        self._collected.cluster.taken_at = _now()
         state = self._cache.begin(self._loaded.cluster)
         self._latest = self._scheduler.session(self._loaded, state, self._cache.caveats(state), 0)
+        self._is_read = True
+
+    def _begin_again(self) -> None:
+        """The cluster is of another release now, which decodes, fills in and decides otherwise: read it again."""
+        self._latest = self.session  # the last that is known, until then
+        self._is_read, self._concern = False, None
+        self._follower = Follower(self._options, self._patience, before=self.follower)
+        self._begin()
 
     @property
     def follower(self) -> Follower:
@@ -98,6 +121,11 @@ class LiveCluster:
         return self.follower.age()
 
     @property
+    def restarts(self) -> int:
+        """How often a watch was begun again before its time, or a list was read again."""
+        return self.follower.restarts
+
+    @property
     def name(self) -> str:
         """How reports call the cluster."""
         return self.follower.name
@@ -111,18 +139,27 @@ class LiveCluster:
         Raises:
             ClusterUnreadable: it cannot go on.
         """
-        changes = [each for each in self._cache.take(self.follower.take(timeout)) if matters(each)]
-        news = self._cache.has_news
-        if not (changes or news):
+        happened = self.follower.take(timeout)
+        if self.follower.version != self._collected.server_version:
+            self._begin_again()
             return False
-        self._latest = None
-        return self._concern is None or self._concern.is_of(changes, self._cache.state.cluster, news=news)
+        cache = self._cache
+        changes = list(filter(EVERYTHING.differs, cache.take(happened)))
+        if not self._is_read:
+            if cache.is_complete:
+                self._judge()
+            return self._is_read
+        if not (changes or cache.has_news or cache.has_remarks):
+            return False
+        has_remarks, self._latest = cache.has_remarks, None
+        if self._concern is None or has_remarks:
+            return True
+        events = cache.scheduling_events() if cache.has_news else None
+        return self._concern.is_of((*changes, *cache.finish()), cache.state.cluster, events)
 
     def answered(self, report: Report) -> None:
         """This is the answer to the question that was asked of the last `session`, the only one that is asked."""
-        session = self._latest
-        tried = None if session is None else session.tried
-        self._concern = None if session is None or tried is None else Concern(report, tried, session.profiles)
+        self._concern = None if self._latest is None else Concern(report, self._latest)
 
     def settle(self) -> None:
         """As `wait`, until nothing is known to be missing.
@@ -150,8 +187,8 @@ class LiveCluster:
         Raises:
             InputError: it cannot be written.
         """
-        now = _now()
-        return recorder.note(self._cache.as_read(now), now, is_known=is_known)
+        now, collected = self._as_read()
+        return recorder.note(collected, now, is_known=is_known)
 
     def save(self, file: str, *, images: bool = False, anonymize: bool = False) -> int:
         """Write the cluster as it is known now to a file, whole or not at all; returns how many objects.
@@ -159,8 +196,14 @@ class LiveCluster:
         Raises:
             InputError: the file cannot be written.
         """
+        now, collected = self._as_read()
+        return save(collected, file, taken_at=Moment(now), images=images, anonymize=anonymize).size
+
+    def _as_read(self) -> tuple[str, Collected]:
+        while not self._is_read:
+            self.wait(_LOOK)
         now = _now()
-        return save(self._cache.as_read(now), file, taken_at=Moment(now), images=images, anonymize=anonymize).size
+        return now, self._cache.as_read(now)
 
 
 def _now() -> str:

@@ -15,11 +15,14 @@ from kwhatif.autoscaler.answer import Destination, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_mirror, is_unschedulable
 from kwhatif.autoscaler.contract import NewNode, NodeAutoscaler
 from kwhatif.controllers.contract import NOTHING, Create, SyncResult, Update, View, Write, earliest
+from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.autoscaling import AutoscalerKnowsNoGroups
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.meta import SECOND, controller_of, format_time, parse_time
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
 
@@ -103,7 +106,8 @@ class NodeAutoscaling:
         at = format_time(self._at // SECOND + int(view.now))
         found = known.autoscaler.decide(view.state, self._profiles, at)
         settled = frozenset(info.uid for info in view.state.pending.values())
-        caveats = tuple(dict.fromkeys((*known.caveats, *found.caveats)))
+        groups = knows_no_groups(known.autoscaler, view.state)
+        caveats = tuple(dict.fromkeys((*known.caveats, *found.caveats, *groups)))
         if not found.nodes:
             rounds = known.rounds if _repeats(found.round, known.rounds) else (*known.rounds, (found.round, ()))
             return replace(known, looks=None, settled=settled, rounds=rounds, caveats=caveats), []
@@ -165,3 +169,12 @@ def rounds_of(known: Played, state: State) -> tuple[ScalingRound, ...]:
 def _is_of_daemon_set(pod: Pod) -> bool:
     owner = controller_of(pod.metadata)
     return owner is not None and owner.kind == "DaemonSet"
+
+
+def knows_no_groups(autoscaler: NodeAutoscaler, state: State) -> Iterator[Caveat]:
+    """That it adds nodes pod by pod, where pods of groups wait: neither autoscaler reads `scheduling.k8s.io`."""
+    if has_groups(state.cluster):
+        waiting = {group_of(info.pod) for info in state.pending.values() if is_unschedulable(info.pod)}
+        known = waiting & state.cluster.all(PodGroup).keys()
+        if known:
+            yield AutoscalerKnowsNoGroups(autoscaler=autoscaler.name, groups=tuple(sorted(known)))

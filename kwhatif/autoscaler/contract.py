@@ -103,6 +103,9 @@ class NodeAutoscaler(Protocol):
     def with_nodes(self, nodes: Sequence[NewNode]) -> Self:
         """The autoscaler, once these nodes are there."""
 
+    def is_bounded(self, group: str, state: State) -> bool:
+        """Whether anything limits how many nodes of the node group, or NodePool, there may be."""
+
 
 def free_names(prefix: str, state: State, taken: frozenset[str] = frozenset()) -> Iterator[str]:
     """Names for new nodes, `prefix-new-1` and so on, without those in use."""

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import Annotated
 
 import typer
 
-from kwhatif.cli.autoscaling import (
-    At,
-    Autoscaler,
-    InstanceTypesFile,
-    NodeGroupsFile,
-    WhichAutoscaler,
-    check_scaling,
-    read_once,
-)
+from kwhatif.cli.autoscaling import Scaling
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.names import complete_node
 from kwhatif.cli.option_groups import reads_cluster
@@ -30,7 +22,7 @@ from kwhatif.cli.options import (
     fail_on,
     joined,
 )
-from kwhatif.cli.run import Style, answer, now, parse_conditions
+from kwhatif.cli.run import Style, answer, parse_conditions
 
 Explain = Annotated[
     str | None,
@@ -53,34 +45,6 @@ Rounds = Annotated[
 ]
 OfAutoscale = Annotated[str, fail_on("refused", "added")]
 OfConsolidate = Annotated[str, fail_on("removed")]
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """The autoscaler that is meant, and what it knows besides the cluster."""
-
-    autoscaler: WhichAutoscaler = Autoscaler.AUTO
-    node_groups: NodeGroupsFile = None
-    instance_types: InstanceTypesFile = None
-    at: At = None
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be meant together.
-
-        Raises:
-            BadParameter: in words for the user.
-        """
-        check_scaling(self.autoscaler.value, self.node_groups, self.instance_types, self.at)
-
-    def arguments(self) -> dict[str, Any]:
-        """The library's arguments."""
-        return {
-            "autoscaler": self.autoscaler.value,
-            "node_groups": read_once(self.node_groups),
-            "instance_types": read_once(self.instance_types),
-            "at": self.at,
-            "now": now(),
-        }
 
 
 @reads_cluster

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kwhatif.cli.options import one_of
+from kwhatif.cli.cluster_options import AgesAt, check_ages_at
+from kwhatif.cli.options import one_of, read_once
+from kwhatif.cli.run import now
 from kwhatif.cli.usage import AUTOSCALER
 
 if TYPE_CHECKING:
@@ -65,16 +67,6 @@ InstanceTypesFile = Annotated[
         rich_help_panel=AUTOSCALER,
     ),
 ]
-At = Annotated[
-    str | None,
-    typer.Option(
-        "--at",
-        metavar="TIME",
-        help="The moment that ages count to, and of a recording the one that is read, such as 2026-01-31T12:00:00Z."
-        " Without it, when the dump was taken.",
-        rich_help_panel=AUTOSCALER,
-    ),
-]
 NodeStartup = Annotated[
     str,
     typer.Option(
@@ -86,40 +78,26 @@ NodeStartup = Annotated[
 ]
 
 
-def check_scaling(autoscaler: str, node_groups: str | None, instance_types: str | None, at: str | None) -> None:
-    """Refuse what cannot be meant together.
+@dataclass(frozen=True)
+class Scaling:
+    """The autoscaler that is meant, and what it knows besides the cluster."""
 
-    Raises:
-        BadParameter: in words for the user.
-    """
-    from kwhatif.kube.model.meta import parse_time
+    autoscaler: WhichAutoscaler = Autoscaler.AUTO
+    node_groups: NodeGroupsFile = None
+    instance_types: InstanceTypesFile = None
+    at: AgesAt = None
 
-    given = {"--node-groups": node_groups, "--instance-types": instance_types}
-    if autoscaler == "off":
-        for option, value in given.items():
-            if value is not None:
-                raise typer.BadParameter("it is about an autoscaler: give --autoscaler auto, too", param_hint=option)
-        return
-    if node_groups is not None and (autoscaler == "karpenter" or instance_types is not None):
-        raise typer.BadParameter(
-            "it is about the Cluster Autoscaler: Karpenter's NodePools are in the cluster",
-            param_hint="--node-groups",
-        )
-    if instance_types is not None and autoscaler == "cluster-autoscaler":
-        raise typer.BadParameter("it is about Karpenter: give --node-groups", param_hint="--instance-types")
-    try:
-        parse_time(at or "2026-01-31T12:00:00Z")
-    except ValueError as wrong:
-        said = f"{at!r} is not an RFC 3339 time, such as 2026-01-31T12:00:00Z"
-        raise typer.BadParameter(said, param_hint="--at") from wrong
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant together.
 
+        Raises:
+            BadParameter: in words for the user.
+        """
+        _check(self)
 
-def read_once(path: str | None) -> Any:
-    """A file's path; of standard input the text, as two answers may need it."""
-    import kwhatif
-    from kwhatif.sources.text.files import STDIN, standard_input
-
-    return kwhatif.text(standard_input().read(), STDIN) if path == "-" else path
+    def arguments(self) -> dict[str, Any]:
+        """The library's arguments."""
+        return _arguments(self)
 
 
 @dataclass(frozen=True)
@@ -129,7 +107,7 @@ class Growth:
     autoscaler: WhetherGrowing = Growing.OFF
     node_groups: NodeGroupsFile = None
     instance_types: InstanceTypesFile = None
-    at: At = None
+    at: AgesAt = None
     node_startup: NodeStartup = "90s"
 
     def __post_init__(self) -> None:
@@ -138,7 +116,12 @@ class Growth:
         Raises:
             BadParameter: in words for the user.
         """
-        check_scaling(self.autoscaler.value, self.node_groups, self.instance_types, self.at)
+        if self.is_asked:
+            _check(self)
+            return
+        for option, value in (("--node-groups", self.node_groups), ("--instance-types", self.instance_types)):
+            if value is not None:
+                raise typer.BadParameter("it is about an autoscaler: give --autoscaler auto, too", param_hint=option)
 
     @property
     def is_asked(self) -> bool:
@@ -151,25 +134,36 @@ class Growth:
         Raises:
             BadParameter: it is given.
         """
-        if given and self.autoscaler is not Growing.OFF:
+        if given and self.is_asked:
             raise typer.BadParameter(
-                "it is about one moment, and no node comes in it: leave out --autoscaler", param_hint=option
+                "it is answered without nodes that an autoscaler adds: leave out --autoscaler", param_hint=option
             )
 
     def of(self, session: Session) -> Session:
         """The cluster, with the autoscaler."""
-        if self.autoscaler is Growing.OFF:
+        if not self.is_asked:
             return session
-
         from kwhatif.api.autoscale import with_autoscaler
-        from kwhatif.cli.run import now
 
-        return with_autoscaler(
-            session,
-            autoscaler=self.autoscaler.value,
-            node_groups=read_once(self.node_groups),
-            instance_types=read_once(self.instance_types),
-            at=self.at,
-            node_startup=self.node_startup,
-            now=now(),
+        return with_autoscaler(session, node_startup=self.node_startup, **_arguments(self))
+
+
+def _check(asked: Scaling | Growth) -> None:
+    if asked.node_groups is not None and (asked.autoscaler.value == "karpenter" or asked.instance_types is not None):
+        raise typer.BadParameter(
+            "it is about the Cluster Autoscaler: Karpenter's NodePools are in the cluster",
+            param_hint="--node-groups",
         )
+    if asked.instance_types is not None and asked.autoscaler.value == "cluster-autoscaler":
+        raise typer.BadParameter("it is about Karpenter: give --node-groups", param_hint="--instance-types")
+    check_ages_at(asked.at)
+
+
+def _arguments(asked: Scaling | Growth) -> dict[str, Any]:
+    return {
+        "autoscaler": asked.autoscaler.value,
+        "node_groups": read_once(asked.node_groups),
+        "instance_types": read_once(asked.instance_types),
+        "at": asked.at,
+        "now": now(),
+    }

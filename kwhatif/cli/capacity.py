@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.names import complete_node, complete_object
 from kwhatif.cli.option_groups import reads_cluster
@@ -24,7 +25,11 @@ Counted = Annotated[
 Max = Annotated[
     int | None,
     typer.Option(
-        "--max", metavar="N", min=1, max=100_000, help="Count at most N: 10000; without MANIFEST, 1000 of a kind."
+        "--max",
+        metavar="N",
+        min=1,
+        max=100_000,
+        help="Count at most N: 10000; with --autoscaler 1000; without MANIFEST, 1000 of a kind.",
     ),
 ]
 Target = Annotated[
@@ -72,6 +77,7 @@ def capacity(
     add_nodes_like: AddNodesLike = None,
     max_: Max = None,
     reading: Reading,
+    growth: Growth,
     output: OutputOption = Output.TABLE,
     fail_on: FailOn = "target",
     printing: Printing,
@@ -83,6 +89,7 @@ def capacity(
       kwhatif capacity pod.yaml --from cluster.yaml
       kwhatif capacity like deploy/shop/web --target 50 --from cluster.yaml
       kwhatif capacity '2*web.yaml' cache.yaml --with-preemption --from cluster.yaml
+      kwhatif capacity web.yaml --autoscaler auto --node-groups groups.yaml --from cluster.yaml
       kwhatif capacity web.yaml --target 500 --add-nodes-like general-a1 --from cluster.yaml
       kwhatif capacity --from cluster.yaml
     """
@@ -100,7 +107,9 @@ def capacity(
         )
     if target is not None and max_ is not None:
         raise typer.BadParameter("nothing beyond the target is counted: leave one of them out", param_hint="--max")
-    if not given and (target is not None or with_preemption):
+    growth.refuse("--with-preemption", with_preemption)
+    growth.refuse("--add-nodes-like", add_nodes_like)
+    if not given and (target is not None or with_preemption or growth.is_asked):
         raise typer.BadParameter(
             "name what to count: a file, or a workload as deploy/NAMESPACE/NAME", param_hint="MANIFEST"
         )
@@ -118,6 +127,7 @@ def capacity(
             ),
             given,
             namespace=namespace,
+            growth=growth,
         ),
         Style(output.value, printing),
         conditions,

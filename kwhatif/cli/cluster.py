@@ -29,6 +29,7 @@ from kwhatif.cli.cluster_options import (
     Verbose,
 )
 from kwhatif.cli.edits import Compare, Edits, If
+from kwhatif.cli.options import read_once
 from kwhatif.cli.progress import reading_progress
 from kwhatif.cli.run import Answers, now
 from kwhatif.cli.stages import Stages
@@ -205,10 +206,7 @@ class SchedulerSource:
         session = session if growth is None else growth.of(session)
         if not self.compare or session.unedited is None:
             return Answers(question(session, manifests))
-        import kwhatif
-        from kwhatif.sources.text.files import STDIN, standard_input
-
-        again = [kwhatif.text(standard_input().read(), STDIN) if path == "-" else path for path in manifests]
+        again = [read_once(path) for path in manifests]
         before = question(session.unedited, again)
         return Answers(question(session, again), before)
 

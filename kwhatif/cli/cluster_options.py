@@ -23,6 +23,21 @@ def complete_gate(ctx: typer.Context, incomplete: str) -> list[str]:
     return completed_gates(ctx.params.get("kubernetes_version"), incomplete)
 
 
+def check_ages_at(at: str | None) -> None:
+    """Check the moment before the cluster is read.
+
+    Raises:
+        BadParameter: it is not a time.
+    """
+    from kwhatif.kube.model.meta import parse_time
+
+    try:
+        parse_time(at or "2026-01-31T12:00:00Z")
+    except ValueError as wrong:
+        said = f"{at!r} is not an RFC 3339 time, such as 2026-01-31T12:00:00Z"
+        raise typer.BadParameter(said, param_hint="--at") from wrong
+
+
 From = Annotated[
     list[str] | None,
     typer.Option(
@@ -39,6 +54,17 @@ At = Annotated[
         "--at",
         metavar="TIME",
         help="Of a recording (--from): what the cluster was like then: 2026-01-31T14:05Z, or 90m for 90 minutes ago.",
+        rich_help_panel=CLUSTER,
+    ),
+]
+#: Of commands that need it also without a recording.
+AgesAt = Annotated[
+    str | None,
+    typer.Option(
+        "--at",
+        metavar="TIME",
+        help="The moment that ages count to, and of a recording the one that is read, such as 2026-01-31T12:00:00Z."
+        " Without it, when the dump was taken.",
         rich_help_panel=CLUSTER,
     ),
 ]

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from kwhatif.cli.cluster import SchedulerSource
+from kwhatif.cli.cluster_options import AgesAt, check_ages_at
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import Output, OutputOption, Printing, fail_on
+from kwhatif.cli.options import Output, OutputOption, Printing, fail_on, read_once
 from kwhatif.cli.run import Style, answer, now, parse_conditions
 
 
@@ -31,15 +32,6 @@ Strategy = Annotated[
         autocompletion=_complete_strategy,
     ),
 ]
-At = Annotated[
-    str | None,
-    typer.Option(
-        "--at",
-        metavar="TIME",
-        help="The moment that ages count to, and of a recording the one that is read, such as 2026-01-31T12:00:00Z."
-        " Without it, when the dump was taken.",
-    ),
-]
 Rounds = Annotated[
     int,
     typer.Option("--rounds", metavar="N", min=1, max=100, help="How many times to run it, unless it settles before."),
@@ -53,7 +45,7 @@ def deschedule(
     cluster: SchedulerSource,
     policy: PolicyFile = None,
     strategy: Strategy = None,
-    at: At = None,
+    at: AgesAt = None,
     rounds: Rounds = 5,
     output: OutputOption = Output.TABLE,
     fail_on: FailOn = "pending,endless",
@@ -67,15 +59,13 @@ def deschedule(
       kwhatif deschedule --strategy RemoveDuplicates --from cluster.yaml
     """
     import kwhatif
-    from kwhatif.sources.text.files import STDIN, standard_input
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
     if (policy is None) == (strategy is None):
         raise typer.BadParameter("give either --policy FILE or --strategy NAME", param_hint="--policy")
-    _check(strategy, at)
-    moment = now()
-    # Two answers may need it.
-    source = kwhatif.text(standard_input().read(), STDIN) if policy == "-" else policy
+    _check(strategy)
+    check_ages_at(at)
+    moment, source = now(), read_once(policy)
     answers = cluster.ask(
         lambda session, _: kwhatif.deschedule(session, source, strategy=strategy, at=at, rounds=rounds, now=moment),
         dates=True,
@@ -83,23 +73,16 @@ def deschedule(
     answer(answers, Style(output.value, printing), conditions)
 
 
-def _check(strategy: str | None, at: str | None) -> None:
-    """Check what can be checked before the cluster is read.
+def _check(strategy: str | None) -> None:
+    """Check it before the cluster is read.
 
     Raises:
-        BadParameter: there is no such strategy, or no such time.
+        BadParameter: there is no such strategy.
     """
     from kwhatif.descheduler.build import strategy_policy
-    from kwhatif.kube.model.meta import parse_time
 
     if strategy is not None:
         try:
             strategy_policy(strategy)
         except ValueError as wrong:
             raise typer.BadParameter(str(wrong), param_hint="--strategy") from wrong
-    if at is not None:
-        try:
-            parse_time(at)
-        except ValueError as wrong:
-            said = f"{at!r} is not an RFC 3339 time, such as 2026-01-31T12:00:00Z"
-            raise typer.BadParameter(said, param_hint="--at") from wrong

@@ -32,7 +32,7 @@ class Page:
         from kwhatif.render.metrics import families, state_families
 
         if self.live is not None:
-            yield from state_families(self.live.age, len(self.live.behind), self.live.follower.restarts)
+            yield from state_families(self.live.age, len(self.live.behind), self.live.restarts)
         if self.measured is not None:
             yield from families(self.measured)
 

@@ -256,6 +256,14 @@ def joined(words: list[str] | None) -> list[str]:
     return list(joined_names(words or ()))
 
 
+def read_once(path: str | None) -> Any:
+    """The path of a file; of standard input the text, as two answers may need it."""
+    import kwhatif
+    from kwhatif.sources.text.files import STDIN, standard_input
+
+    return kwhatif.text(standard_input().read(), STDIN) if path == "-" else path
+
+
 @dataclass(frozen=True)
 class Reading:
     """How manifests are read."""

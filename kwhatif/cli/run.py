@@ -171,7 +171,7 @@ def print_data(text: str, output: str) -> None:
 
 
 def now() -> datetime:
-    """The moment, by the clock of reports."""
+    """The moment in UTC, by the clock of reports."""
     from kwhatif.render.detail import clock
 
     return datetime.fromtimestamp(clock(), UTC)

@@ -114,10 +114,15 @@ def _measure(
 
     measured_at = swept_at = float("-inf")
     has_changed = is_unswept = True
+    release = live.session.scheduler.version
     while True:
         now = time.monotonic()
         if has_changed and not live.behind and now - measured_at >= intervals[0]:
-            measured, before = measure(live.session, templates, pool_label), page.measured
+            session, before = live.session, page.measured
+            if session.scheduler.version != release:
+                typer.echo(f"kube-scheduler {release} → {session.scheduler.version}", err=True)
+                release = session.scheduler.version
+            measured = measure(session, templates, pool_label)
             if before is not None:
                 seconds = {**before.seconds, **measured.seconds}
                 measured = replace(measured, blocked=before.blocked, losses=before.losses, seconds=seconds)

@@ -132,7 +132,12 @@ class Watching:
         from kwhatif.api.compare import compare
         from kwhatif.render.comparison import changes
 
-        return [] if self._last is None else list(changes(compare(self._last, report)))
+        before = self._last
+        if before is None:
+            return []
+        was, now = before.scheduler.version, report.scheduler.version
+        upgraded = [f"kube-scheduler {was} → {now}: the cluster is of that release now"] if was != now else []
+        return [*upgraded, *changes(compare(before, report))]
 
 
 def _same(before: Report, after: Report) -> bool:

@@ -29,9 +29,8 @@ from kwhatif.simulation.resizing import asks_as_before
 from kwhatif.state.change import Upsert
 from kwhatif.workloads.applied_object import applied_object, updated_pod
 from kwhatif.workloads.applied_template import without_text
-from kwhatif.workloads.expand import named
+from kwhatif.workloads.expand import with_names
 from kwhatif.workloads.numbers import natural_number
-from kwhatif.workloads.replicas import free_names
 
 # --- label -------------------------------------------------------------------------------------------------------
 
@@ -228,8 +227,7 @@ def apply(edit: Apply, lookup: Lookup) -> Resolved:
     written: list[Any] = []
     made: list[Any] = []
     refused: list[tuple[Any, str]] = []
-    for given in edit.objects:
-        obj = _with_name(given, lookup.cluster)
+    for obj in with_names(edit.objects, lookup.cluster):
         if isinstance(obj, PersistentVolumeClaim):
             if lookup.cluster.get(PersistentVolumeClaim, key_of(obj)) is None:  # nothing relevant can change
                 made.append(obj)
@@ -251,11 +249,3 @@ def apply(edit: Apply, lookup: Lookup) -> Resolved:
         else:
             written.append(updated(default_object(applied_object(obj, lookup.cluster)), lookup.cluster))
     return Resolved(tuple(map(Upsert, written)), workloads=tuple(made), refused=tuple(refused), notes=edit.notes)
-
-
-def _with_name(obj: Any, cluster: Cluster) -> Any:
-    """The object with a generated name, if the manifest has `generateName`."""
-    if isinstance(obj, Pod) and not obj.metadata.name:
-        (name,) = free_names(obj, 1, cluster)
-        return replace(obj, metadata=replace(obj.metadata, name=name))
-    return named(obj, cluster) if isinstance(obj, Workload) else obj

@@ -43,6 +43,9 @@ _ON_SINCE = {
 GROUPS_GATE = "GenericWorkload"
 TOPOLOGY_GATE = "TopologyAwareWorkloadScheduling"
 GROUP_POLICY_GATE = "PodGroupPreemptionPolicy"
+#: Not modelled. While they are off, the API server drops the fields; while they are on, a caveat names the objects.
+GROUP_CLAIMS_GATE = "DRAWorkloadResourceClaims"
+COMPOSITE_GROUPS_GATE = "CompositePodGroup"
 #: Gate -> the first minor version of which a rule asks about it, of those that are off by default in all.
 _OFF_SINCE = dict.fromkeys((GROUPS_GATE, TOPOLOGY_GATE, GROUP_POLICY_GATE), 37)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -12,7 +13,6 @@ from kwhatif.render.caveats import besides_findings
 from kwhatif.render.caveats.manifests import NOTHING_JUDGED
 from kwhatif.render.detail import NodeNames, nodes_in
 from kwhatif.render.edits import edit_lines
-from kwhatif.render.qualifiers import descheduling_qualifier, qualifier, story_qualifier
 from kwhatif.render.release import release_line
 from kwhatif.words.amounts import plural, seconds
 
@@ -74,54 +74,35 @@ def _caveats(report: Report, detail: Detail) -> Iterator[Block]:
 # --- the answer ------------------------------------------------------------------------------------------------------
 
 
+#: Command -> the field of the report that answers it, and the function that makes blocks of it.
+_MAKERS: Mapping[str, tuple[str, str]] = {
+    "advise": ("advise", "advise.advise"),
+    "audit": ("audit", "audit.audit"),
+    "autoscale": ("autoscaler", "autoscale.autoscale"),
+    "capacity": ("capacity", "capacity.capacity"),
+    "compare": ("compare", "clusters.compare"),
+    "consolidate": ("consolidate", "autoscale.consolidate"),
+    "deschedule": ("deschedule", "deschedule.deschedule"),
+    "drain": ("story", "story.story_blocks"),
+    "outage": ("story", "story.story_blocks"),
+    "queue": ("queue", "queue.queue"),
+    "simulate": ("story", "story.story_blocks"),
+    "threats": ("threats", "threats.threats"),
+    "upgrade": ("upgrade", "upgrade.upgrade"),
+    "who-fits": ("who_fits", "threats.who_fits"),
+}
+_SCENARIOS = "scenarios", "scenarios.scenarios"
+
+
 def _answer(report: Report, detail: Detail) -> Iterator[Block]:
-    """The verdict and what backs it. Each command's blocks are imported when they are drawn: most reports have none."""
-    if report.scenarios:
-        from kwhatif.render.scenarios import scenarios
-
-        return scenarios(report, detail)
-    if report.story is not None and not report.is_judged:
-        from kwhatif.render.story import story_blocks
-
-        return story_blocks(report.story, detail, story_qualifier(report))
-    if report.queue is not None:
-        from kwhatif.render.queue import queue
-
-        return queue(report, report.queue, detail)
-    if report.advise is not None and report.command == "advise":
-        from kwhatif.render.advise import advise
-
-        return advise(report, report.advise, detail)
-    if report.deschedule is not None:
-        from kwhatif.render.deschedule import deschedule
-
-        return deschedule(report.deschedule, detail, descheduling_qualifier(report))
-    if report.autoscaler is not None and report.command == "autoscale":
-        from kwhatif.render.autoscale import autoscale
-
-        return autoscale(report, report.autoscaler, detail, qualifier(report))
-    if report.consolidate is not None:
-        from kwhatif.render.autoscale import consolidate
-
-        return consolidate(report.consolidate, detail, qualifier(report))
-    if report.upgrade is not None:
-        from kwhatif.render.upgrade import upgrade
-
-        return upgrade(report.upgrade, detail, qualifier(report))
-    if report.capacity is not None:
-        from kwhatif.render.capacity import capacity
-
-        return capacity(report, report.capacity, detail)
-    return _of_many(report, detail)
-
-
-def _of_many(report: Report, detail: Detail) -> Iterator[Block]:
-    """What is asked about a whole cluster, or about manifests."""
-    if report.audit is not None:
-        from kwhatif.render.audit import audit
-
-        return audit(report, report.audit, detail, qualifier(report))
-    return _with_aftermath(report, _judged(report, detail))
+    """The verdict and what backs it. A command's blocks are imported when they are drawn: most reports have none."""
+    field, maker = _SCENARIOS if report.scenarios else _MAKERS.get(report.command, ("decisions", ""))
+    row = getattr(report, field)
+    if not maker or row is None:
+        return _with_aftermath(report, _judged(report, detail))
+    module, _, function = maker.partition(".")
+    blocks: Iterator[Block] = getattr(import_module(f"kwhatif.render.{module}"), function)(report, row, detail)
+    return blocks
 
 
 def _judged(report: Report, detail: Detail) -> Iterator[Block]:

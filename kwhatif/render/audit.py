@@ -22,6 +22,7 @@ from kwhatif.render.blocks import (
 )
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality, doubted
+from kwhatif.render.qualifiers import qualifier
 from kwhatif.report import Report
 from kwhatif.report.audit import AuditFindingRow, AuditFixRow, AuditLevel, AuditRow, HarmRow
 from kwhatif.words.amounts import but, plural, some, took
@@ -35,12 +36,12 @@ _TONES: dict[AuditLevel, Tone] = {"high": "bad", "medium": "warn", "low": ""}
 _STOPPED = {"budget": "the time of --budget was over", "interrupted": "it was interrupted"}
 
 
-def audit(report: Report, row: AuditRow, detail: Detail, doubt: str) -> Iterator[Block]:
+def audit(report: Report, row: AuditRow, detail: Detail) -> Iterator[Block]:
     """The verdict, a line for each of the worst findings, and what was not judged; or all about one finding."""
     if row.explained:
         yield from _explained(report, next(each for each in row.findings if each.id == row.explained))
         return
-    yield _verdict(row, doubt)
+    yield _verdict(row, qualifier(report))
     if detail.quiet:
         return
     shown = row.counting if detail.wide else row.counting[:FIRST]

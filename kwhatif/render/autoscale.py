@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kwhatif.autoscaler.answer import (
+    Autoscaler,
     DisruptionCommand,
     NearestGroup,
     NearestNode,
@@ -15,7 +16,8 @@ from kwhatif.autoscaler.answer import (
 )
 from kwhatif.render.blocks import Block, Heading, Sentence, Table, Verdict, name, node, number, titled, verdict, words
 from kwhatif.render.detail import Detail
-from kwhatif.render.outcomes import Quality
+from kwhatif.render.outcomes import Quality, verb
+from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.sentences import sentence
 from kwhatif.render.verdict import sentence_about
 from kwhatif.report import Report
@@ -28,19 +30,17 @@ _NAMES = {"cluster-autoscaler": "the Cluster Autoscaler", "karpenter": "Karpente
 # --- what is added ---------------------------------------------------------------------------------------------------
 
 
-def autoscale(report: Report, row: AutoscaleRow, detail: Detail, doubt: str) -> Iterator[Block]:
+def autoscale(report: Report, row: AutoscaleRow, detail: Detail) -> Iterator[Block]:
     """What is added, the choices that there were, and the pods that nothing is added for."""
     outside = _outside(report)
-    yield verdict(_added(row, sum(map(len, outside.values()))), doubt)
+    yield verdict(_added(row, sum(map(len, outside.values()))), qualifier(report))
     if detail.quiet:
         return
     if report.decisions:
         fitting = [each for each in report.decisions if each.outcome in ("Placed", "Preempts")]
-        yield Sentence(
-            f"{plural(len(fitting), 'pod')} of {plural(len(report.decisions), 'new pod')} fit without new nodes"
-        )
-    for round_, found in enumerate(row.rounds, 1):
-        yield from _round(found, f"Round {round_}: " if len(row.rounds) > 1 else "")
+        of_all = f"{len(fitting):,} of {plural(len(report.decisions), 'new pod')}"
+        yield Sentence(f"{of_all} {verb('Placed', len(fitting))} without new nodes")
+    yield from _rounds(row)
     rows = [(some(pods), why) for why, pods in outside.items()]
     yield from titled("Pods that no node helps", Table((words("Pods"), words("Why")), rows))
 
@@ -59,38 +59,47 @@ def _outside(report: Report) -> Mapping[str, list[str]]:
 def growth(row: AutoscaleRow) -> Iterator[Block]:
     """What was added on the way to another answer."""
     said = _added(row)[1]
-    yield Heading(said[:1].upper() + said[1:])
-    for round_, found in enumerate(row.rounds, 1):
-        yield from _round(found, f"Round {round_}: " if len(row.rounds) > 1 else "")
+    yield Heading(_capital(said))
+    yield from _rounds(row)
 
 
 def _added(row: AutoscaleRow, outside: int = 0) -> tuple[Quality, str]:
-    nodes = _nodes_added(row)
     refused = outside + len({each.pod for found in row.rounds for each in found.refused})
-    said = [f"{_NAMES[row.autoscaler]} adds {listed(nodes) if nodes else 'nothing'}"]
+    said = [adds(row.autoscaler, _nodes_added(row))]
     if refused:
         said.append(f"for {plural(refused, 'pod')} it can add nothing")
     return "bad" if refused else "good", "; ".join(said)
 
 
-def _nodes_added(row: AutoscaleRow) -> Sequence[str]:
-    """`3 nodes of general`, in the order of the rounds."""
+def adds(autoscaler: Autoscaler, nodes: Mapping[str, int]) -> str:
+    """`Karpenter adds 3 nodes of general`; `nodes` are those that come, by group."""
+    said = [f"{plural(count, 'node')} of {group}" for group, count in nodes.items()]
+    return f"{_NAMES[autoscaler]} adds {listed(said) if said else 'nothing'}"
+
+
+def _nodes_added(row: AutoscaleRow) -> Mapping[str, int]:
+    """By group, in the order of the rounds."""
     counts: dict[str, int] = {}
     for found in row.rounds:
         for each in found.scale_up:
             counts[each.group] = counts.get(each.group, 0) + each.delta
         for claim in found.new_nodes:
             counts[claim.group] = counts.get(claim.group, 0) + 1
-    return [f"{plural(count, 'node')} of {group}" for group, count in counts.items()]
+    return counts
+
+
+def _rounds(row: AutoscaleRow) -> Iterator[Block]:
+    for round_, found in enumerate(row.rounds, 1):
+        yield from _round(found, f"Round {round_}: " if len(row.rounds) > 1 else "")
 
 
 def _round(found: ScalingRound, before: str) -> Iterator[Block]:
     chosen = {each.group: each.delta for each in found.scale_up}
     options = [
-        (option.group, option.nodes, f"+{chosen[option.group]:,}" if option.group in chosen else None, _pods(option))
-        for option in found.options
+        (each.group, each.nodes, f"+{chosen[each.group]:,}" if each.group in chosen else None, _pods(each.pods))
+        for each in found.options
     ]
-    known = {option.group for option in found.options}
+    known = {each.group for each in found.options}
     others = [(each.group, None, f"+{each.delta:,}", None) for each in found.scale_up if each.group not in known]
     columns = (name("Group"), number("Nodes needed"), number("Added"), words("Pods"))
     yield from _titled(f"{before}groups that would help", Table(columns, [*options, *others]))
@@ -106,18 +115,21 @@ def _round(found: ScalingRound, before: str) -> Iterator[Block]:
     places: dict[str, list[str]] = {}
     for landed in found.placed:
         places.setdefault(landed.node, []).append(landed.pod)
-    then = [(place, f"{len(pods):,}: {some(pods)}") for place, pods in places.items()]
+    then = [(place, _pods(pods)) for place, pods in places.items()]
     yield from _titled(f"{before}where the scheduler then places pods", Table((node(), words("Pods")), then))
     ignored = [(each.pod, each.reason or None) for each in found.ignored]
     yield from _titled(f"{before}pods that are not looked at", Table((name("Pod"), words("Why")), ignored))
 
 
 def _titled(title: str, table: Table) -> Iterator[Block]:
-    return titled(title[:1].upper() + title[1:], table)
+    return titled(_capital(title), table)
 
 
-def _pods(option: object) -> str:
-    pods: Sequence[str] = getattr(option, "pods", ())
+def _capital(said: str) -> str:
+    return said[:1].upper() + said[1:]
+
+
+def _pods(pods: Sequence[str]) -> str:
     return f"{len(pods):,}: {some(pods)}"
 
 
@@ -148,12 +160,12 @@ def _lacking(nearest: NearestGroup | NearestNode) -> str:
 # --- what is removed -------------------------------------------------------------------------------------------------
 
 
-def consolidate(row: ConsolidateRow, detail: Detail, doubt: str) -> Iterator[Block]:
+def consolidate(report: Report, row: ConsolidateRow, detail: Detail) -> Iterator[Block]:
     """Which nodes go, where their pods land, and what keeps the others."""
     if row.explained is not None:
         yield Verdict(explained(row))
         return
-    yield verdict(("good" if all(each.ok for each in row.drains) else "doubtful", _removed(row)), doubt)
+    yield verdict(("good" if all(each.ok for each in row.drains) else "doubtful", _removed(row)), qualifier(report))
     if not detail.quiet:
         yield from _plan(row)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from kwhatif.render.autoscale import adds, refusal
 from kwhatif.render.blocks import Block, Cell, Column, Sentence, Table, folded, name, node, number, verdict, words
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality
@@ -16,6 +17,7 @@ from kwhatif.report.capacity import (
     CapacityRow,
     CountedRow,
     FitRow,
+    GrownRow,
     ReasonRow,
     ShapeRow,
     StopRow,
@@ -23,7 +25,7 @@ from kwhatif.report.capacity import (
 )
 from kwhatif.report.decision import Decision
 from kwhatif.scheduler.framework.evidence import InsufficientResource
-from kwhatif.words.amounts import amount, plural, some
+from kwhatif.words.amounts import amount, listed, plural, some
 
 
 def capacity(report: Report, row: CapacityRow, detail: Detail) -> Iterator[Block]:
@@ -41,6 +43,8 @@ def capacity(report: Report, row: CapacityRow, detail: Detail) -> Iterator[Block
     best = row.best
     if row.fit is None or best is None:
         return
+    if row.grown is not None:
+        yield from _grown(row.grown, row)
     costs = _evictions(row, report)
     yield from [Sentence(costs, "warn")] if costs and row.added_nodes is None else ()
     missing = _lacking(row)
@@ -68,6 +72,25 @@ def _places(fit: FitRow) -> Iterator[Block]:
         rows = [(zone or None, *(each.zones.get(zone, 0) for each in fit.counted)) for zone in zones]
         yield Table([Column("Zone", "name"), *pods], rows)
     yield from folded("Where they land", Table([node(), *pods], _nodes(fit)))
+
+
+def _grown(grown: GrownRow, row: CapacityRow) -> Iterator[Block]:
+    """The nodes that come, what has no bounds, and why no more come."""
+    said = adds(grown.autoscaler, grown.nodes)
+    yield Sentence(said[:1].upper() + said[1:], "strong")
+    if grown.unbounded:
+        verb = "has no maximum" if len(grown.unbounded) == 1 else "have no maximum"
+        yield Sentence(f"{listed(grown.unbounded)} {verb}: only the number that is counted ends this", "warn")
+    if row.fit is not None and row.fit.stop is not None and row.fit.stop.outcome == "Preempts":
+        yield Sentence(
+            "The scheduler evicts others for such pods before it waits for nodes (--with-preemption)", "warn"
+        )
+    if grown.refused is not None:
+        yield Sentence(f"No more nodes come for the next pod: {refusal(grown.refused)}", "strong")
+    elif grown.fit.stop is not None and grown.nodes:
+        yield Sentence(
+            "No more nodes come for the next pod: the autoscaler sees room for it, the scheduler none", "strong"
+        )
 
 
 def _is_one_gang(fit: FitRow) -> bool:
@@ -154,7 +177,10 @@ def _how(row: CapacityRow) -> str:
     if _evicts(row):
         return f", {row.fit.sets:,} of them without evicting anybody"
     is_possible = row.preempting is None and row.fit.stop is not None and row.fit.stop.outcome == "Preempts"
-    return " without evicting anybody" if is_possible else ""
+    rest = " without evicting anybody" if is_possible else ""
+    if row.grown is None or not row.grown.nodes:
+        return rest
+    return f"{rest} with {plural(sum(row.grown.nodes.values()), 'new node')}; without them, {row.fit.sets:,} fit"
 
 
 def _what(fit: FitRow, sets: int) -> str:
@@ -283,6 +309,9 @@ def _shape_stop(stop: StopRow | None) -> str:
     """What stops one kind of pods, in few words."""
     if stop is None:
         return ""
-    if stop.outcome == "Denied":
-        return stop.message
-    return ", ".join(f"{row.nodes:,} {row.reason}" for row in stop.reasons[:3]) or stop.message
+    return stop.message if stop.outcome == "Denied" else stop_reasons(stop, 3)
+
+
+def stop_reasons(stop: StopRow, most: int | None = None) -> str:
+    """`4 Insufficient cpu, 1 Insufficient memory`; else the message."""
+    return ", ".join(f"{row.nodes:,} {row.reason}" for row in stop.reasons[:most]) or stop.message

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from kwhatif.render.blocks import Block, Cell, Item, Listing, Table, Verdict, name, titled, words
-from kwhatif.render.capacity import fit_number
+from kwhatif.render.capacity import fit_number, stop_reasons
 from kwhatif.render.capacity import headline as capacity_headline
 from kwhatif.render.detail import Detail
-from kwhatif.render.outcomes import verb
+from kwhatif.render.outcomes import GATE, verb
 from kwhatif.report import Report
 from kwhatif.report.capacity import CapacityRow
 from kwhatif.report.comparison import Comparison, Difference, FateRow
@@ -114,8 +114,7 @@ def _verdicts(comparison: Comparison) -> str:
     before, after = comparison.before.policy, comparison.after.policy
     if before is None or after is None or before.verdict == after.verdict:
         return ""
-    words = {"pass": "passes", "warn": "passes with warnings", "fail": "fails"}
-    return f"the gate {words[after.verdict]}; without them, it {words[before.verdict]}"
+    return f"the gate {GATE[after.verdict][1]}; without them, it {GATE[before.verdict][1]}"
 
 
 def _finding(row: FindingRow) -> str:
@@ -201,10 +200,7 @@ def _counts(row: CapacityRow) -> Iterator[tuple[str, str]]:
     if best is None:
         return
     if best.stop is not None:
-        yield (
-            "stopped by",
-            ", ".join(f"{each.nodes:,} {each.reason}" for each in best.stop.reasons) or best.stop.message,
-        )
+        yield "stopped by", stop_reasons(best.stop)
     for what in ("zone", "node"):
         for counted in best.counted:
             of = f", {counted.workload}" if len(best.counted) > 1 else ""
@@ -242,12 +238,15 @@ def _scenario_verdicts(report: Report) -> Mapping[str, str]:
 
 def summary(report: Report) -> Iterator[str]:
     """What the first answer says, a line for each thing that may change."""
-    for subject, said in ends(report):
-        yield f"{subject}: {said}"
     if report.command in ("queue", "preempt") and not report.decisions:
         yield "no pod waits for a node"
+    yield from (f"{subject}: {said}" for subject, said in answers(report))
+
+
+def answers(report: Report) -> Iterator[tuple[str, str]]:
+    """What each subject comes to: pods, scenarios, and whatever else the answer is about."""
+    yield from ends(report)
     for decision in report.decisions if report.capacity is None else ():
         victims = tuple(victim.pod for victim in decision.victims)
-        yield f"{decision.pod}: {fate(FateRow(outcome=decision.outcome, node=decision.node, victims=victims))}"
-    for scenario, verdict in _scenario_verdicts(report).items():
-        yield f"{scenario}: {verdict}"
+        yield decision.pod, fate(FateRow(outcome=decision.outcome, node=decision.node, victims=victims))
+    yield from _scenario_verdicts(report).items()

@@ -15,6 +15,7 @@ from kwhatif.descheduler.attempt import (
     Duplicate,
     Failed,
     LifeTime,
+    NodeClassRow,
     NodeUse,
     RefusedBy,
     Restarts,
@@ -40,6 +41,8 @@ from kwhatif.render.blocks import (
 )
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality
+from kwhatif.render.qualifiers import descheduling_qualifier
+from kwhatif.report import Report
 from kwhatif.report.deschedule import (
     DescheduleRow,
     EvictedRow,
@@ -59,9 +62,9 @@ _TONES: Mapping[Landing, Tone] = {
 }
 
 
-def deschedule(row: DescheduleRow, detail: Detail, doubt: str) -> Iterator[Block]:
+def deschedule(report: Report, row: DescheduleRow, detail: Detail) -> Iterator[Block]:
     """The verdict, with what it depends on, then a table for each strategy."""
-    yield verdict(_verdict(row), doubt)
+    yield verdict(_verdict(row), descheduling_qualifier(report))
     if detail.quiet or row.skipped:
         return
     later = _rounds(row)
@@ -99,7 +102,7 @@ def _distinct(notes: Sequence[str]) -> Iterator[str]:
         yield f"{first} (and {len(others):,} more)" if others else first
 
 
-def _is_by(strategy: StrategyRow, row: EvictedRow | EvictionRefusedRow) -> bool:
+def _is_by(strategy: StrategyRow, row: EvictedRow | EvictionRefusedRow | NodeClassRow) -> bool:
     return (row.profile, row.plugin) == (strategy.profile, strategy.plugin)
 
 
@@ -231,12 +234,10 @@ def _landing(row: ReplacementRow) -> str:
     """What becomes of the pod that comes instead."""
     then = f", then {row.message}" if row.message else ""
     match row.landing:
-        case "Elsewhere":
+        case "Elsewhere" | "SameNode":
+            where = "the same node again" if row.landing == "SameNode" else row.node
             equal = [node for node in row.ties if node != row.node]
-            return f"lands on {row.node}" + (f" (or {some(equal)})" if equal else "") + then
-        case "SameNode":
-            equal = [node for node in row.ties if node != row.node]
-            return "lands on the same node again" + (f" (or {some(equal)})" if equal else "") + then
+            return f"lands on {where}{f' (or {some(equal)})' if equal else ''}{then}"
         case "Preempts":
             return f"evicts {plural(len(row.victims), 'pod')} on {row.node}: {some(row.victims)}"
         case "Pending":
@@ -248,7 +249,7 @@ def _node_classes(strategy: StrategyRow, row: DescheduleRow) -> str:
     """What a strategy takes the nodes for: `nodes: 1 underutilized (b1), …`; "" where it does not ask."""
     found: dict[str, list[str]] = {"underutilized": [], "overutilized": [], "appropriate": []}
     for each in row.node_classes:
-        if (each.profile, each.plugin) == (strategy.profile, strategy.plugin):
+        if _is_by(strategy, each):
             found[each.node_class].append(each.node)
     if not any(found.values()):
         return ""

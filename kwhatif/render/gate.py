@@ -30,12 +30,11 @@ from kwhatif.render.blocks import (
 from kwhatif.render.decisions import evidence, queued_before
 from kwhatif.render.detail import MANY, Detail
 from kwhatif.render.issues import MANIFEST, Issue, grouped, issues, place
-from kwhatif.render.outcomes import Quality, sign_of, workload_groups
+from kwhatif.render.outcomes import GATE, Quality, sign_of, workload_groups
 from kwhatif.render.pod_groups import groups_first
 from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.verdict import verdict
 from kwhatif.report import Report
-from kwhatif.report.policy import PolicyVerdict
 from kwhatif.report.workload import WorkloadRow
 from kwhatif.words.amounts import plural, some
 
@@ -43,11 +42,6 @@ from kwhatif.words.amounts import plural, some
 _LONGEST_PATH = 32
 #: How many subjects of equal findings a page names, each with its place.
 _MOST_SUBJECTS = 5
-_VERDICTS: dict[PolicyVerdict, tuple[Quality, str]] = {
-    "pass": ("good", "passes"),
-    "warn": ("doubtful", "passes with warnings"),
-    "fail": ("bad", "fails"),
-}
 
 
 def gate(report: Report, detail: Detail) -> Iterator[Block]:
@@ -76,7 +70,7 @@ def gate(report: Report, detail: Detail) -> Iterator[Block]:
 
 def _verdict(report: Report, found: Sequence[Issue], detail: Detail) -> Iterator[Block]:
     verdict = "fail" if report.problems or report.policy is None else report.policy.verdict
-    quality, word = _VERDICTS[verdict]
+    quality, word = GATE[verdict]
     counts = Counter(issue.level for issue in found if issue.suppressed is None)
     said = [f"{plural(len(report.problems), 'problem')} in manifests"] if report.problems else []
     said += [plural(counts["error"], "failure")] if counts["error"] else []

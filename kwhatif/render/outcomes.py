@@ -7,6 +7,7 @@ from typing import Literal
 
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.policy import PolicyVerdict
 from kwhatif.report.workload import WorkloadRow
 from kwhatif.words.workload import decisions_by_workload
 
@@ -25,6 +26,13 @@ _VERBS: dict[Outcome, tuple[str, str]] = {
 
 #: How good an answer is that is about more than one pod.
 Quality = Literal["good", "doubtful", "bad"]
+
+#: How good the verdict of a gate is, and what it does.
+GATE: dict[PolicyVerdict, tuple[Quality, str]] = {
+    "pass": ("good", "passes"),
+    "warn": ("doubtful", "passes with warnings"),
+    "fail": ("bad", "fails"),
+}
 
 #: The least severity.
 _PLACED = 4

@@ -158,7 +158,7 @@ def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per
             return f"plugin {plugin} is not modelled"
         case workloads.LeftOutOfStory(what=what):
             return _LEFT_OUT[what]
-    return _CONSTANT.get(type(caveat)) or caveat.code.replace("-", " ")
+    return _CONSTANT[type(caveat)]
 
 
 _LEFT_OUT: Mapping[workloads.Unmodelled, str] = {
@@ -284,6 +284,7 @@ _CONSTANT: Mapping[type, str] = {
     autoscaling.UnreadableObject: "some objects cannot be understood",
     autoscaling.AutoscalerObjectsNotModelled: "some objects of the autoscaler are not modelled",
     autoscaling.AutoscalerSettingsAssumed: "the autoscaler's settings are assumed",
+    autoscaling.AutoscalerKnowsNoGroups: "the autoscaler does not know groups of pods",
     autoscaling.KarpenterVersionAssumed: "the version of Karpenter is assumed",
     autoscaling.AutoscalerDisagrees: "two autoscalers are there",
 }

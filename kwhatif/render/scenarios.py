@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from kwhatif.render.blocks import Block, Heading, Item, Listing, Row, Table, Verdict, node, number, shown, words
+from kwhatif.render.blocks import Block, Heading, Item, Listing, Row, Table, node, number, shown, verdict, words
 from kwhatif.render.detail import Detail
-from kwhatif.render.outcomes import Quality, doubted
 from kwhatif.render.qualifiers import story_qualifier
 from kwhatif.render.story import assumed, blocked, first_line, waves, what_becomes
 from kwhatif.render.story_rows import of_question
 from kwhatif.report import Report
 from kwhatif.report.story import ScenarioRow, Story
-from kwhatif.words.amounts import but, some, took
+from kwhatif.words.amounts import some, took
 
 
-def headline(report: Report) -> tuple[Quality, str]:
-    """Which of them may go, what is worst, and what that depends on."""
-    doubt = story_qualifier(report)
-    is_harmless = all(row.verdict.ok for row in report.scenarios)
-    return doubted("good" if is_harmless else "bad", doubt), but(_summary(report), doubt)
-
-
-def _summary(report: Report) -> str:
-    rows = report.scenarios
-    may, may_not = (
-        ("can be drained", "cannot be drained") if report.command == "drain" else ("may fail", "may not fail")
-    )
+def _summary(rows: Sequence[ScenarioRow], command: str) -> str:
+    """Which of them may go, and what is worst."""
+    is_drain = command == "drain"
+    may, may_not = ("can be drained", "cannot be drained") if is_drain else ("may fail", "may not fail")
     bad, count = [row.scenario for row in rows if not row.verdict.ok], len(rows)
     if not bad:
         return f"{rows[0].scenario} {may}" if count == 1 else f"any one of the {count:,} {may}"
@@ -39,20 +30,20 @@ def _summary(report: Report) -> str:
     return f"{count - len(bad):,} of the {count:,} {may}, all but {some(bad)}: {worst}"
 
 
-def scenarios(report: Report, detail: Detail) -> Iterator[Block]:
+def scenarios(report: Report, rows: Sequence[ScenarioRow], detail: Detail) -> Iterator[Block]:
     """The summary, all scenarios, and the stories of the worst."""
-    quality, said = headline(report)
-    yield Verdict(said, quality)
+    is_harmless = all(row.verdict.ok for row in rows)
+    yield verdict(("good" if is_harmless else "bad", _summary(rows, report.command)), story_qualifier(report))
     if detail.quiet:
         return
     numbers = (number("Pods"), number("Pending"), number("In turn"), number("After"))
     columns = (node("Which"), words("May go"), *numbers, words("Why not"))
-    yield Table(columns, [_scenario(row) for row in report.scenarios], most=None)
-    for row in report.scenarios:
+    yield Table(columns, [_scenario(row) for row in rows], most=None)
+    for row in rows:
         if row.story is not None and row.story.verdict is not None:
             yield Heading(f"{row.scenario}:")
             yield from _worst(row.story)
-    explained = next((row.story for row in report.scenarios if row.story is not None), None)
+    explained = next((row.story for row in rows if row.story is not None), None)
     if explained is not None:
         yield assumed(explained)
 

@@ -15,17 +15,18 @@ from kwhatif.render.blocks import (
     Sentence,
     Span,
     Table,
-    Verdict,
     exact,
     folded,
     name,
     number,
     shown,
+    verdict,
     words,
 )
 from kwhatif.render.detail import Detail
-from kwhatif.render.outcomes import Quality, doubted
+from kwhatif.render.outcomes import Quality
 from kwhatif.render.pod_groups import group_parts
+from kwhatif.render.qualifiers import story_qualifier
 from kwhatif.render.story_rows import (
     FEW,
     anyway_rows,
@@ -41,6 +42,7 @@ from kwhatif.render.story_rows import (
     refused_rows,
 )
 from kwhatif.render.timeline import seconds, timeline, tree
+from kwhatif.report import Report
 from kwhatif.report.maintenance import VerdictRow
 from kwhatif.report.pod_groups import GroupRow
 from kwhatif.report.story import (
@@ -52,21 +54,19 @@ from kwhatif.report.story import (
     StoryWorkloadRow,
     What,
 )
-from kwhatif.words.amounts import but, plural, some, took
+from kwhatif.words.amounts import plural, some, took
 from kwhatif.words.pod_groups import group_line
 
 #: How many rows of what happens anyway are shown.
 _MOST_ANYWAY = 12
 
 
-def first_line(story: Story, doubt: str = "") -> tuple[Quality, str]:
-    """How what was asked ends, with what that depends on; of a drain or an outage its verdict."""
+def first_line(story: Story) -> tuple[Quality, str]:
+    """How what was asked ends; of a drain or an outage its verdict."""
     story = of_question(story)
     if story.verdict is not None:
-        quality, said = _of_verdict(story, story.verdict)
-    else:
-        quality, said = _quality(story), _headline(story)
-    return doubted(quality, doubt), but(said, doubt)
+        return _of_verdict(story, story.verdict)
+    return _quality(story), _headline(story)
 
 
 def _quality(story: Story) -> Quality:
@@ -117,7 +117,8 @@ def _end(story: Story) -> str:
         case "cycling":
             return _endless(story)
         case "horizon":
-            return f"it has not settled after {after}: {_summary(story)}"
+            what = f"{story.under_way} is not done; " if story.under_way else ""
+            return f"it has not settled within {took(float(story.parameters['horizon']))}: {what}{_summary(story)}"
 
 
 def _endless(story: Story) -> str:
@@ -162,10 +163,9 @@ def _summary(story: Story) -> str:
     return ", ".join(parts)
 
 
-def story_blocks(story: Story, detail: Detail, doubt: str = "") -> Iterator[Block]:
+def story_blocks(report: Report, story: Story, detail: Detail) -> Iterator[Block]:
     """The verdict; what is different; who is gone; who waits; what happens anyway; what happened; on what it rests."""
-    quality, said = first_line(story, doubt)
-    yield Verdict(said, quality)
+    yield verdict(first_line(story), story_qualifier(report))
     if detail.quiet:
         return
     asked = of_question(story)
@@ -374,8 +374,7 @@ def _people(story: Story) -> str:
 
 
 def _low_budgets(story: Story) -> Iterator[str]:
-    overruns = {row.budget: row.overrun - row.overrun_anyway for row in story.budgets}
-    broken = [f"{budget} by {plural(overrun, 'pod')}" for budget, overrun in overruns.items() if overrun]
+    broken = [f"{row.budget} by {plural(_overrun(row), 'pod')}" for row in story.budgets if _overrun(row)]
     low = [f"{row.budget} {row.before} to {row.lowest}" for row in story.budgets if row.lowest < row.before]
     if broken:
         yield f"broken {some(broken)}"

@@ -39,6 +39,8 @@ BAD = "bold red"
 WARN = "yellow"
 FAINT = "dim"
 STRONG = "bold"
+#: How to see what is left out.
+_HINT = " (-o wide)"
 #: Cells of a bar: an eighth is as much as one sees at a glance.
 _BAR = 8
 #: What stands deeper in a list is not indented any further.
@@ -144,18 +146,14 @@ def _table(block: Table, detail: Detail) -> Iterator[RenderableType]:
         made.add_row(*_rest(block.rest))
     yield made
     if len(shown) < len(block.rows):
-        yield text(f"{len(block.rows) - len(shown):,} more{HINT}", FAINT)
-
-
-#: How to see what is left out.
-HINT = " (-o wide)"
+        yield text(f"{len(block.rows) - len(shown):,} more{_HINT}", FAINT)
 
 
 def _rest(row: Row) -> Iterator[Text]:
     """A row about those that were not made; the hint stands behind its last words."""
     said = ["".join(_lines(cell.value if isinstance(cell, Cell) else cell)) for cell in row]
     last = max(place for place, each in enumerate(said) if each)
-    yield from (text(f"{each}{HINT}" if place == last else each, FAINT) for place, each in enumerate(said))
+    yield from (text(f"{each}{_HINT}" if place == last else each, FAINT) for place, each in enumerate(said))
 
 
 def _cell(cell: Value | Cell, column: Column, detail: Detail) -> Text:
@@ -256,9 +254,9 @@ class _Fitted(RichTable):
         return [_longest((header, *column.cells), split) for header, column in zip(headers, self.columns, strict=True)]
 
     def _unbroken(self, words: Sequence[int]) -> list[int]:
-        """As wide as these words, and for numbers and times as whole cells: none is broken before its unit."""
+        """As wide as these words, and for numbers as whole cells: none is broken before its unit."""
         return [
-            max(word, _longest(column.cells, str.splitlines)) if column.justify == "right" or column.no_wrap else word
+            max(word, _longest(column.cells, str.splitlines)) if column.justify == "right" else word
             for word, column in zip(words, self.columns, strict=True)
         ]
 
@@ -313,7 +311,6 @@ def _share(room: int, wanted: Sequence[int]) -> list[int]:
     return given
 
 
-_HINT = " (-o wide)"
 #: What is broken only where there is no other way: a time, and what it is marked with; a bound; a percentage; a hint.
 _PIECE = re.compile(r"◂?\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ|at most \S+|\w+ \d+ %\S*|\(-o wide\)|\S+")
 
@@ -335,10 +332,8 @@ def _longest(cells: Iterable[object], split: Callable[[str], list[str]]) -> int:
     return max((cell_len(part) for cell in cells for part in split(str(cell))), default=0)
 
 
-def table(
-    *columns: str, right: Sequence[str] = (), droppable: Sequence[str] = (), whole: Sequence[str] = ()
-) -> _Fitted:
-    """An open, compact table; columns in `right` are numbers, and the cells of those in `whole` are not broken either.
+def table(*columns: str, right: Sequence[str] = (), droppable: Sequence[str] = ()) -> _Fitted:
+    """An open, compact table; columns in `right` are numbers.
 
     Those in `droppable` are left out where there is no room and they are the same in all rows.
     """
@@ -346,7 +341,7 @@ def table(
     made.droppable = droppable
     for column in columns:
         justify: Literal["right", "left"] = "right" if column in right else "left"
-        made.add_column(column, justify=justify, overflow="fold", no_wrap=column in whole)
+        made.add_column(column, justify=justify, overflow="fold")
     return made
 
 

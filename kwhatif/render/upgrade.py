@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from kwhatif.render.blocks import Block, Cell, Item, Listing, Sentence, Table, Verdict, name, titled, words
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import verb
+from kwhatif.render.qualifiers import qualifier
+from kwhatif.report import Report
 from kwhatif.report.upgrade import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRow
 from kwhatif.words.amounts import but, plural, some
 
@@ -15,12 +17,13 @@ from kwhatif.words.amounts import but, plural, some
 _MOST_ROWS = 100
 
 
-def upgrade(row: UpgradeRow, detail: Detail, doubt: str) -> Iterator[Block]:
+def upgrade(report: Report, row: UpgradeRow, detail: Detail) -> Iterator[Block]:
     """The line that sums it up and says what it depends on, what is decided otherwise, and the rules that differ."""
     rows = [
         (each.workload, _cell(each.before, each.after), _cell(each.after, each.before), _why(each))
         for each in _ordered(row)
     ]
+    doubt = qualifier(report)
     yield Verdict(but(_headline(row), doubt), tone="warn" if rows or doubt else "good")
     if detail.quiet:
         return

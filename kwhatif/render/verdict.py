@@ -86,16 +86,13 @@ def _fate(decision: Decision, report: Report) -> str:
 
 
 def _placed(decision: Decision, report: Report) -> str:
-    ties = list(decision.ties)
-    feasible = len(decision.feasible)
-    is_full = decision.detail == "full"
-    known = f", the best of {plural(feasible, 'feasible node')} ({report.snapshot.nodes:,} in all)" if is_full else ""
-    if len(ties) > 1:
-        known = known.replace("the best of ", "of ", 1)
-        return f"lands on one of {len(ties)} nodes that score equally{known}: {some(ties, 5)}"
-    if is_full and feasible == 1:
-        known = f", the only one of {plural(report.snapshot.nodes, 'node')} that it fits on"
-    return f"lands on {decision.node}{known}"
+    feasible, nodes, is_full = len(decision.feasible), report.snapshot.nodes, decision.detail == "full"
+    of_all = f"of {plural(feasible, 'feasible node')} ({nodes:,} in all)"
+    if len(decision.ties) > 1:
+        known = f", {of_all}" if is_full else ""
+        return f"lands on one of {len(decision.ties)} nodes that score equally{known}: {some(decision.ties, 5)}"
+    best = f"the only one of {plural(nodes, 'node')} that it fits on" if feasible == 1 else f"the best {of_all}"
+    return f"lands on {decision.node}{f', {best}' if is_full else ''}"
 
 
 def _preempts(decision: Decision, report: Report) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from kwhatif.autoscaler.answer import Autoscaler, RefusedPod
 from kwhatif.kube.model.meta import Row
 from kwhatif.scheduler.framework.evidence import Evidence
 
@@ -121,6 +122,22 @@ class AddedNodesRow(Row, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
+class GrownRow(Row, kw_only=True):
+    """How many sets fit where an autoscaler may add nodes until its bounds: `fit` is the answer with these nodes.
+
+    `nodes` are the new nodes by node group or NodePool, `unbounded` those of the groups that have no maximum or limit.
+    `refused` is what the autoscaler says of the pod that does not fit any more; null where it says nothing.
+    """
+
+    autoscaler: Autoscaler
+    #: The moment that ages count to.
+    at: str
+    fit: FitRow
+    nodes: dict[str, int] = {}
+    unbounded: tuple[str, ...] = ()
+    refused: RefusedPod | None = None
+
+
 class ShapeRow(Row):
     """Pods of the cluster that are the same for the scheduler: how many are `running`, of these workloads.
 
@@ -142,6 +159,7 @@ class CapacityRow(Row):
     preempting: PreemptingRow | None = None
     target: TargetRow | None = None
     added_nodes: AddedNodesRow | None = None
+    grown: GrownRow | None = None
     #: The kinds with the most pods; how many other kinds are not counted, and how many pods are of these.
     shapes: tuple[ShapeRow, ...] = ()
     other_shapes: int = 0
@@ -152,4 +170,6 @@ class CapacityRow(Row):
         """What counts for the target: the most that fit in the ways that were asked for."""
         if self.added_nodes is not None:
             return self.added_nodes.fit
+        if self.grown is not None:
+            return self.grown.fit
         return self.preempting.fit if self.preempting else self.fit

@@ -216,6 +216,8 @@ class Story(Row):
     asked: float | None = None
     #: The id of the first event after that.
     first_event: int = 0
+    #: What is not finished at the horizon; "" if it has settled.
+    under_way: str = ""
 
     @property
     def took(self) -> float:

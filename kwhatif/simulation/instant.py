@@ -18,8 +18,10 @@ from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Controller
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.pod_groups.result import GroupResult
 from kwhatif.scheduler.preemption.disruption import disrupt
 from kwhatif.simulation.attempts import SimulatedAttempts
 from kwhatif.simulation.chance import Chance
@@ -183,6 +185,17 @@ class InstantEngine:
         if (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) not in self._profiles:
             return ScheduleResult(info, "Ignored")
         return self._attempts.attempt(info)
+
+    def attempt_group(self, group: PodGroup, members: Sequence[PodInfo]) -> GroupResult:
+        """What the scheduler does with the group, whose members that wait are these, in the queue's order."""
+        return self._attempts.attempt_group(group, members)
+
+    def carry_out_group(self, result: GroupResult) -> dict[str, str]:
+        """The members run on their nodes, if the group is placed: the nodes by key of the pod."""
+        placed = [(each, each.node) for each in result.placed if each.node is not None] if result.is_placed else []
+        for each, _ in placed:
+            self.carry_out(each.pod, each)
+        return {each.pod.key: node for each, node in placed}
 
     def carry_out(self, info: PodInfo, result: ScheduleResult, *, is_known: bool = False) -> None:
         """The pod runs on its node, and its victims are gone; or it stays pending, perhaps nominated to a node.

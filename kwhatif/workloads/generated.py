@@ -62,9 +62,13 @@ def all_names(prefix: str, seed: str, skip: int = 0) -> Iterator[str]:
     return (prefix + _suffix((start + step * _STRIDE) % _SUFFIXES) for step in range(skip, _SUFFIXES))
 
 
-def generated_name(meta: ObjectMeta, seed: str, present: Container[str]) -> str:
+def generated_name(meta: ObjectMeta, seed: str, *present: Container[str]) -> str:
     """The first name for the `generateName` of an object that is not in use; `present`: `namespace/name` of others."""
-    return next(name for name in all_names(meta.generate_name, seed) if f"{meta.namespace}/{name}" not in present)
+    for name in all_names(meta.generate_name, seed):
+        key = f"{meta.namespace}/{name}"
+        if not any(key in each for each in present):
+            return name
+    raise ValueError(f"all names with {meta.generate_name!r} are in use")
 
 
 def _suffix(number: int) -> str:

@@ -43,7 +43,7 @@ def test_options_come_in_groups(command: str) -> None:
 
 
 @pytest.mark.parametrize("option", ["--autoscaler auto", "--node-groups x.yaml", "--instance-types x.yaml"])
-@pytest.mark.parametrize("command", ["capacity", "deschedule", "upgrade"])
+@pytest.mark.parametrize("command", ["deschedule", "upgrade"])
 def test_commands_in_which_no_node_comes_refuse_an_autoscaler(command: str, option: str) -> None:
     found = run(f"kwhatif {command} {option}")
     assert found.code == 2

@@ -14,7 +14,7 @@ import kwhatif
 from kwhatif.sources.decoding import asked, bystanders
 from kwhatif.sources.dumps.gangs import _KINDS as GROUPS
 from kwhatif.sources.dumps.left_out import _ADMISSION
-from kwhatif.sources.dumps.unread import CUT, FAILED, FORBIDDEN
+from kwhatif.sources.dumps.unread import AUTOSCALING, CUT, FAILED, FORBIDDEN
 from kwhatif.sources.live import lists, read, request
 from tests.cli.running import run
 from tests.http.bystanders import BYSTANDERS, demo, event, serve_objects, write_dump
@@ -23,6 +23,8 @@ from tests.http.fake_api import FakeAPI, answer, recorded
 
 #: Kinds that a dump is looked through for, and a live cluster is not asked for.
 NOT_ASKED = {"Lease", "ConfigMap"}
+#: Pages of Events, here.
+MOST = 4
 ADMISSION = "/apis/admissionregistration.k8s.io"
 DENIED = answer(403, recorded("forbidden")["body"])
 PODS = "fixtures/demo/pods"
@@ -32,6 +34,7 @@ COMMANDS = (
     "queue --explain",
     "drain gpu-a1",
     "simulate --then 'delete node/gpu-a1'",
+    "autoscale",
 )
 
 
@@ -57,7 +60,7 @@ def test_every_kind_that_a_dump_is_looked_through_for_is_asked_for() -> None:
     listed = {(each.group, each.kind) for each in asked.BYSTANDER_LISTS}
     looked_for = {(group, kind) for group, kind in bystanders._DECODERS if group != "events.k8s.io"}
     assert {(group, kind) for group, kind in looked_for if kind not in NOT_ASKED} <= listed
-    assert {*GROUPS, *_ADMISSION} <= {kind for _, kind in listed}
+    assert {*GROUPS, *_ADMISSION, *AUTOSCALING} <= {kind for _, kind in listed}
     assert {each.kind for each in asked.BYSTANDER_LISTS} == {each["kind"] for each in BYSTANDERS}
 
 
@@ -155,8 +158,10 @@ def test_one_that_fails_is_a_caveat(api: FakeAPI, kubeconfig: WriteKubeconfig) -
 
 @pytest.mark.parametrize("waiting", [True, False])
 def test_events_are_asked_for_by_reason_and_up_to_a_number(
-    api: FakeAPI, kubeconfig: WriteKubeconfig, *, waiting: bool
+    api: FakeAPI, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch, *, waiting: bool
 ) -> None:
+    assert {each.max_pages for each in asked.ASKED if each.kind == "Event"} == {asked.MAX_EVENT_PAGES}
+    monkeypatch.setattr(asked.Asked, "max_pages", property(lambda each: MOST if each.kind == "Event" else 0))
     if waiting:
         serve_objects(demo(), api)
     pages = (
@@ -166,13 +171,13 @@ def test_events_are_asked_for_by_reason_and_up_to_a_number(
             "metadata": {"continue": str(number)},
             "items": [event("FailedScheduling", "v1")],
         }
-        for number in range(1, 1000)
+        for number in range(1, MOST + 9)
     )
     path = "/api/v1/events"
     api.pages[path] = {"" if number == 0 else str(number): page for number, page in enumerate(pages)}
     session = kwhatif.load_live(kubeconfig=kubeconfig())
     queries = [url.partition("?")[2] for _, url, _ in api.requests if url.startswith(path)]
-    assert len(queries) == 3 * asked.MAX_EVENT_PAGES
+    assert len(queries) == 3 * MOST
     assert {re.sub("&continue=.*", "", query) for query in queries} == {
         f"limit={lists.PAGE}&fieldSelector=reason%3D{reason}"
         for reason in ("FailedScheduling", "Scheduled", "Preempted")

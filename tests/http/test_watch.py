@@ -169,6 +169,16 @@ def test_faults_pass(api: FakeAPI, kubeconfig: WriteKubeconfig, fault: str) -> N
             assert live.follower.restarts >= 1
 
 
+def test_it_comes_again_when_the_server_wants_it(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    with watched(kubeconfig()) as live:
+        api.next(PODS, answer(429, status(429, "TooManyRequests", "later"), Retry_After="1"))
+        api.cut()
+        until(live, lambda: "429" in live.behind.get("pods", ""))
+        since = time.monotonic()
+        until(live, lambda: not live.behind)
+        assert time.monotonic() - since > 0.7
+
+
 def test_no_answer_while_something_is_missing(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
     with watched(kubeconfig()) as live:
         api.always[PODS] = drop
@@ -278,3 +288,61 @@ def test_threads_and_connections_end_with_it(api: FakeAPI, kubeconfig: WriteKube
     for thread in threads:
         thread.join(5)
     assert not any(thread.is_alive() for thread in threads)
+
+
+def version(minor: str) -> Behaviour:
+    return answer(200, {"major": "1", "minor": minor, "gitVersion": f"v1.{minor}.0"})
+
+
+def test_a_server_that_was_upgraded_is_asked_its_release_again(
+    api: FakeAPI, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KWHATIF_KUBERNETES_VERSION")
+    api.always["/version"] = version("36")
+    with watched(kubeconfig()) as live:
+        before = live.session
+        assert before.scheduler.version == "1.36"
+        api.always[""] = drop
+        api.cut()
+        until(live, lambda: len(live.behind) > 10)
+        api.always |= {"/version": version("37+")}
+        api.change(PODS, a_pod("one"))
+        del api.always[""]
+        until(live, lambda: not live.behind and live.session.scheduler.version == "1.37")
+        assert has(live, "one")()
+        assert live.session.cluster.minor == 37
+        assert live.restarts > 0
+        assert kwhatif.preempt(live.session) == kwhatif.preempt(kwhatif.load_live(kubeconfig=kubeconfig()))
+        api.change(PODS, a_pod("two"))
+        until(live, has(live, "two"))
+        assert before.cluster.minor == 36
+
+
+def test_a_server_that_is_the_same_again_is_not_read_again(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    with watched(kubeconfig()) as live:
+        listed, asked = api.asked(PODS) - api.watched(PODS), api.asked("/version")
+        api.next("/version", answer(500, status(500, "InternalError", "etcd is away")))
+        api.cut()
+        api.change(PODS, a_pod("one"))
+        until(live, has(live, "one"))
+        until(live, lambda: not live.behind)
+        assert api.asked("/version") > asked
+        assert api.asked(PODS) - api.watched(PODS) == listed
+
+
+def test_what_an_answer_was_not_made_of_does_not_matter_to_it(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    with watched(kubeconfig()) as live:
+        node = live.session.state.nodes[0].name
+        api.change(PODS, a_pod("one", nodeName=node))
+        until(live, has(live, "one"))
+        live.answered(kwhatif.pending(live.session))
+        status = {"phase": "Pending", "conditions": [{"type": "ContainersReady", "status": "False"}]}
+        api.change(PODS, a_pod("one", nodeName=node) | {"status": status})
+        end = time.monotonic() + 60
+        while not live._cache.state.pods["default/one"].pod.status.conditions:
+            assert not live.wait(0.05)
+            assert time.monotonic() < end
+        api.change(PODS, a_pod("two"))
+        while not live.wait(0.05):
+            assert time.monotonic() < end
+        assert has(live, "two")()

@@ -59,13 +59,26 @@ class FieldErrors:
         """A missing value."""
         self._add(field_errors.required(path, detail))
 
-    def forbidden(self, path: str, detail: str) -> None:
+    def immutable(self, path: str) -> None:
+        """A field that has changed, and must not (`validate.Immutable`)."""
+        self.invalid_object(path, None, "field is immutable")
+
+    def at_most(self, path: str, count: int, most: int) -> None:
+        """A list that may have so many items."""
+        if count > most:
+            self._add(field_errors.too_many(path, count, most))
+
+    def forbidden(self, path: str, detail: str = "") -> None:
         """A value that is not allowed with other fields."""
         self._add(field_errors.forbidden(path, detail))
 
     def duplicate(self, path: str, value: str) -> None:
         """A value that must be unique."""
         self._add(field_errors.duplicate(path, value))
+
+    def duplicate_object(self, path: str, value: Any) -> None:
+        """An object whose key must be unique."""
+        self._add((path, f"Duplicate value: {json.dumps(value, separators=(',', ':'), ensure_ascii=False)}"))
 
     def not_found(self, path: str, value: str, detail: str) -> None:
         """A reference to something that does not exist."""

@@ -13,6 +13,7 @@ from kwhatif.kube.model.duration import parse_duration
 #: An exact number of cores, and of bytes, that no cluster reaches (`config/const.go`).
 _MOST_CORES, _MOST_GIB = 5000 * 64, 5000 * 64 * 20
 _GIB = 2**30
+_NO_CORES, _NO_MEMORY = (0, _MOST_CORES), (0, _MOST_GIB * _GIB)
 
 
 class Flags(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +26,7 @@ class Flags(msgspec.Struct, frozen=True, kw_only=True):
     blocking_system_pod_distruption_timeout: int = parse_duration("1h")
     bypassed_scheduler_names: tuple[str, ...] = ()
     #: Least and most, in cores.
-    cores_total: tuple[int, int] = (0, _MOST_CORES)
+    cores_total: tuple[int, int] = _NO_CORES
     enable_csi_node_aware_scheduling: bool = False
     expendable_pods_priority_cutoff: int = -10
     fastpath_binpacking_enabled: bool = False
@@ -44,7 +45,7 @@ class Flags(msgspec.Struct, frozen=True, kw_only=True):
     max_total_unready_percentage: float = 45
     memory_difference_ratio: float = 0.015
     #: Least and most, in bytes.
-    memory_total: tuple[int, int] = (0, _MOST_GIB * _GIB)
+    memory_total: tuple[int, int] = _NO_MEMORY
     min_replica_count: int = 0
     new_pod_scale_up_delay: int = 0
     ok_total_unready_count: int = 3
@@ -67,6 +68,11 @@ class Flags(msgspec.Struct, frozen=True, kw_only=True):
     def startup_taints(self) -> frozenset[str]:
         """Taints that nodes have only while they start."""
         return frozenset((*self.ignore_taint, *self.startup_taint))
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether there is a limit of all nodes together."""
+        return self.max_nodes_total > 0 or (self.cores_total, self.memory_total) != (_NO_CORES, _NO_MEMORY)
 
 
 #: Flags that would change an answer, and are not modelled: with these values they do nothing.

@@ -21,6 +21,7 @@ from kwhatif.autoscaler.karpenter.launched import launched
 from kwhatif.autoscaler.karpenter.nodes import World
 from kwhatif.autoscaler.karpenter.observed import observed_types, seen_version
 from kwhatif.autoscaler.karpenter.provisioning import provisioning_round
+from kwhatif.kube.model.bystanders import NodePool
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import KarpenterVersionAssumed, PricesUnknown, ShapesObservedOnly
 from kwhatif.kube.model.meta import parse_time
@@ -71,6 +72,11 @@ class Karpenter(msgspec.Struct, frozen=True):
         """See `NodeAutoscaler`: NodeClaims know of their nodes."""
         del nodes
         return self
+
+    def is_bounded(self, group: str, state: State) -> bool:
+        """See `NodeAutoscaler`."""
+        pool = state.cluster.get(NodePool, group)
+        return pool is not None and bool(pool.spec.limits)
 
 
 def disrupt(state: State, types: Iterable[InstanceType] | None, at: str) -> tuple[ScalingPlan, tuple[Caveat, ...]]:

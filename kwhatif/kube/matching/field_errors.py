@@ -37,7 +37,12 @@ def duplicate(path: str, value: str | int) -> Issue:
 
 def forbidden(path: str, detail: str) -> Issue:
     """`field.Forbidden`."""
-    return path, f"Forbidden: {detail}"
+    return path, f"Forbidden: {detail}" if detail else "Forbidden"
+
+
+def too_many(path: str, count: int, most: int) -> Issue:
+    """`field.TooMany`."""
+    return path, f"Too many: {count}: must have at most {most} item{'s' if most != 1 else ''}"
 
 
 def unsupported(path: str, value: str, supported: Sequence[str]) -> Issue:

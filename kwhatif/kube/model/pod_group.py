@@ -13,7 +13,8 @@ class NoFields(Model):
 class GangPolicy(Model):
     """`schedulingPolicy.gang`: at least so many pods are placed together, or none."""
 
-    min_count: Int32 = 1
+    #: Required, and at least 1 (`admission/validation/pod_group.py`).
+    min_count: Int32 = 0
 
 
 class SchedulingPolicy(Model):
@@ -57,16 +58,21 @@ class WorkloadTemplateReference(Model):
     template_name: str = ""
 
 
-class PodGroupSpec(Model):
-    """`spec` of a PodGroup."""
+class GroupFields(Model):
+    """What a PodGroup and the template of one in a Workload both say."""
 
     scheduling_policy: SchedulingPolicy = SchedulingPolicy()
     scheduling_constraints: SchedulingConstraints | None = None
+    resource_claims: tuple[PodGroupResourceClaim, ...] = ()
     disruption_mode: DisruptionMode | None = None
     priority_class_name: str = ""
     priority: Int32 | None = None
     preemption_policy: str = ""
-    resource_claims: tuple[PodGroupResourceClaim, ...] = ()
+
+
+class PodGroupSpec(GroupFields):
+    """`spec` of a PodGroup."""
+
     workload_ref: WorkloadTemplateReference | None = None
     parent_composite_pod_group_name: str = ""
 
@@ -107,17 +113,32 @@ class PodGroup(ApiObject):
         return mode is not None and mode.all is not None
 
 
-class PodGroupTemplate(Model):
+class PodGroupTemplate(GroupFields):
     """`podGroupTemplates[]` of a Workload."""
 
     name: str = ""
-    scheduling_policy: SchedulingPolicy = SchedulingPolicy()
+
+
+class CompositePodGroupTemplate(Model):
+    """`compositePodGroupTemplates[]` of a Workload: groups of groups (gate CompositePodGroup) are not modelled."""
+
+    name: str = ""
+
+
+class ControllerReference(Model):
+    """`controllerRef` of a Workload: whose pods its groups are of."""
+
+    api_group: str = ""
+    kind: str = ""
+    name: str = ""
 
 
 class WorkloadSpec(Model):
-    """`spec` of a Workload: what its controller makes PodGroups of. The scheduler reads only these."""
+    """`spec` of a Workload: what its controller makes PodGroups of. The scheduler does not read it."""
 
+    controller_ref: ControllerReference | None = None
     pod_group_templates: tuple[PodGroupTemplate, ...] = ()
+    composite_pod_group_templates: tuple[CompositePodGroupTemplate, ...] = ()
 
 
 class Workload(ApiObject):

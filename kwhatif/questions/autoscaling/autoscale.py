@@ -21,6 +21,7 @@ from kwhatif.kube.model.caveat.scheduling import PendingAsleep
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded
 from kwhatif.questions.autoscaling.proof import Step, proven
 from kwhatif.questions.autoscaling.rounds import rounds_of
+from kwhatif.questions.groups.gates import with_groups
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.session.scaling import Scaling
@@ -70,6 +71,9 @@ def scaling_of(session: Session, question: AutoscalerQuestion) -> Scaling:
 
 def ask_autoscale(session: Session, question: AutoscalerQuestion, applied: Question | None = None) -> Report:
     """What would be added for the pods that are marked unschedulable, or are once this is applied?"""
+    if applied is not None:
+        session, objects = with_groups(session, applied.applied)
+        applied = replace(applied, applied=objects)
     scaling, report = scaling_of(session, question), None
     state = session.state
     if applied is not None:
@@ -141,7 +145,7 @@ def _about(row: ConsolidateRow, node: str) -> ConsolidateRow:
 
 
 def _report(session: Session, command: str, said: Iterable[Caveat]) -> Report:
-    return session.report(command, (), dict.fromkeys((*session.caveats, *said, *session.remarks())), groups=False)
+    return session.report(command, (), dict.fromkeys((*session.caveats, *said, *session.remarks())))
 
 
 def _which(session: Session, question: AutoscalerQuestion) -> Autoscaler:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from kwhatif.autoscaler.actor import knows_no_groups
 from kwhatif.autoscaler.answer import Destination, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_unschedulable
-from kwhatif.autoscaler.contract import NewNode
+from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import ExpanderTied, PodsLeftByAutoscaler
-from kwhatif.questions.manifests.daemons import run_daemons
+from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.questions.groups.turns import GroupTurns
+from kwhatif.questions.manifests.daemons import arrive
 from kwhatif.questions.manifests.new_pods import NewPods
 from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.session.scaling import Scaling
-from kwhatif.scheduler.batch import BatchCache
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
-from kwhatif.simulation.world import World
-from kwhatif.state.change import Bind, Upsert
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.simulation.instant import InstantEngine
+from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
 
@@ -31,7 +32,7 @@ def rounds_of(
     A last round that only repeats what is refused is left out. The state stays as it is.
     """
     autoscaler, rounds = scaling.autoscaler, list[ScalingRound]()
-    said: dict[Caveat, None] = {}
+    said: dict[Caveat, None] = dict.fromkeys(knows_no_groups(autoscaler, state))
     while len(rounds) < most:
         found = autoscaler.decide(state, profiles, scaling.at)
         if rounds and not found.nodes and {row.pod for row in found.round.refused} <= _refused(rounds):
@@ -40,12 +41,13 @@ def rounds_of(
         if not found.nodes:
             rounds.append(found.round)
             break
-        state = state.fork()
-        _arrive(state, found.nodes, profiles)
+        engine = InstantEngine(state.fork(), profiles)
+        state = engine.world.state
+        arrive(NewPods(engine.world), found.nodes, profiles)
         autoscaler = found.then.with_nodes(found.nodes)
-        placed = tuple(_placed(state, profiles))
+        placed = tuple(_placed(engine, profiles))
         rounds.append(replace(found.round, placed=placed))
-        if not placed:
+        if not placed and not any(_waits_for_others(info, state) for info in state.pending.values()):
             break
     left = () if len(rounds) == most else tuple(_left(state, rounds))
     if left and any(each.new_nodes or each.scale_up for each in rounds):
@@ -63,26 +65,24 @@ def _left(state: State, rounds: Sequence[ScalingRound]) -> Iterator[str]:
     return (key for key, info in state.pending.items() if is_unschedulable(info.pod) and key not in explained)
 
 
-def _arrive(state: State, nodes: Sequence[NewNode], profiles: Mapping[str, Profile]) -> None:
-    """The nodes register; pods of DaemonSets take their room there first; then the taints of the start go."""
-    names = [node.name for node in nodes]
-    claims = [node.claim for node in nodes if node.claim is not None]
-    state.apply(*map(Upsert, (*claims, *(node.registered for node in nodes))))
-    state.apply(*(Upsert(obj) for node in nodes for obj in node.besides))
-    new_pods = NewPods(World.standing(state))
-    deque(run_daemons(new_pods, names, profiles), 0)
-    state.apply(*(Upsert(node.started(state.by_name[node.name].node)) for node in nodes))
-    if any(node.startup_taints for node in nodes):
-        deque(run_daemons(new_pods, names, profiles), 0)
+def _waits_for_others(info: PodInfo, state: State) -> bool:
+    """Whether the pod gets no node before others of its group do: then what comes for those may still help."""
+    return has_groups(state.cluster) and group_of(info.pod) in state.cluster.all(PodGroup)
 
 
-def _placed(state: State, profiles: Mapping[str, Profile]) -> Iterator[Destination]:
-    """Give the pending pods their nodes, as the scheduler does; those that would have to evict others go on waiting."""
-    caches = {name: BatchCache(profile, state) for name, profile in profiles.items()}
+def _placed(engine: InstantEngine, profiles: Mapping[str, Profile]) -> Iterator[Destination]:
+    """Give the pending pods their nodes, as the scheduler does; those that would have to evict others go on waiting.
+
+    The scheduler places a group of pods as a whole, though no autoscaler knows of groups.
+    """
+    state, groups = engine.world.state, GroupTurns(profiles, engine, evicts=False)
     for pod in in_queue_order(state.pending.values(), state.cluster.scheduling_events):
-        cache = caches.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
-        result = None if cache is None else cache.attempt(pod)
-        if result is None or result.outcome != "Placed" or result.node is None:
+        of_group = groups.decide(pod)
+        if of_group is not None:
+            if of_group.node is not None:
+                yield Destination(pod=pod.key, node=of_group.node)
             continue
-        state.apply(Bind(pod.key, result.node, tuple(result.reserve(state.by_name[result.node]))))
-        yield Destination(pod=pod.key, node=result.node)
+        result = engine.attempt(pod)
+        if result.outcome == "Placed" and result.node is not None:
+            engine.carry_out(pod, result)
+            yield Destination(pod=pod.key, node=result.node)

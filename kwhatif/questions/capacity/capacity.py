@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kwhatif.edits.edit import AddNodes
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.questions.capacity.filling import Filling, Fit, Part
+from kwhatif.questions.capacity.growth import grow
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.edited import Given, edit_session
 from kwhatif.questions.manifests.warned import not_asked
@@ -52,20 +53,27 @@ def ask_capacity(session: Session, question: CapacityQuestion) -> Report:
     """
     filled = _Filled(session, question)
     added = _added(session, question, filled) if question.add_nodes_like is not None else None
+    grown = None if session.scaling is None else grow(session, filled.filling, filled.fit, question.limit)
     decisions = [*filled.decisions, *(added.filled.decisions if added else ())]
+    decisions = decisions if grown is None else _stop(grown.fit)
     row = CapacityRow(
-        limit=question.limit, fit=filled.fit.row, preempting=filled.preempting, added_nodes=added.row if added else None
+        limit=question.limit,
+        fit=filled.fit.row,
+        preempting=filled.preempting,
+        added_nodes=added.row if added else None,
+        grown=grown.row if grown else None,
     )
     if question.target is not None and row.best is not None:
         row = replace(row, target=_target(question.target, row.best))
     parts = [part.applied for part in question.parts]
     asked = not_asked(parts, session.cluster, session.cluster, decisions)
     caveats = (*session.caveats, *question.caveats, *filled.filling.left_out(decisions), *asked, *session.remarks())
+    caveats = caveats if grown is None else (*caveats, *grown.caveats)
     report = session.report("capacity", decisions, dict.fromkeys(caveats))
     return replace(
         report,
         capacity=row,
-        queued_before=tuple(map(queued_row, filled.filling.earlier)),
+        queued_before=tuple(map(queued_row, {each.pod: each for each in filled.filling.earlier}.values())),
     )
 
 

@@ -8,25 +8,23 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, cast
+from itertools import chain
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.admission.defaults import default_object
-from kwhatif.admission.left_out import with_pod_images
-from kwhatif.admission.new_workload import check_workload
+from kwhatif.autoscaler.contract import NewNode
 from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.matching.requests import Resources
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.scheduling import PendingAsleep
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import ZONE
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
-from kwhatif.kube.model.workload import Deployment, PodSource
 from kwhatif.questions.capacity.gangs import Gangs
+from kwhatif.questions.capacity.more import pods_without_end, waiting
 from kwhatif.questions.capacity.room import Shortage, requests_of, shortage
 from kwhatif.questions.decisions.decide import denied, ignored, objections_of, refusal, stand_in
 from kwhatif.questions.decisions.nearest_miss import nearest_miss
@@ -34,102 +32,20 @@ from kwhatif.questions.decisions.short import in_full, in_short
 from kwhatif.questions.groups.gates import is_about_groups
 from kwhatif.questions.manifests.applied import Applied, apply_groups, apply_surroundings
 from kwhatif.questions.manifests.candidates import Planner
-from kwhatif.questions.manifests.daemons import new_nodes, run_daemons
+from kwhatif.questions.manifests.daemons import arrive, new_nodes, run_daemons
 from kwhatif.questions.manifests.new_pods import NewPod, NewPods
 from kwhatif.questions.placing.described import AtOnce
-from kwhatif.questions.placing.pending_pods import in_queue_order, unschedulable_pods
+from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.session.session import Session
 from kwhatif.report.capacity import CountedRow, FitRow, StopOutcome, StopRow
 from kwhatif.report.decision import Decision
 from kwhatif.scheduler.batch import ScheduleResult
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.simulation.instant import InstantEngine
+from kwhatif.state.change import Nominate
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.applied_template import template_of
-from kwhatif.workloads.comparison import unstarted
-from kwhatif.workloads.expand import named
 from kwhatif.workloads.many import wanted
-from kwhatif.workloads.more import copies, more_pods
-from kwhatif.workloads.owners import pods_of
-
-# The pods that fill a cluster: more of a workload, and those of the cluster that are already pending.
-
-
-def pods_without_end(applied: Applied, new_pods: NewPods, planner: Planner) -> Iterator[NewPod]:
-    """More pods of the workload, each created and admitted on demand."""
-    obj, world = applied.object, new_pods.world
-    cluster = world.state.cluster
-    if isinstance(obj, CustomResource):
-        pod = next((group.pod for group in planner.pods_of_custom(obj).added.groups), None)
-        more = iter(()) if pod is None else copies(pod, cluster)
-    else:
-        workload = named(cast("PodSource", obj), cluster)
-        if isinstance(workload, Pod):
-            workload = _as_asked(workload) if applied.restarted else workload
-        elif not applied.restarted:
-            wrong = check_workload(workload, cluster)
-            if wrong is not None:
-                yield NewPod(stand_in(applied), refusal=wrong.message)
-                return
-            world.put(default_object(workload), None)
-        more = more_pods(workload, cluster)
-    for group in more:
-        if isinstance(obj, Deployment):
-            new_pods.add_replica_set(obj, group.pod)
-        yield from new_pods.create_all(group)
-
-
-def _as_asked(pod: Pod) -> Pod:
-    """A pod of the cluster as somebody might ask for it again: what admission has computed of it, it computes again.
-
-    It has images, whether or not the input has them.
-    """
-    new = with_pod_images(unstarted(pod), pod)
-    return replace(new, spec=replace(new.spec, priority=None, preemption_policy=""))
-
-
-class PendingToTry(NamedTuple):
-    """The cluster's pending pods that are tried, the next one last; a caveat names unschedulable ones."""
-
-    pods: list[PodInfo]
-    caveat: Caveat | None
-
-
-def waiting(session: Session, state: State, applied: Sequence[Applied], counted: Sequence[Applied]) -> PendingToTry:
-    """Unschedulable pods that nothing requeues are left out.
-
-    None is, if a workload with pending pods is asked for by name, as in `judge`.
-
-    Args:
-        session: the cluster as it was.
-        state: the cluster with what is `applied`.
-        applied: everything that was given.
-        counted: the workloads of it that are counted.
-    """
-    events = state.cluster.scheduling_events
-    ours = [
-        info
-        for info in state.pending.values()
-        if (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) in session.profiles
-    ]
-    by_name = any(each.restarted and _has_pending(each, state) for each in counted)
-    unschedulable = (
-        [] if by_name else list(unschedulable_pods(ours, session.profiles, session.state, state.cluster, applied))
-    )
-    keys = {info.key for info in unschedulable}
-    tried = in_queue_order([info for info in ours if info.key not in keys], events)[::-1]
-    if not unschedulable:
-        return PendingToTry(tried, None)
-    return PendingToTry(tried, PendingAsleep(pods=tuple(info.key for info in in_queue_order(unschedulable, events))))
-
-
-def _has_pending(applied: Applied, state: State) -> bool:
-    """Whether pods of the workload are already pending."""
-    obj = cast("PodSource", applied.object)
-    if not state.pending or isinstance(obj, Pod):
-        return isinstance(obj, Pod) and key_of(obj) in state.pending
-    return any(key_of(pod) in state.pending for pod in pods_of(obj, state.cluster))
 
 
 class Part(NamedTuple):
@@ -200,7 +116,7 @@ class Filling:
         self._new_pods = NewPods(self._engine.world)
         self._tried = AtOnce(self._engine.world, session.profiles)
         deque(run_daemons(self._new_pods, new_nodes(applied, session.state), session.profiles), 0)
-        self._gangs = Gangs(session.profiles, self._engine.world) if is_about_groups(self._cluster) else None
+        self._gangs = Gangs(self._engine) if is_about_groups(self._cluster) else None
         self._refused = [
             refusal(each, wrong.message, self._cluster)
             for each, wrong in (*refused_groups, *self._new_pods.apply_claims(applied))
@@ -217,11 +133,43 @@ class Filling:
         self._sets = 0
         #: The remaining pods of the current set in order, and the nodes of the others.
         self._next: list[_Next] = []
+        #: Sets that come after it, as far as they were made.
+        self._ahead: deque[list[_Next]] = deque()
         self._placed: list[tuple[_Source, str]] = []
         #: The pods that are counted, by key.
         self._own: set[str] = set()
 
+    @property
+    def state(self) -> State:
+        """The cluster as it is filled."""
+        return self._state
+
+    def ahead(self, limit: int) -> Iterator[Pod]:
+        """The pods that are still missing until this many sets fit, as they come if all are asked for at once."""
+        while self._sets + bool(self._next) + len(self._ahead) < limit:
+            self._ahead.append(self._made_set())
+            if any(each.candidate.refusal for each in self._ahead[-1]):
+                break
+        for each in chain(self._next, *self._ahead):
+            if not each.candidate.refusal:
+                yield each.candidate.pod
+
+    def come(self, nodes: Sequence[NewNode]) -> None:
+        """New nodes are there; the cluster's pending pods are tried again."""
+        arrive(self._new_pods, nodes, self._session.profiles)
+        ours = {each.info.key for each in chain(self._next, *self._ahead)}
+        self._state.apply(*(Nominate(key, None) for key in ours if self._state.nomination_of(key)))
+        waits = (info for info in self._state.pending.values() if info.key not in ours)
+        self._pending = in_queue_order(waits, self._cluster.scheduling_events)[::-1]
+
+    def end(self) -> None:
+        """The cluster's pending pods that come after those that are counted are tried."""
+        self._place_earlier(None)
+
     def _new_set(self) -> list[_Next]:
+        return self._ahead.popleft() if self._ahead else self._made_set()
+
+    def _made_set(self) -> list[_Next]:
         """The pods of the next set, those of the highest priority first; none if a workload has no more."""
         made: list[_Next] = []
         for source in self._sources:
@@ -323,8 +271,9 @@ class Filling:
             return decision, None
         return replace(decision, near=nearest_miss(whole.cycle, objections)), shortage(whole, objections)
 
-    def _place_earlier(self, priority: int) -> None:
-        while self._pending and self._pending[-1].priority >= priority:
+    def _place_earlier(self, priority: int | None) -> None:
+        """Pending pods of the cluster that come before a pod of this priority; None: all."""
+        while self._pending and (priority is None or self._pending[-1].priority >= priority):
             info = self._pending.pop()
             if info.key in self._state.pods:  # otherwise it was evicted
                 result = self._engine.attempt(info)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -10,20 +10,17 @@ from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup, PodGroupStatus
 from kwhatif.report.capacity import GangFitRow
-from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.pod_groups.result import GroupResult
-from kwhatif.simulation.attempts import SimulatedAttempts
-from kwhatif.simulation.world import World
-from kwhatif.state.change import Bind, Delete, Upsert
+from kwhatif.simulation.instant import InstantEngine
+from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
 
 
 class Gangs:
-    """Places groups in a world, which changes."""
+    """Places groups by an engine, whose world changes."""
 
-    def __init__(self, profiles: Mapping[str, Profile], world: World) -> None:
-        self._state = world.state
-        self._attempts = SimulatedAttempts(world, profiles, scored=False)
+    def __init__(self, engine: InstantEngine) -> None:
+        self._engine = engine
         #: By key of the group that others are like: what is said of them.
         self._rows: dict[str, GangFitRow] = {}
 
@@ -35,19 +32,15 @@ class Gangs:
             number: how many of them there are with it.
             pods: its pods, which are of the group of that key.
         """
-        state = self._state
+        state = self._engine.world.state
         like = state.cluster.all(PodGroup)[key]
         group = _another(like, number)
         infos = [PodInfo(_of_group(pod, group.metadata.name), state.cluster.resizes) for pod in pods]
         infos.sort(key=lambda info: (-info.priority, info.key))
         state.apply(Upsert(group), *(Upsert(info.pod) for info in infos))
-        result = self._attempts.attempt_group(group, infos)
-        placed = result.placed if result.is_placed else []
-        for each in placed:
-            assert each.node is not None, "it was placed"
-            state.apply(Bind(each.pod.key, each.node, each.reserve(state.by_name[each.node])))
-        stay = {each.pod.key for each in placed}
-        state.apply(*(Delete(Pod, info.key) for info in infos if info.key not in stay))
+        result = self._engine.attempt_group(group, infos)
+        placed = self._engine.carry_out_group(result)
+        state.apply(*(Delete(Pod, info.key) for info in infos if info.key not in placed))
         if not placed:
             state.apply(Delete(PodGroup, key_of(group)))
         self._note(like, result, len(pods))

@@ -24,7 +24,7 @@ from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.comparison import WorkloadUpdate, unstarted
-from kwhatif.workloads.expand import expand, named
+from kwhatif.workloads.expand import expand
 from kwhatif.workloads.expansion import ReplicaGroup
 from kwhatif.workloads.many import beyond, capped
 from kwhatif.workloads.replicas import free_names
@@ -86,8 +86,7 @@ class Alone:
         obj, world = applied.object, self._new_pods.world
         if isinstance(obj, CustomResource):
             return planner.pods_of_custom(obj)
-        cluster = world.state.cluster
-        workload = named(cast("PodSource", obj), cluster)
+        cluster, workload = world.state.cluster, cast("PodSource", obj)
         if isinstance(workload, Pod):
             return WorkloadUpdate("new", added=expand(unstarted(workload) if applied.restarted else workload, cluster))
         workload = planner.as_applied(workload, restarted=applied.restarted).object

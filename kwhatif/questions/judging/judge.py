@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -57,7 +56,7 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.applied_template import template_of
 from kwhatif.workloads.custom import TemplatePathError
-from kwhatif.workloads.expand import named
+from kwhatif.workloads.expand import with_names
 from kwhatif.workloads.inferred.classes import missing_classes
 
 # Classes that manifests name and the input lacks, as the pods of the cluster show them that name them, too.
@@ -106,7 +105,9 @@ def judge(session: Session, question: Question) -> Answer:
     Helm hooks that end are judged in order, before and after the rest, each as if those before it were gone.
     A run of a CronJob starts at its time, when everything else is there: it takes no place before others.
     """
-    session, applied = with_groups(with_named_classes(session, question.applied), question.applied)
+    objects = with_names([each.object for each in question.applied], session.cluster)
+    named = [replace(each, object=obj) for each, obj in zip(question.applied, objects, strict=True)]
+    session, applied = with_groups(with_named_classes(session, named), named)
     question = replace(question, applied=applied)
     session = session.at(without_earlier_runs(session.state, question.applied))
     phases = in_phases(question.applied)
@@ -320,14 +321,12 @@ class _Judging:
     def _planned(self, applied: Applied) -> Planned:
         if ends(applied) and self._cluster.get(type(applied.object), key_of(applied.object)) is not None:
             return _refused(applied, applied.object, already_exists(applied.object).message, self._cluster)
-        obj: Any = applied.object
-        obj = obj if isinstance(obj, CustomResource) else named(obj, self._cluster)
         update = self._planner.plan(applied)
         if update.caveat:
             self._caveats[update.caveat] = None
         if update.denied is not None:
-            return _refused(applied, obj, update.denied.message, self._cluster)
-        return Planned(applied, obj, update, update.removed)
+            return _refused(applied, applied.object, update.denied.message, self._cluster)
+        return Planned(applied, applied.object, update, update.removed)
 
     def _unschedulable(self, pending: PendingPods, planned: Sequence[Planned]) -> Collection[str]:
         if self._session.scaling is not None:  # new nodes wake all of them

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_status import PodCondition
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.placing.described import Explain
@@ -27,6 +28,11 @@ from kwhatif.state.state import State
 from kwhatif.workloads.comparison import Rollout
 
 _UNSCHEDULABLE = PodCondition(type="PodScheduled", status="False", reason="Unschedulable")
+
+
+def as_unschedulable(pod: Pod) -> Pod:
+    """The pod as the scheduler marks it when it has found no node for it."""
+    return with_condition(pod, _UNSCHEDULABLE)
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +92,7 @@ class Answer(msgspec.Struct, kw_only=True):
         decisions = (*(each for judged in self.judged for each in judged.decisions), *self.others, *self.earlier)
         keys = dict.fromkeys(each.pod for each in decisions if each.outcome == "Unschedulable")
         pods = (state.pending[key].pod for key in keys if key in state.pending)
-        state.apply(*(Upsert(with_condition(pod, _UNSCHEDULABLE)) for pod in pods))
+        state.apply(*(Upsert(as_unschedulable(pod)) for pod in pods))
         return state
 
     def between(self, before: Sequence[Answer], after: Sequence[Answer]) -> Answer:

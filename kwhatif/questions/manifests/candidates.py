@@ -22,10 +22,9 @@ from kwhatif.workloads.applied_object import Merged, merged, noted
 from kwhatif.workloads.autoscaling import autoscaled
 from kwhatif.workloads.comparison import Rollout, WorkloadUpdate, plan_merged, plan_update, restart
 from kwhatif.workloads.custom import pods_from_template_path
-from kwhatif.workloads.expand import named
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.many import beyond, capped, keeps_number, most_pods
-from kwhatif.workloads.owners import pods_controlled_by
+from kwhatif.workloads.owners import pods_of_custom
 
 
 class Planner:
@@ -57,7 +56,7 @@ class Planner:
         if isinstance(obj, CustomResource):
             update = self.pods_of_custom(obj)
         else:
-            found = self.as_applied(named(cast("PodSource", obj), self.state.cluster), restarted=applied.restarted)
+            found = self.as_applied(cast("PodSource", obj), restarted=applied.restarted)
             obj, update = found.object, self._in_bounds(found, restarted=applied.restarted)
         if update.denied is not None:
             return update
@@ -104,7 +103,7 @@ class Planner:
         """Its controller is not known, so there is nothing to compare: what runs of it is replaced."""
         groups: tuple[ReplicaGroup, ...] = ()
         left_out = 0
-        running = tuple(pods_controlled_by(resource.kind, resource.metadata, self.state.cluster))
+        running = tuple(pods_of_custom(resource, self.state.cluster))
         paths = self._template_paths[resource.kind]
         for path in paths:
             kept = len(running) if len(paths) == 1 else 0

@@ -6,12 +6,13 @@ tolerate that the node is not ready yet.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from msgspec.structs import replace
 
+from kwhatif.autoscaler.contract import NewNode
 from kwhatif.kube.matching.requests import CPU, MEMORY
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import ObjectMeta, controller_of
@@ -135,6 +136,18 @@ def run_daemons(
         yield f"{_named(waiting)} {'find' if len(waiting) > 1 else 'finds'} no room there"
     for message, count in refusals.items():
         yield f"the API server refuses {count} pod{'s' * (count > 1)} of DaemonSets there: {message}"
+
+
+def arrive(new_pods: NewPods, nodes: Sequence[NewNode], profiles: Mapping[str, Profile]) -> None:
+    """Nodes that an autoscaler has asked for register; pods of DaemonSets take their room; then they have started."""
+    state, names = new_pods.world.state, [node.name for node in nodes]
+    claims = [node.claim for node in nodes if node.claim is not None]
+    state.apply(*map(Upsert, (*claims, *(node.registered for node in nodes))))
+    state.apply(*(Upsert(obj) for node in nodes for obj in node.besides))
+    deque(run_daemons(new_pods, names, profiles), 0)
+    state.apply(*(Upsert(node.started(state.by_name[node.name].node)) for node in nodes))
+    if any(node.startup_taints for node in nodes):
+        deque(run_daemons(new_pods, names, profiles), 0)
 
 
 def new_nodes(applied: Iterable[Applied], before: State) -> list[str]:

@@ -6,7 +6,7 @@ So a scaled workload has its pods: new ones are pending, and those that its cont
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -28,7 +28,7 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
-from kwhatif.kube.model.workload import SCALABLE, Deployment, PodSource, ReplicaSet, ReplicationController
+from kwhatif.kube.model.workload import SCALABLE, Deployment, ReplicaSet, ReplicationController
 from kwhatif.questions.manifests.applied import Applied, fill_budgets
 from kwhatif.questions.manifests.assumed import injected
 from kwhatif.questions.manifests.candidates import Planner
@@ -48,7 +48,6 @@ from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.state import State
 from kwhatif.workloads.autoscaling import out_of_bounds, scalers_of
 from kwhatif.workloads.comparison import WorkloadUpdate
-from kwhatif.workloads.expand import named
 from kwhatif.workloads.many import allowed_pods, wanted
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.removal import active
@@ -255,7 +254,7 @@ class _Made:
     def _replace_pods(self, workloads: Sequence[Applied], planner: Planner, state: State) -> None:
         made = MadeByControllers(state, planner.usage, [each.object for each in workloads])
         for applied in workloads:
-            obj = named(cast("PodSource", applied.object), planner.state.cluster)
+            obj = applied.object
             update = planner.plan(applied)
             if update.caveat is not None:
                 self.caveats[update.caveat] = None

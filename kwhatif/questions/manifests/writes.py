@@ -24,7 +24,7 @@ from kwhatif.workloads.controllers.deployment import RECREATE
 from kwhatif.workloads.generated import with_made_up_uid
 from kwhatif.workloads.job import run_of
 from kwhatif.workloads.many import capped
-from kwhatif.workloads.owners import reference_to
+from kwhatif.workloads.owners import reference_to, workloads_of_custom
 from kwhatif.workloads.pod_claims import owns_claims
 from kwhatif.workloads.stateful_set import PARALLEL
 
@@ -76,9 +76,11 @@ def apply_at_once(
         world.write(Update(update.pod), USER, None)
         return ()
     if isinstance(obj, Pod | CustomResource):
+        remove_workloads(obj, world)
         _remove(update.removed, world)
         for pod in update.added.pods:
-            replace_pod(_as_new(pod, world), world)
+            # Claims that are there were made for the pod with the UID that was written down.
+            replace_pod(pod if owns_claims(pod, world.state.cluster) else with_made_up_uid(pod), world)
         return ()
     merged = autoscaled(applied_object(obj, before), world.state.cluster)
     if isinstance(merged, Deployment) and rollout == "final" and update.kind == "changed":
@@ -121,6 +123,12 @@ def replace_pod(pod: Pod, world: World, *, stored: bool = False) -> None:
     world.write(Create(pod, stored=stored), USER, None)
 
 
+def remove_workloads(obj: Pod | CustomResource, world: World) -> None:
+    """The workloads of a custom resource go with their pods: else their controllers would make others."""
+    for each in workloads_of_custom(obj, world.state.cluster) if isinstance(obj, CustomResource) else ():
+        world.write(Remove(type(each), key_of(each)), USER, None)
+
+
 def _remove(pods: Sequence[Pod], world: World) -> None:
     for pod in pods:
         world.write(Remove(Pod, key_of(pod)), USER, None)
@@ -132,14 +140,6 @@ def run_once(cron_job: CronJob, world: World) -> None:
         run = capped(run_of(cron_job), world.limits.most)
         meta = replace(run.metadata, owner_references=(reference_to(cron_job, world.state.cluster),))
         world.write(Create(with_made_up_uid(replace(run, metadata=meta))), USER, None)
-
-
-def _as_new(pod: Pod, world: World) -> Pod:
-    """With another UID than one that was written down, unless its claims are there; without a name that is made up."""
-    meta = pod.metadata
-    if meta.generate_name:
-        return replace(pod, metadata=replace(meta, uid="", name=""))
-    return pod if owns_claims(pod, world.state.cluster) else with_made_up_uid(pod)
 
 
 def apply_workload(merged: Any, world: World) -> None:

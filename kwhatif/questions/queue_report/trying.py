@@ -13,8 +13,8 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.questions.decisions.decide import decision_of
 from kwhatif.questions.decisions.short import in_full
 from kwhatif.questions.groups.gates import is_about_groups
+from kwhatif.questions.groups.turns import GroupTurns
 from kwhatif.questions.placing.described import AtOnce, Describe
-from kwhatif.questions.queue_report.groups import GroupTurns
 from kwhatif.questions.queue_report.wakeups import wake_ups
 from kwhatif.questions.rows import owner_of
 from kwhatif.questions.session.session import Session
@@ -58,8 +58,8 @@ class Trying:
     def __init__(self, session: Session, question: QueueQuestion) -> None:
         self._engine = InstantEngine(session.state.fork(), session.profiles)
         self._described = AtOnce(self._engine.world, session.profiles, self._explain)
-        world = self._engine.world
-        self._groups = GroupTurns(session.profiles, world) if is_about_groups(world.state.cluster) else None
+        cluster = self._engine.world.state.cluster
+        self._groups = GroupTurns(session.profiles, self._engine) if is_about_groups(cluster) else None
         self.found: list[Tried] = []
         self._question = question
         #: What would wake the pod that is being tried.

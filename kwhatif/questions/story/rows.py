@@ -77,6 +77,7 @@ def story_of(ending: Ending, commands: tuple[CommandRow, ...] = (), asked: Asked
         budgets=tuple(_budgets(ending)),
         nodes=tuple(_nodes(ending)),
         commands=commands,
+        under_way=engine.under_way if engine.is_over_horizon else "",
         pod_groups=tried_groups(engine),
         conventions=dict(sorted(engine.world.chance.choices.items())),
         cycle=None if engine.cycle is None else replace(loop_row(engine, engine.cycle), anyway=ending.is_cycle_anyway),

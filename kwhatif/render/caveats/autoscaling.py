@@ -7,6 +7,7 @@ from typing import assert_never
 from kwhatif.kube.model.caveat.autoscaling import (
     AutoscalerDisagrees,
     AutoscalerHalted,
+    AutoscalerKnowsNoGroups,
     AutoscalerObjectsNotModelled,
     AutoscalerSettingsAssumed,
     AutoscalingCaveat,
@@ -24,6 +25,8 @@ from kwhatif.kube.model.caveat.autoscaling import (
     UnreadableObject,
 )
 from kwhatif.words.amounts import listed, plural, some
+
+_NAMES = {"cluster-autoscaler": "the Cluster Autoscaler", "karpenter": "Karpenter"}
 
 
 def sentence(caveat: AutoscalingCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - an arm for each kind
@@ -81,6 +84,11 @@ def sentence(caveat: AutoscalingCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 
             return f"{named} would change what the autoscaler does, and {verb} not modelled"
         case AutoscalerSettingsAssumed(autoscaler=autoscaler):
             return f"how {autoscaler} was started is not known: its settings are taken to be the defaults"
+        case AutoscalerKnowsNoGroups(autoscaler=autoscaler, groups=groups):
+            return (
+                f"{_NAMES[autoscaler]} does not know groups of pods: it adds nodes for each pod of {some(groups)} by"
+                " itself; the scheduler places a group as a whole"
+            )
         case KarpenterVersionAssumed(version=version):
             return f"which Karpenter runs is not known: the rules of {version} are assumed"
         case AutoscalerDisagrees(asked=asked, other=other):

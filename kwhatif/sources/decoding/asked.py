@@ -52,6 +52,7 @@ class Asked(NamedTuple):
 
 _ADMISSION = "admissionregistration.k8s.io"
 _KARPENTER = "karpenter.sh"
+_AUTOSCALING = "autoscaling.x-k8s.io"
 _GROUPS = "scheduling.k8s.io"
 _EVENTS = Asked("Event", "", "events", max_pages=MAX_EVENT_PAGES)
 #: Never asked for, though a dump may have them: Leases, which only date a dump; ConfigMaps; metrics.
@@ -72,6 +73,11 @@ BYSTANDER_LISTS: tuple[Asked, ...] = (
     ),
     Asked("NodePool", _KARPENTER, "nodepools", versions=("v1", "v1beta1"), is_everywhere=False),
     Asked("NodeClaim", _KARPENTER, "nodeclaims", versions=("v1", "v1beta1"), is_everywhere=False),
+    # Not modelled: an answer about an autoscaler says that they are there.
+    Asked("NodeOverlay", _KARPENTER, "nodeoverlays", versions=("v1alpha1",), is_everywhere=False),
+    Asked("CapacityBuffer", _AUTOSCALING, "capacitybuffers", versions=("v1beta1", "v1alpha1"), is_everywhere=False),
+    Asked("CapacityQuota", _AUTOSCALING, "capacityquotas", versions=("v1alpha1",), is_everywhere=False),
+    Asked("ProvisioningRequest", _AUTOSCALING, "provisioningrequests", versions=("v1", "v1beta1"), is_everywhere=False),
     # In 1.35 and 1.36, in versions that are not read: each release serves only its own.
     Asked("Workload", _GROUPS, "workloads", versions=("v1alpha2", "v1alpha1"), is_everywhere=False),
     Asked("PodGroup", _GROUPS, "podgroups", versions=("v1alpha2",), is_everywhere=False),

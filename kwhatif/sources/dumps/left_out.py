@@ -21,6 +21,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.resource_slice import ResourceSlice
 from kwhatif.kube.model.saved import SavedSnapshot
 from kwhatif.sources.dumps.gangs import is_gang, kind_of
+from kwhatif.sources.dumps.unread import AUTOSCALING
 
 #: These have a say in what is stored when a pod is created (`k8s.io/apiserver/pkg/admission/plugin`).
 _ADMISSION = (
@@ -29,8 +30,6 @@ _ADMISSION = (
     "MutatingAdmissionPolicy",
     "ValidatingAdmissionPolicy",
 )
-#: These change which nodes an autoscaler adds or removes: of Karpenter, and of the Cluster Autoscaler.
-_AUTOSCALING = ("NodeOverlay", "CapacityBuffer", "CapacityQuota", "ProvisioningRequest")
 #: The first release that serves rules in v1; and the first in which they cannot select by classes or expressions.
 _SERVED, _WITHOUT_CLASSES = 37, 35
 #: There are a hundred thousand pods.
@@ -79,7 +78,7 @@ def not_read(skipped: Counter[str]) -> Iterator[Caveat]:
     admission = tuple((kind, kinds[kind]) for kind in _ADMISSION if kinds[kind])
     if admission:
         yield AdmissionNotAsked(kinds=admission)
-    scaling = tuple((kind, kinds[kind]) for kind in _AUTOSCALING if kinds[kind])
+    scaling = tuple((kind, kinds[kind]) for kind in AUTOSCALING if kinds[kind])
     if scaling:
         yield AutoscalerObjectsNotModelled(kinds=scaling)
 
@@ -95,7 +94,7 @@ def without_understood(skipped: Counter[str], cluster: Cluster) -> Counter[str]:
 
 def asked_about(skipped: Counter[str]) -> dict[str, int]:
     """Of the objects that were left out those that a caveat is about, by `apiVersion/kind`."""
-    known = (*_ADMISSION, *_AUTOSCALING)
+    known = (*_ADMISSION, *AUTOSCALING)
     return {name: count for name, count in sorted(skipped.items()) if kind_of(name) in known or is_gang(name)}
 
 

@@ -30,6 +30,10 @@ FAILED = "the server failed to list"
 #: Or there are more than are read.
 CUT = "there are too many to read all"
 
+#: Kinds that change which nodes an autoscaler adds or removes, of Karpenter and of the Cluster Autoscaler: none is
+#: modelled.
+AUTOSCALING = ("NodeOverlay", "CapacityBuffer", "CapacityQuota", "ProvisioningRequest")
+
 #: The caveat about a subject -> the kinds that are read for it.
 _SUBJECTS: Mapping[Callable[..., Caveat], tuple[str, ...]] = {
     NoBudgets: ("PodDisruptionBudget",),
@@ -57,7 +61,7 @@ _SUBJECTS: Mapping[Callable[..., Caveat], tuple[str, ...]] = {
         "ValidatingAdmissionPolicyBinding",
         "ServiceAccount",
     ),
-    NoAutoscalers: ("HorizontalPodAutoscaler", "NodePool", "NodeClaim"),
+    NoAutoscalers: ("HorizontalPodAutoscaler", "NodePool", "NodeClaim", *AUTOSCALING),
     NoEvents: ("Event",),
     NoGroups: ("Workload", "PodGroup", "CompositePodGroup"),
 }

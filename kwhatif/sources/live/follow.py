@@ -27,25 +27,33 @@ _LOOK = 0.1
 class Follower:
     """Says what happens in a cluster, and how well that is known."""
 
-    def __init__(self, options: LiveOptions, patience: Patience | None = None) -> None:
-        """Connect; nothing is read yet.
+    def __init__(self, options: LiveOptions, patience: Patience | None = None, before: Follower | None = None) -> None:
+        """Connect; nothing is read yet. `before` has followed it until now: it uses its connection, and ends it.
 
         Raises:
             InputError: the kubeconfig is wrong, or what is asked for is not in it.
             ClusterUnreadable: there is no cluster to ask, or no credentials can be had.
         """
-        self._link = Link(options)
+        self._link: Link = Link(options) if before is None else before._link
+        self._restarts = 0 if before is None else before.restarts
+        #: `1.36`, as the server has said last; "" where it may not be known.
+        self.version: str = "" if before is None else before.version
         self._options = options
         self._stop = Event()
         self._happened: Queue[Happened] = Queue(_WAITING)
         patience = patience or Patience()
-        self._reflectors = [Reflector(self._link, asked, options, patience, self._put) for asked in ASKED]
+        is_known = before is not None
+        self._reflectors = [
+            Reflector(self._link, asked, options, patience, self._put, is_known=is_known) for asked in ASKED
+        ]
         #: Lists that have not been read yet, or of which it is not known at present what happens to them -> why.
         self._behind: dict[Asked, str] = dict.fromkeys(ASKED, "it is being read")
         #: Those, and since when.
-        self._since: dict[Asked, float] = {}
+        self._since: dict[Asked, float] = {} if before is None else dict.fromkeys(ASKED, time.monotonic())
         #: When everything was taken in that had happened.
         self._up_to_date = time.monotonic()
+        if before is not None:
+            before.close()
 
     @property
     def name(self) -> str:
@@ -62,9 +70,9 @@ class Follower:
         """What messages call the cluster."""
         return self._link.connection.describe()
 
-    def server_version(self) -> str:
-        """`1.36`; "" where it may not be known. Asked first: whatever is wrong with the connection comes out here."""
-        return server_version(Client(self._link.connection, self._options.timeout, self._stop))
+    def ask_version(self) -> None:
+        """Asked first: whatever is wrong with the connection comes out here."""
+        self.version = server_version(Client(self._link.connection, self._options.timeout, self._stop))
 
     def start(self) -> None:
         """Begin to read and to watch."""
@@ -96,6 +104,8 @@ class Follower:
             self._behind[each.asked] = each.reason or "it is being read again"
             self._since.setdefault(each.asked, time.monotonic())
             return
+        if isinstance(each, WatchOpened):
+            self.version = each.version or self.version
         if isinstance(each, WatchOpened) or (isinstance(each, ListEnded) and not each.version):
             self._behind.pop(each.asked, None)
             self._since.pop(each.asked, None)
@@ -125,7 +135,7 @@ class Follower:
     @property
     def restarts(self) -> int:
         """How often a watch was begun again before its time, or a list was read again."""
-        return sum(reflector.restarts for reflector in self._reflectors)
+        return self._restarts + sum(reflector.restarts for reflector in self._reflectors)
 
     def close(self) -> None:
         """End all of it."""

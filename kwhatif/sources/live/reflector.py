@@ -15,6 +15,7 @@ from kwhatif.sources.live.connection import PARALLEL, Connection, connect
 from kwhatif.sources.live.failures import ReadRefused
 from kwhatif.sources.live.lists import ListEnded, ListEvent, ListRestarted, read_list
 from kwhatif.sources.live.options import LiveOptions
+from kwhatif.sources.live.read import server_version
 from kwhatif.sources.live.request import Cancelled, Client
 from kwhatif.sources.live.watches import Watch, WatchBrokenError, WatchEvent, WatchExpiredError
 
@@ -28,6 +29,8 @@ class WatchOpened(NamedTuple):
     """From now on it is heard what happens to this list."""
 
     asked: Asked
+    #: Of the server, as of a new connection; "" of the first one, and where it may not be known.
+    version: str = ""
 
 
 class WatchLost(NamedTuple):
@@ -98,8 +101,16 @@ class Reflector:
     """Reads a list and watches it, on a thread of its own, for as long as it is wanted."""
 
     def __init__(
-        self, link: Link, asked: Asked, options: LiveOptions, patience: Patience, put: Callable[[Happened], None]
+        self,
+        link: Link,
+        asked: Asked,
+        options: LiveOptions,
+        patience: Patience,
+        put: Callable[[Happened], None],
+        *,
+        is_known: bool = False,
     ) -> None:
+        """`is_known`: whether the list was read before, so that what goes wrong now may pass."""
         self.asked = asked
         #: How often the list was read again, or the watch was begun again before its time.
         self.restarts = 0
@@ -110,7 +121,9 @@ class Reflector:
         self._stop = Event()
         self._backoff = Backoff(patience)
         self._watch: Watch | None = None
-        self._is_known = False
+        self._is_known = is_known
+        #: Whether it has been watched: then another connection may be one to another server.
+        self._was_watched = False
         self._refusals = 0
         # A daemon: a server that hangs must not keep the process from ending.
         self._thread = Thread(target=self._run, daemon=True, name=f"watch {asked.name}")
@@ -207,8 +220,9 @@ class Reflector:
         started, number = time.monotonic(), 0
         try:
             watch.open(self._timeout, self._patience.silence)
-            self._watch = watch
-            self._put(WatchOpened(self.asked))
+            opened = WatchOpened(self.asked, self._server_version() if self._was_watched else "")
+            self._watch, self._was_watched = watch, True
+            self._put(opened)
             for number, event in enumerate(watch.events(self._patience.silence), 1):  # noqa: B007
                 self._put(event)
                 watch.last_sign = time.monotonic()  # what takes the events in may be busy for long
@@ -217,7 +231,7 @@ class Reflector:
             return None
         except WatchBrokenError as broken:
             self._lost(str(broken))
-            self._pause(self._backoff.next())
+            self._pause(max(self._backoff.next(), broken.pause))
         except Cancelled:
             if self._stop.is_set():
                 raise
@@ -230,3 +244,16 @@ class Reflector:
             self._watch = None
             watch.end()
         return watch.resource_version
+
+    def _server_version(self) -> str:
+        """The server may have been upgraded meanwhile.
+
+        Raises:
+            WatchBrokenError: it does not say.
+        """
+        try:
+            return server_version(Client(self._link.connection, self._timeout, self._stop))
+        except ReadRefused:
+            raise
+        except ClusterUnreadable as failure:
+            raise WatchBrokenError(str(failure)) from failure

@@ -26,7 +26,15 @@ type question struct {
 func main() {
 	gates := flag.String("feature-gates", "GenericWorkload=true", "the gates of all questions")
 	workers := flag.Int("workers", 16, "how many schedulers run at a time: they mostly wait")
+	admitted := flag.String("admission", "", "a file of PodGroups and Workloads: what the API server makes of each is written into it")
 	flag.Parse()
+	if *admitted != "" {
+		if err := decideAdmission(*admitted); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
+		return
+	}
 	silent := flag.NewFlagSet("", flag.ExitOnError)
 	klog.InitFlags(silent)
 	for _, each := range []string{"-logtostderr=false", "-stderrthreshold=FATAL"} {

@@ -424,6 +424,16 @@ def test_apply_makes_names_and_volumes() -> None:
     assert "volume-provisioned" in {caveat.code for caveat in kwhatif.preempt(edited).caveat_details}
 
 
+def test_what_has_one_generate_name_has_names_of_its_own() -> None:
+    meta = {"generateName": "job-", "namespace": "shop"}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": [{"name": "c", "image": "x"}]}}
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "x"}]}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"template": template}}
+    touched = kwhatif.edited(load(), {"apply": [pod, pod, job, job]}).changes[0].touched
+    made = [each.object.split("-")[0] for each in touched if each.change == "created"]
+    assert made == ["Job shop/job"] * 2 + ["Pod shop/job"] * 4
+
+
 def test_what_is_applied_and_refused_is_a_mistake() -> None:
     pod = {
         "apiVersion": "v1",

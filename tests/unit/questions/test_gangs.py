@@ -117,6 +117,45 @@ def test_alone_a_member_is_judged_by_itself_and_that_is_said() -> None:
     assert [each for each in report["caveatDetails"] if each["code"] == "gangs-not-modelled"]
 
 
+@pytest.mark.parametrize(
+    ("most", "nodes", "placed"),
+    [
+        ((4,), [3], [6]),
+        ((2,), [2], [0]),
+        ((2, 2), [2, 1], [0, 6]),
+    ],
+)
+@pytest.mark.parametrize("waits", [True, False])
+def test_an_autoscaler_adds_nodes_pod_by_pod_and_the_scheduler_places_the_gang(
+    most: tuple[int, ...], nodes: list[int], placed: list[int], waits: bool
+) -> None:
+    """Two pods fit on a node. One group is scaled up in a round, and no pod gets a node before all six can."""
+    it, big = Builder("gangs"), Builder("gangs")
+    it.node("small", 1000, {})
+    big.node("big", 4000, {})
+    it.gang("g", 6, 6, "2")
+    template = {"node": big.cluster[0]}
+    groups = {"groups": [{"name": f"g{place}", "max": count, "template": template} for place, count in enumerate(most)]}
+    if waits:
+        condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+        it.cluster += [
+            each | ({"status": {"conditions": [condition]}} if each["kind"] == "Pod" else {}) for each in it.manifest
+        ]
+    given = () if waits else (_text(it.manifest),)
+    report = _json(kwhatif.autoscale(_session(it), *given, node_groups=groups))
+    rounds = [found for found in report["autoscaler"]["rounds"] if found["scaleUp"]]
+    assert [sum(each["delta"] for each in found["scaleUp"]) for found in rounds] == nodes
+    assert [len(found["placed"]) for found in rounds] == placed
+    codes = {each["code"] for each in report["caveatDetails"]}
+    assert "autoscaler-knows-no-groups" in codes
+    assert "gangs-not-modelled" not in codes
+    # Where the gang does not fit in the end, the autoscaler sees room for some of its pods.
+    assert ("pods-left-by-autoscaler" in codes) is not any(placed)
+    if not waits:
+        session = kwhatif.with_autoscaler(_session(it), node_groups=groups)
+        assert _placed(kwhatif.schedule(session, *given)) == sum(placed)
+
+
 def _racks(gates: str) -> Builder:
     """Rack a takes 8 pods of 2 cpu, rack b 7."""
     it = Builder("gangs")

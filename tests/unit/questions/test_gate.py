@@ -6,14 +6,16 @@ import io
 import re
 import textwrap
 from datetime import date
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from kwhatif.kube.model.caveat.lacking import NoImages
 from kwhatif.kube.model.caveat.scheduling import OtherVersion
-from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.meta import ObjectMeta, OwnerReference
+from kwhatif.kube.model.pod import PodMeta, PodTemplateSpec
 from kwhatif.kube.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
+from kwhatif.kube.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.policy.build import build_rulebook, default_rulebook
 from kwhatif.questions.gate import gate
 from kwhatif.questions.judging.question import Question
@@ -386,6 +388,26 @@ def test_a_job_whose_name_is_yet_to_be_made_makes_its_pods() -> None:
     assert re.fullmatch(r"default/etl-[a-z0-9]{5}-[a-z0-9]{5}", report.decisions[0].pod)
 
 
+@pytest.mark.parametrize("beside", ["", workload("Deployment", "web", 4, cpu="2")], ids=["at once", "with a rollout"])
+def test_pods_with_one_generate_name_have_names_of_their_own(beside: str) -> None:
+    text = bare("p").replace("{name: p,", "{generateName: p-,")
+    report = run(running(4), text + text + beside)
+    rows = [(row.name, row.placed) for row in report.workloads if row.name.startswith("Pod")]
+    assert rows == [("Pod default/p-", 1)] * 2
+    named = [each.pod for each in report.decisions if each.pod.startswith("default/p-")]
+    assert len({name for name in named if re.fullmatch(r"default/p-[a-z0-9]{5}", name)}) == 2
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [("", ""), ("priorityClassName: nope,", 'pods "p" is forbidden: no PriorityClass with name nope was found')],
+)
+def test_beside_a_name_a_generate_name_means_nothing(spec: str, message: str) -> None:
+    text = bare("p", spec=spec).replace("{name: p,", "{name: p, generateName: other-,")
+    found = decision(run(Session(cluster(node("n1"))), text), "default/p")
+    assert found.message == message
+
+
 def test_a_workload_that_the_api_server_refuses_is_reported_once() -> None:
     report = run(
         Session(cluster(node("n1"))), workload("Deployment", "web", 5).replace("image: 'x:1', ", "") + bare("p")
@@ -464,6 +486,33 @@ def test_running_pods_of_a_custom_resource_are_replaced_and_that_is_said() -> No
     web = row(report, "Rollout default/web")
     assert (web.removed, web.placed) == (1, 2)
     assert report.caveats == ("Rollout default/web: its controller is not known, so all its pods count as replaced",)
+
+
+@pytest.mark.parametrize(("mine", "replicas"), [(True, 3), (False, 1)])
+@pytest.mark.parametrize("rollout", ["final", "surge"])
+def test_pods_of_a_custom_resource_may_stand_below_its_replica_sets(
+    rollout: Literal["final", "surge"], mine: bool, replicas: int
+) -> None:
+    """As those of Argo Rollouts: a manifest without `replicas` keeps as many, and they go with their ReplicaSets."""
+    owner = OwnerReference(
+        kind="Rollout", name="web" if mine else "other", api_version="example.com/v1", uid="u", controller=True
+    )
+    meta = ReplicaSetMeta(name="web-1", namespace="default", owner_references=(owner,))
+    labels = {"app": "web"}
+    template = PodTemplateSpec(metadata=PodMeta(labels=labels), spec=pod().cpu("1").build().spec)
+    old_set = ReplicaSet(metadata=meta, spec=ReplicaSetSpec(replicas=3, selector=selector(**labels), template=template))
+    old = [
+        pod(f"web-1-{name}").labels(labels).cpu("1").on("n1").owner("ReplicaSet", "web-1").status(phase="Running")
+        for name in "abc"
+    ]
+    report = run(
+        Session(cluster(node("n1"), old_set, *old)),
+        ROLLOUT.replace("replicas: 2,", ""),
+        template_paths={"Rollout": [".spec.template"]},
+        rollout=rollout,
+    )
+    web = row(report, "Rollout default/web")
+    assert (web.replicas, web.removed, web.placed) == (replicas, 3 if mine else 0, replicas)
 
 
 # --- judged by the policy --------------------------------------------------------------------------------

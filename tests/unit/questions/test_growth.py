@@ -196,8 +196,12 @@ def test_what_cannot_be_meant_together(name: str) -> None:
         kwhatif.schedule(grown(name), web(), alone=True)
     with pytest.raises(ValueError, match="come in time"):
         kwhatif.gate(grown(name), web(), rollout="final")
-    with pytest.raises(ValueError, match=r"capacity\(\) does not reckon with an autoscaler"):
-        kwhatif.capacity(grown(name), web())
+    with pytest.raises(ValueError, match="neither evict for them nor add nodes"):
+        kwhatif.capacity(grown(name), web(), with_preemption=True)
+    with pytest.raises(TypeError, match="needs a manifest"):
+        kwhatif.capacity(grown(name))
+    with pytest.raises(ValueError, match=r"upgrade\(\) does not reckon with an autoscaler"):
+        kwhatif.upgrade(grown(name), to="1.37")
     with pytest.raises(kwhatif.InputError, match="node-startup"):
         grown(name, node_startup="soon")
 
@@ -319,3 +323,60 @@ def test_advice_tolerates_the_taint_of_a_pool() -> None:
     spec = {"template": {"spec": POOL["spec"]["template"]["spec"] | {"taints": taints}}}
     session = kwhatif.with_autoscaler(kwhatif.load([node("a", "6"), POOL | {"spec": spec}]), at=AT, **WITH["karpenter"])
     assert "tolerate the taint dedicated=db:NoSchedule; then all 2 pods fit" in advised(kwhatif.advise(session, web(2)))
+
+
+# --- how many more fit -----------------------------------------------------------------------------------------------
+
+LIMITED = POOL | {"spec": POOL["spec"] | {"limits": {"cpu": "24"}}}
+
+
+def counted(name: str, *more: Json, cpu: str = "3", **options: Any) -> Any:
+    session = kwhatif.load([node("a", "6"), LIMITED, *more])
+    found = kwhatif.capacity(kwhatif.with_autoscaler(session, at=AT, **WITH[name]), web(cpu=cpu), **options)
+    assert found.capacity is not None
+    assert found.capacity.grown is not None
+    return found.capacity
+
+
+@pytest.mark.parametrize("waits", [(), ("p",)])
+def test_as_many_fit_as_the_bounds_allow(name: str, waits: tuple[str, ...]) -> None:
+    """Node a takes two, and so does each node that comes; where a pod of 4 cpu waits, it gets a new node first.
+
+    Of so many replicas all are placed, and of one more as many.
+    """
+    more = [waiting(each, "4") for each in waits]
+    row = counted(name, *more)
+    nodes, beside = {"karpenter": (3, 1), "cluster-autoscaler": (2, 0)}[name]
+    sets = 2 + 2 * nodes - (2 - beside) * len(waits)
+    assert (row.fit.sets, row.grown.fit.sets, row.grown.nodes) == (2, sets, {"general": nodes})
+    words = {"karpenter": "all available instance types exceed limits", "cluster-autoscaler": "max node group size"}
+    refused = row.grown.refused
+    assert words[name] in refused.message + "".join(each.reason for each in refused.reasons)
+    for replicas in (sets, sets + 1):
+        session = kwhatif.load([node("a", "6"), LIMITED, *more])
+        report = kwhatif.autoscale(session, web(replicas, "3"), at=AT, **WITH[name])
+        assert report.autoscaler is not None
+        placed = {each.pod for found in report.autoscaler.rounds for each in found.placed} - {"default/p"}
+        assert where(report).count("a") + len(placed) == sets
+
+
+def test_a_target_may_be_met_by_new_nodes(name: str) -> None:
+    assert counted(name, target=6).target.met
+    assert not counted(name, target=60).target.met
+
+
+def test_what_has_no_bounds_is_counted_up_to_the_limit_and_said(name: str) -> None:
+    groups = {"groups": [{"name": "general", "nodes": ["a"]}]}
+    extra: Json = {"node_groups": groups} if name == "cluster-autoscaler" else {}
+    session = kwhatif.with_autoscaler(cluster(), at=AT, **{**WITH[name], **extra})
+    row = kwhatif.capacity(session, web(cpu="3"), limit=50).capacity
+    assert row is not None
+    assert row.grown is not None
+    assert (row.grown.fit.sets, row.grown.fit.stop, row.grown.unbounded) == (50, None, ("general",))
+    assert row.grown.nodes == {"general": 24}
+
+
+def test_no_node_helps_a_pod_that_no_new_node_would_take(name: str) -> None:
+    row = counted(name, cpu="9")
+    assert (row.grown.fit.sets, row.grown.nodes) == (0, {})
+    assert row.grown.refused is not None

@@ -42,6 +42,6 @@ def test_the_first_line_says_which_may_go(
     rows = (*(scenario(name, command, ok=False) for name in bad), *(scenario(name, command, ok=True) for name in good))
     console = Console(file=io.StringIO(), width=100)
     detail = Detail(quiet=True)
-    for part in draw(scenarios(Report(command=command, scenarios=rows), detail), detail):
+    for part in draw(scenarios(Report(command=command, scenarios=rows), rows, detail), detail):
         console.print(part)
     assert console.file.getvalue() == f"{expected}\n"  # type: ignore[attr-defined]

@@ -96,6 +96,14 @@ class AutoscalerSettingsAssumed(BaseCaveat, tag="autoscaler-settings-assumed", k
     autoscaler: str
 
 
+class AutoscalerKnowsNoGroups(BaseCaveat, tag="autoscaler-knows-no-groups", kw_only=True):
+    """Pods of groups wait, and the autoscaler adds nodes pod by pod: the scheduler places the groups on them."""
+
+    autoscaler: str
+    #: Keys of the groups.
+    groups: tuple[str, ...]
+
+
 class KarpenterVersionAssumed(BaseCaveat, tag="karpenter-version-assumed", kw_only=True):
     """The input does not say which Karpenter runs: the rules are those of this version."""
 
@@ -125,6 +133,7 @@ AutoscalingCaveat = (
     | UnreadableObject
     | AutoscalerObjectsNotModelled
     | AutoscalerSettingsAssumed
+    | AutoscalerKnowsNoGroups
     | KarpenterVersionAssumed
     | AutoscalerDisagrees
 )

@@ -14,26 +14,25 @@ from kwhatif.scheduler.framework.attempt import held_back
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.scheduler.pod_groups.result import GROUP_UNSCHEDULABLE, GroupResult
-from kwhatif.simulation.attempts import SimulatedAttempts
 from kwhatif.simulation.groups import GroupOutcome
-from kwhatif.simulation.world import World
-from kwhatif.state.change import Bind, Evict
+from kwhatif.simulation.instant import InstantEngine
 from kwhatif.state.pod_info import PodInfo
 
 
 class GroupTurns:
-    """Tries groups in a world, which changes."""
+    """Tries groups by an engine, whose world changes."""
 
-    def __init__(self, profiles: Mapping[str, Profile], world: World) -> None:
-        self._profiles, self._state = profiles, world.state
-        self._attempts = SimulatedAttempts(world, profiles, scored=False)
+    def __init__(self, profiles: Mapping[str, Profile], engine: InstantEngine, *, evicts: bool = True) -> None:
+        """`evicts`: whether groups may evict others; else those that would have to go on waiting."""
+        self._profiles, self._engine, self._state = profiles, engine, engine.world.state
+        self._evicts = evicts
         #: By key of the pod.
         self._decided: dict[str, Decision] = {}
         #: What became of each group, by key, as things were when it was tried.
         self.rows: dict[str, GroupRow] = {}
         self._groups: dict[str, GroupOutcome] = {}
         self._placed: set[str] = set()
-        self._rows = GroupRows(world, profiles, Tries(self._groups, self._placed, {}))
+        self._rows = GroupRows(engine.world, profiles, Tries(self._groups, self._placed, {}))
 
     def decide(self, info: PodInfo) -> Decision | None:
         """What becomes of the pod with its group; None: it is of none, or of another scheduler."""
@@ -60,20 +59,16 @@ class GroupTurns:
             yield from (decision_about(info.pod, "Gated", pre_enqueue=row, detail="short") for info in members)
             return
         group = self._state.cluster.all(PodGroup)[key]
-        result = self._attempts.attempt_group(group, members)
+        result = self._engine.attempt_group(group, members)
         placed: Outcome = "Placed"
         evicting: tuple[GroupResult, ...] = ()
-        if result.preemption is not None and result.preemption.victims:
-            self._state.apply(*(Evict(victim.key) for victim in result.preemption.pods))
+        if self._evicts and result.preemption is not None and result.preemption.victims:
+            self._engine.world.lose_at_once([victim.pod for victim in result.preemption.pods])
             evicting = (result,)
-            result, placed = self._attempts.attempt_group(group, members), "Preempts"
+            result, placed = self._engine.attempt_group(group, members), "Preempts"
         self._groups[key] = GroupOutcome(result, "" if result.is_placed else result.status.message, evicting)
-        nodes = {}
-        for each in result.placed if result.is_placed else ():
-            assert each.node is not None, "it was placed"
-            self._state.apply(Bind(each.pod.key, each.node, each.reserve(self._state.by_name[each.node])))
-            nodes[each.pod.key] = each.node
-            self._placed.add(each.pod.pod.metadata.uid or each.pod.key)
+        nodes = self._engine.carry_out_group(result)
+        self._placed.update(info.pod.metadata.uid or info.key for info in members if info.key in nodes)
         for info in members:
             if info.key in nodes:
                 yield decision_about(info.pod, placed, node=nodes[info.key], detail="short")
