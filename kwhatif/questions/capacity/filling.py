@@ -36,6 +36,7 @@ from kwhatif.questions.manifests.daemons import arrive, new_nodes, run_daemons
 from kwhatif.questions.manifests.new_pods import NewPod, NewPods
 from kwhatif.questions.placing.described import AtOnce
 from kwhatif.questions.placing.pending_pods import in_queue_order
+from kwhatif.questions.rows import requests_of
 from kwhatif.questions.session.session import Session
 from kwhatif.report.capacity import CountedRow, FitRow, StopOutcome, StopRow
 from kwhatif.report.decision import Decision
