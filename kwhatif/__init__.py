@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from kwhatif.api.audit import audit
     from kwhatif.api.autoscale import autoscale, consolidate, with_autoscaler
     from kwhatif.api.capacity import capacity
-    from kwhatif.api.compare import compare
+    from kwhatif.api.compare import compare, compare_clusters
     from kwhatif.api.deschedule import deschedule
     from kwhatif.api.gate import find_policy, gate
+    from kwhatif.api.html import html
     from kwhatif.api.maintenance import drain, outage, upgrade
     from kwhatif.api.questions import advise, pending, preempt, schedule
     from kwhatif.api.scheduler import SchedulerOptions
@@ -152,6 +153,7 @@ __all__ = [
     "autoscale",
     "capacity",
     "compare",
+    "compare_clusters",
     "consolidate",
     "deschedule",
     "describe",
@@ -159,6 +161,7 @@ __all__ = [
     "edited",
     "find_policy",
     "gate",
+    "html",
     "load",
     "load_live",
     "outage",
@@ -181,9 +184,10 @@ _HOMES = {
     "kwhatif.api.audit": "audit",
     "kwhatif.api.autoscale": "autoscale consolidate with_autoscaler",
     "kwhatif.api.capacity": "capacity",
-    "kwhatif.api.compare": "compare",
+    "kwhatif.api.compare": "compare compare_clusters",
     "kwhatif.api.deschedule": "deschedule",
     "kwhatif.api.gate": "find_policy gate",
+    "kwhatif.api.html": "html",
     "kwhatif.api.maintenance": "drain outage upgrade",
     "kwhatif.api.questions": "advise pending preempt schedule",
     "kwhatif.api.scheduler": "SchedulerOptions",
