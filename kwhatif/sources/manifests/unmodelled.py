@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -23,12 +24,14 @@ from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
 from kwhatif.kube.model.helm import HelmHook, Phase, hook_of
 from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.resource import CELDeviceSelector, DeviceClass, ResourceClaim, ResourceClaimTemplate
 from kwhatif.kube.model.workload import SCALABLE
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.sources.decoding.kinds import group_of
 from kwhatif.sources.dumps.gangs import is_gang, is_grouped
 from kwhatif.sources.dumps.left_out import rules_ignored, unknown_rules
 from kwhatif.sources.manifests.outline import Outline
+from kwhatif.sources.saving.walk import Walker
 from kwhatif.workloads.autoscaling import bounded, target_of
 from kwhatif.workloads.expand import replicas_of
 
@@ -128,7 +131,7 @@ class Unmodelled:
 def in_cluster(caveats: Iterable[Caveat], applied: Sequence[Applied], cluster: Cluster) -> Iterator[Caveat]:
     """The caveats about manifests with what the cluster knows of it; and the autoscalers of what they bring."""
     rules = [each.object for each in applied if isinstance(each.object, DeviceTaintRule)]
-    unknown = tuple(unknown_rules(cluster, rules))
+    unknown = (*unknown_rules(cluster, rules), *_costly([each.object for each in applied], cluster))
     if unknown:
         yield DevicesNotModelled(features=unknown)
     yield from rules_ignored(cluster, rules)
@@ -149,6 +152,37 @@ def in_cluster(caveats: Iterable[Caveat], applied: Sequence[Applied], cluster: C
         found = scalers[scaler]
         if found in given or found.target in by_name:
             yield _metrics(found, by_name.get(found.target), cluster)
+
+
+#: What can make the estimate of an expression's cost large: loops, and variables, of which it knows no size.
+_COSTLY = re.compile(r"\.(?:all|exists|exists_one|existsOne|map|filter|transform\w{1,20})\(|\bcel\.bind\(")
+
+
+def _costly(objects: Iterable[object], cluster: Cluster) -> Iterator[str]:
+    """Selectors of devices that the API server may refuse: it estimates their cost when they are new, as nothing here.
+
+    `validateCELSelector` in pkg/apis/resource/validation: "too complex, exceeds cost limit". What is stored already was
+    taken.
+    """
+    kinds = (DeviceClass, ResourceClaim, ResourceClaimTemplate)
+    new = _selectors(each for each in objects if isinstance(each, kinds))
+    if any(map(_COSTLY.search, new)) and any(
+        map(_COSTLY.search, new - _selectors(obj for kind in kinds for obj in cluster.all(kind).values()))
+    ):
+        yield "new selectors with loops or cel.bind (the API server limits their estimated cost)"
+
+
+def _selectors(objects: Iterable[object]) -> set[str]:
+    found: set[str] = set()
+
+    def see(selector: CELDeviceSelector) -> CELDeviceSelector:
+        found.add(selector.expression)
+        return selector
+
+    walker = Walker({CELDeviceSelector: see})
+    for obj in objects:
+        walker.rewrite(obj)
+    return found
 
 
 def _not_read(
