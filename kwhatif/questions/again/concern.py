@@ -14,7 +14,7 @@ from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.pod_status import SchedulingEvents
-from kwhatif.kube.model.policy import PodDisruptionBudget
+from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
 from kwhatif.questions.again.sight import EVERYTHING, sight_of
 from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.session.session import Session
@@ -43,6 +43,9 @@ class Concern:
         self._pending = list(session.state.pending.values())
         self._events = self._read_events(session.cluster.scheduling_events)
         self._waiting = None if guarded else _waiting(report, session)
+        there = {info.key for info in self._pending}
+        #: Where pods would be new: quotas count all pods there before they take one more.
+        self._admitting = {pod.pod.metadata.namespace for pod, _ in self._waiting or () if pod.key not in there}
 
     def _read_events(self, events: Mapping[str, SchedulingEvents]) -> object:
         """What is read of Events: all that `queue` shows of pods that wait; of the others their order."""
@@ -78,6 +81,8 @@ class Concern:
             return True
         if any(isinstance(obj, Pod) and not obj.spec.node_name and not is_terminal(obj) for obj in change):
             return True  # it is tried before those that are asked for, or no longer
+        if any(isinstance(obj, Pod) and self._is_counted(obj.metadata.namespace, cluster) for obj in change):
+            return True
         return any(
             each.hint is None or each.hint(pod, before, after, cluster) is QUEUE
             for event in cluster_events(before, after, cluster)
@@ -85,6 +90,11 @@ class Concern:
             for each in registered
             if each.event.matches(event)
         )
+
+    def _is_counted(self, namespace: str, cluster: Cluster) -> bool:
+        """Whether a quota may refuse a pod that is asked for, since others came to its namespace."""
+        quotas = cluster.all(ResourceQuota).values() if namespace in self._admitting else ()
+        return any(quota.metadata.namespace == namespace for quota in quotas)
 
 
 def _is_guarded(plugin: object) -> bool:
