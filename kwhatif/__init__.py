@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kwhatif.api.audit import audit
     from kwhatif.api.autoscale import autoscale, consolidate, with_autoscaler
     from kwhatif.api.capacity import capacity
-    from kwhatif.api.compare import compare
+    from kwhatif.api.compare import compare, compare_clusters
     from kwhatif.api.deschedule import deschedule
     from kwhatif.api.gate import find_policy, gate
     from kwhatif.api.maintenance import drain, outage, upgrade
@@ -152,6 +152,7 @@ __all__ = [
     "autoscale",
     "capacity",
     "compare",
+    "compare_clusters",
     "consolidate",
     "deschedule",
     "describe",
@@ -181,7 +182,7 @@ _HOMES = {
     "kwhatif.api.audit": "audit",
     "kwhatif.api.autoscale": "autoscale consolidate with_autoscaler",
     "kwhatif.api.capacity": "capacity",
-    "kwhatif.api.compare": "compare",
+    "kwhatif.api.compare": "compare compare_clusters",
     "kwhatif.api.deschedule": "deschedule",
     "kwhatif.api.gate": "find_policy gate",
     "kwhatif.api.maintenance": "drain outage upgrade",

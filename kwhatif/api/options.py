@@ -114,3 +114,11 @@ class ThreatsArguments(MaintenanceOptions, total=False):
     only: Annotated[
         str, Option("Only these kinds of threats, such as pending,template,class; without it, all.", "", "LIST")
     ]
+
+
+class CompareArguments(TypedDict, total=False):
+    """How far causes are looked for."""
+
+    tries: Annotated[
+        int, Option("Ask about at most N sets of changes for each answer; 0: look for no cause.", 500, "N", min=0)
+    ]

@@ -21,6 +21,7 @@ from kwhatif.cli.audit import audit
 from kwhatif.cli.autoscale import autoscale, consolidate
 from kwhatif.cli.capacity import capacity
 from kwhatif.cli.characters import adapt_streams
+from kwhatif.cli.compare import compare
 from kwhatif.cli.completion import completion
 from kwhatif.cli.deschedule import deschedule
 from kwhatif.cli.drain import drain
@@ -76,6 +77,7 @@ for command in (
     autoscale,
     consolidate,
     upgrade,
+    compare,
     serve,
     rbac,
     completion,

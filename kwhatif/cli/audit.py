@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
@@ -87,6 +88,8 @@ def audit(
 
     answers = cluster.ask(ask, namespace=namespace, growth=growth)
     write_reports(answers.report, files)
-    answer(answers, Style(output.value, printing), conditions)
-    if answers.report.audit is not None and answers.report.audit.stopped == "interrupted":
+    is_interrupted = answers.report.audit is not None and answers.report.audit.stopped == "interrupted"
+    with suppress(typer.Exit) if is_interrupted else nullcontext():
+        answer(answers, Style(output.value, printing), conditions)
+    if is_interrupted:
         raise typer.Exit(ExitCode.INTERRUPTED)

@@ -80,6 +80,7 @@ _MAKERS: Mapping[str, tuple[str, str]] = {
     "audit": ("audit", "audit.audit"),
     "autoscale": ("autoscaler", "autoscale.autoscale"),
     "capacity": ("capacity", "capacity.capacity"),
+    "compare": ("compare", "clusters.compare"),
     "consolidate": ("consolidate", "autoscale.consolidate"),
     "deschedule": ("deschedule", "deschedule.deschedule"),
     "drain": ("story", "story.story_blocks"),

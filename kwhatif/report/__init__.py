@@ -11,6 +11,7 @@ from kwhatif.report.advise import AdviseRow
 from kwhatif.report.audit import AuditRow
 from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
 from kwhatif.report.capacity import CapacityRow
+from kwhatif.report.clusters import CompareRow
 from kwhatif.report.decision import Decision
 from kwhatif.report.deschedule import DescheduleRow
 from kwhatif.report.inputs import EditRow, ProblemRow, SchedulerInfo, SnapshotInfo
@@ -61,6 +62,8 @@ class Report(Document, kw_only=True, tag_field="kind", tag="Report"):
     pod_groups: PodGroupsRow | None = None
     #: Of the command `audit`.
     audit: AuditRow | None = None
+    #: Of the command `compare`.
+    compare: CompareRow | None = None
     #: Of the command `threats`.
     threats: ThreatsRow | None = None
     #: Of the command `who-fits`.

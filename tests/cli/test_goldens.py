@@ -19,6 +19,7 @@ QUEUE = f"{FROM} --from fixtures/demo/pending.yaml"
 DESCHEDULE = f"--policy fixtures/demo/descheduler.yaml {FROM}"
 GROUPS = "--node-groups fixtures/demo/groups.yaml"
 CLOUD = "--from fixtures/cloud/cluster.yaml"
+DAYS = "fixtures/compare/monday.yaml fixtures/compare/tuesday.yaml"
 AUDIT = "--from fixtures/audit/mixed-platform.yaml"
 GATE = "kwhatif gate fixtures/gate/manifests"
 POLICY = "--policy fixtures/gate/kwhatif.yaml"
@@ -177,6 +178,13 @@ COMMANDS = {
     "threats-unknown": f"kwhatif threats pod/shop/api {FROM}",
     "who-fits": f"kwhatif who-fits general-a1 {QUEUE}",
     "who-fits-quiet": f"kwhatif who-fits node/control-1 {FROM} -q",
+    "compare": f"kwhatif compare {DAYS} --question 'schedule fixtures/compare/shop.yaml' --question 'drain b1'",
+    "compare-tries": f"kwhatif compare {DAYS} --question 'schedule fixtures/compare/shop.yaml' --tries 3 -o markdown",
+    "compare-config": "kwhatif compare --from fixtures/compare/monday.yaml --config fixtures/compare/default.yaml"
+    " --config fixtures/compare/binpack.yaml --question 'schedule fixtures/compare/small.yaml'",
+    "compare-versions": f"kwhatif compare {QUEUE} --kubernetes-version 1.35 --kubernetes-version 1.37 -q",
+    "compare-not-a-question": f"kwhatif compare {DAYS} --question 'schedul web.yaml'",
+    "compare-one": "kwhatif compare fixtures/compare/monday.yaml",
     "audit": f"kwhatif audit {AUDIT}",
     "audit-explain": f"kwhatif audit {AUDIT} --explain demands-all-e95d0a67",
     "audit-explain-unknown": f"kwhatif audit {AUDIT} --explain demands-all-00000000",

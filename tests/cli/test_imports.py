@@ -35,6 +35,7 @@ OURS = {
     "kwhatif.cli.characters",
     "kwhatif.cli.cluster",
     "kwhatif.cli.cluster_options",
+    "kwhatif.cli.compare",
     "kwhatif.cli.completion",
     "kwhatif.cli.deschedule",
     "kwhatif.cli.drain",

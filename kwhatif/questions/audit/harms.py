@@ -9,8 +9,10 @@ from msgspec.structs import replace
 
 from kwhatif.admission.quota.state import exceeded_in
 from kwhatif.controllers.budget_pods import budget_pods, pods_selected_by
+from kwhatif.controllers.taint_eviction import stays_for_ever
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.audit.causes import PendingCause, cause_of
 from kwhatif.questions.audit.scenario import AuditScenario, Performed, Stage
@@ -247,12 +249,20 @@ class _Found:
             if row.cause == "bare":
                 return f"Pod {row.pod}", "no-way-back", "bare"
             stays = _STAYS.get(row.cause or "") if row.cause != "zone-lost" else None
-            return None if stays is None else (self._root(row.pod), "pods-pending", stays)
+            if stays is None or (stays == "tolerates" and self._is_still_due(row.pod)):
+                return None
+            return self._root(row.pod), "pods-pending", stays
         cause = _BLOCKED.get(row.cause or "")
         if cause is None:
             return None
         subject = f"PodDisruptionBudget {row.budgets[0]}" if row.budgets else self._root(row.pod)
         return subject, "drain-blocked", cause
+
+    def _is_still_due(self, key: str) -> bool:
+        """Whether the pod is evicted later than is simulated: of a large zone node after node is tainted."""
+        pod = self._state.cluster.all(Pod)[key]
+        node = self._state.cluster.get(Node, pod.spec.node_name)
+        return self._engine.is_over_horizon and node is not None and not stays_for_ever(pod, node)
 
     def _bare(self, key: str) -> HarmRow:
         subject = f"Pod {key}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import re
 import shlex
 import time
 from collections.abc import Mapping
@@ -92,6 +93,21 @@ CHANGES: list[tuple[Said, list[str]]] = [
     ({"delete": {"objects": ["pdb/shop/db"], "force": True}}, ["PodDisruptionBudget shop/db deleted"]),
     # The youngest of those on the node with the most pods of the Deployment goes first.
     ("scale deployment/shop/web=2", ["Deployment shop/web changed spec.replicas=2", "Pod shop/web-1-1 deleted"]),
+    *(
+        (f"restart {word}", [f"{name} changed spec.template.metadata.labels[kwhatif.dev/restarted]=1"])
+        for word, name in (
+            ("deployment/shop/web", "Deployment shop/web"),
+            ("sts/shop/db", "StatefulSet shop/db"),
+            ("ds/shop/agent", "DaemonSet shop/agent"),
+        )
+    ),
+    (
+        {"restart": {"objects": ["deployment/shop/web", "sts/shop/db"]}},
+        [
+            f"{name} changed spec.template.metadata.labels[kwhatif.dev/restarted]=1"
+            for name in ("Deployment shop/web", "StatefulSet shop/db")
+        ],
+    ),
     ("scale rs/shop/web-1=2", ["Pod shop/web-1-1 deleted", "ReplicaSet shop/web-1 changed spec.replicas=2"]),
     (
         {"scale": {"sts/shop/db": 4}},
@@ -183,6 +199,13 @@ REFUSED: list[tuple[Said, str]] = [
     ),
     ("scale ds/shop/agent=3", "a DaemonSet has no number of replicas"),
     ("scale deployment/shop/*=3", "ambiguous"),
+    ("restart", "names no workload"),
+    ("restart rs/shop/web-1", "ReplicaSet shop/web-1 has no rollout (restart a Deployment, StatefulSet or DaemonSet)"),
+    ("restart pod/shop/db-0", "Pod shop/db-0 has no rollout"),
+    (
+        "restart deployment/shop/wbe",
+        'deployments "wbe" not found in namespace shop (did you mean deployment/shop/web?)',
+    ),
     ("set node/a1", "cannot be read"),
     ("set node/a1 spec", "has no value"),
     ("set node/a1 status.alocatable.cpu=3", 'unknown field "status.alocatable" (did you mean allocatable?)'),
@@ -255,6 +278,15 @@ def test_refusals(said: Said, message: str) -> None:
 def test_what_is_so_already_is_no_mistake(said: str, note: str) -> None:
     (row,) = kwhatif.edited(load(), said).changes
     assert (row.touched, row.notes) == ((), (note,))
+
+
+def test_a_restart_comes_after_each_other_but_not_while_it_is_paused() -> None:
+    again = "restart deployment/shop/web"
+    assert touched(again, again) == [
+        "Deployment shop/web changed spec.template.metadata.labels[kwhatif.dev/restarted]=2"
+    ]
+    with pytest.raises(kwhatif.InputError, match=re.escape("Deployment shop/web is paused (resume it first)")):
+        touched("set deployment/shop/web spec.paused=true", again)
 
 
 def test_all_mistakes_at_once() -> None:
