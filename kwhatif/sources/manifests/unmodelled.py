@@ -24,14 +24,21 @@ from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
 from kwhatif.kube.model.helm import HelmHook, Phase, hook_of
 from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.resource import CELDeviceSelector, DeviceClass, ResourceClaim, ResourceClaimTemplate
+from kwhatif.kube.model.resource import (
+    DeviceClass,
+    DeviceClassSpec,
+    DeviceSubRequest,
+    ExactDeviceRequest,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourceClaimTemplateSpec,
+)
 from kwhatif.kube.model.workload import SCALABLE
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.sources.decoding.kinds import group_of
 from kwhatif.sources.dumps.gangs import is_gang, is_grouped
 from kwhatif.sources.dumps.left_out import rules_ignored, unknown_rules
 from kwhatif.sources.manifests.outline import Outline
-from kwhatif.sources.saving.walk import Walker
 from kwhatif.workloads.autoscaling import bounded, target_of
 from kwhatif.workloads.expand import replicas_of
 
@@ -164,25 +171,25 @@ def _costly(objects: Iterable[object], cluster: Cluster) -> Iterator[str]:
     `validateCELSelector` in pkg/apis/resource/validation: "too complex, exceeds cost limit". What is stored already was
     taken.
     """
-    kinds = (DeviceClass, ResourceClaim, ResourceClaimTemplate)
-    new = _selectors(each for each in objects if isinstance(each, kinds))
-    if any(map(_COSTLY.search, new)) and any(
-        map(_COSTLY.search, new - _selectors(obj for kind in kinds for obj in cluster.all(kind).values()))
-    ):
+    new = set(filter(_COSTLY.search, _expressions(objects)))
+    if new and new.difference(*(_expressions(cluster.all(kind).values()) for kind in _SELECTING)):
         yield "new selectors with loops or cel.bind (the API server limits their estimated cost)"
 
 
-def _selectors(objects: Iterable[object]) -> set[str]:
-    found: set[str] = set()
+_SELECTING = (DeviceClass, ResourceClaim, ResourceClaimTemplate)
 
-    def see(selector: CELDeviceSelector) -> CELDeviceSelector:
-        found.add(selector.expression)
-        return selector
 
-    walker = Walker({CELDeviceSelector: see})
+def _expressions(objects: Iterable[object]) -> Iterator[str]:
     for obj in objects:
-        walker.rewrite(obj)
-    return found
+        requests: Sequence[DeviceClassSpec | ExactDeviceRequest | DeviceSubRequest | None] = ()
+        match obj:
+            case DeviceClass():
+                requests = [obj.spec]
+            case ResourceClaim(spec=spec) | ResourceClaimTemplate(spec=ResourceClaimTemplateSpec(spec=spec)):
+                devices = spec.devices.requests
+                requests = [each for request in devices for each in (request.exactly, *request.first_available)]
+        selectors = (selector for request in requests if request is not None for selector in request.selectors)
+        yield from (selector.cel.expression for selector in selectors if selector.cel is not None)
 
 
 def _not_read(

@@ -528,12 +528,16 @@ def test_pods_of_a_custom_resource_may_stand_below_its_replica_sets(
 def test_the_estimated_cost_of_a_new_selector_is_not_judged(expression: str, stored: str, said: bool) -> None:
     selectors = (DeviceSelector(cel=CELDeviceSelector(expression=stored)),)
     known = DeviceClass(metadata=ObjectMeta(name="known"), spec=DeviceClassSpec(selectors=selectors))
-    text = (
-        "---\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: new}\n"
-        f'spec: {{selectors: [{{cel: {{expression: "{expression}"}}}}]}}\n'
-    )
-    found = run(Session(cluster(node("n1"), known)), bare("p") + text).caveat_details
-    assert any(isinstance(each, DevicesNotModelled) for each in found) is said
+    chosen = f'selectors: [{{cel: {{expression: "{expression}"}}}}]'
+    request = f"devices: {{requests: [{{name: a, firstAvailable: [{{name: b, deviceClassName: known, {chosen}}}]}}]}}"
+    for kind, spec in (
+        ("DeviceClass", chosen),
+        ("ResourceClaim", request),
+        ("ResourceClaimTemplate", f"spec: {{{request}}}"),
+    ):
+        text = f"---\napiVersion: resource.k8s.io/v1\nkind: {kind}\nmetadata: {{name: new}}\nspec: {{{spec}}}\n"
+        found = run(Session(cluster(node("n1"), known)), bare("p") + text).caveat_details
+        assert any(isinstance(each, DevicesNotModelled) for each in found) is said, kind
 
 
 # --- judged by the policy --------------------------------------------------------------------------------
