@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # Each process that the tests start would compile everything for itself.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test deep lock pin e2e quick lint format generated bench oracle fuzz fuzz-queue fuzz-advice fuzz-descheduler fuzz-karpenter fuzz-gangs fuzz-input conformance clean
+.PHONY: help demo test browser deep lock pin e2e quick lint format generated bench oracle fuzz fuzz-queue fuzz-advice fuzz-descheduler fuzz-karpenter fuzz-gangs fuzz-input conformance clean
 
 # How many random cases of each family to compare; SEED=7 repeats a run, FAMILIES=dra,spread narrows it,
 # CLI=1 asks kwhatif by its command line.
@@ -56,6 +56,7 @@ LOCK := @uv pip compile --quiet --universal --python-version 3.11 --generate-has
 lock: ## pin the newest versions of all packages, with their hashes (needs uv)
 	$(LOCK) --upgrade --extra zst --extra metrics --extra build --output-file requirements.lock
 	$(LOCK) --upgrade --extra zst --extra metrics --extra build --extra dev --output-file requirements-dev.lock
+	$(LOCK) --upgrade --extra zst --extra metrics --extra build --extra dev --extra browser --output-file requirements-browser.lock
 	$(LOCK) --upgrade --extra zst --extra metrics --extra build --extra release --output-file requirements-release.lock
 
 pin: ## pin base images by digest and actions by commit (needs docker and the network)
@@ -76,8 +77,12 @@ format: $(READY) ## put the code into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-generated: $(READY) ## rewrite what is made from code: schema, output in README and docs
+browser: $(READY) ## look at the HTML reports in Chromium (installs it, as root where apt is there): clicks, keys, print, accessibility
+	@scripts/browser.sh
+
+generated: $(READY) ## rewrite what is made from code: schema, output in README and docs; pictures where a browser is there
 	$(BIN)/python scripts/generate.py
+	$(BIN)/python scripts/screenshots.py
 
 bench: $(READY) ## measure, and write docs/performance.md
 	$(BIN)/python -m benchmarks

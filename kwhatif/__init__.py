@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kwhatif.api.compare import compare, compare_clusters
     from kwhatif.api.deschedule import deschedule
     from kwhatif.api.gate import find_policy, gate
+    from kwhatif.api.html import html
     from kwhatif.api.maintenance import drain, outage, upgrade
     from kwhatif.api.questions import advise, pending, preempt, schedule
     from kwhatif.api.scheduler import SchedulerOptions
@@ -160,6 +161,7 @@ __all__ = [
     "edited",
     "find_policy",
     "gate",
+    "html",
     "load",
     "load_live",
     "outage",
@@ -185,6 +187,7 @@ _HOMES = {
     "kwhatif.api.compare": "compare compare_clusters",
     "kwhatif.api.deschedule": "deschedule",
     "kwhatif.api.gate": "find_policy gate",
+    "kwhatif.api.html": "html",
     "kwhatif.api.maintenance": "drain outage upgrade",
     "kwhatif.api.questions": "advise pending preempt schedule",
     "kwhatif.api.scheduler": "SchedulerOptions",

@@ -9,8 +9,10 @@ from typing import Self, Unpack
 
 from kwhatif.api.arguments import require_known
 from kwhatif.api.scheduler import SchedulerOptions, scheduler_source
-from kwhatif.api.sessions import FollowedScheduler, admitted, follow_release
+from kwhatif.api.sessions import FollowedScheduler, admitted, follow_release, release_of
 from kwhatif.garbage import no_garbage_collection
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.again.concern import Concern
 from kwhatif.questions.again.sight import EVERYTHING
 from kwhatif.questions.session.session import Session
@@ -25,6 +27,7 @@ from kwhatif.sources.live.options import LiveArguments, LiveOptions
 from kwhatif.sources.live.reflector import Patience
 from kwhatif.sources.saving.record import Recorder
 from kwhatif.sources.saving.save import Moment, save
+from kwhatif.state.history import ChangedObject
 
 #: Seconds between checks whether it is to end.
 _LOOK = 0.5
@@ -97,6 +100,10 @@ class LiveCluster:
         self._latest = self._scheduler.session(self._loaded, state, self._cache.caveats(state), 0)
         self._is_read = True
 
+    def _is_of_another_release(self) -> bool:
+        asked = release_of(self._cache.state.cluster, self._collected, self._source)
+        return asked.info() != self._scheduler.info
+
     def _begin_again(self) -> None:
         """The cluster is of another release now, which decodes, fills in and decides otherwise: read it again."""
         self._latest = self.session  # the last that is known, until then
@@ -145,6 +152,9 @@ class LiveCluster:
             return False
         cache = self._cache
         changes = list(filter(EVERYTHING.differs, cache.take(happened)))
+        if self._is_read and any(map(_shows_release, changes)) and self._is_of_another_release():
+            self._begin_again()
+            return False
         if not self._is_read:
             if cache.is_complete:
                 self._judge()
@@ -204,6 +214,16 @@ class LiveCluster:
             self.wait(_LOOK)
         now = _now()
         return now, self._cache.as_read(now)
+
+
+def _shows_release(change: ChangedObject) -> bool:
+    """Whether it may say more of the release: groups of pods prove that gates are on, and kubelets are not newer."""
+    before, after = change
+    if isinstance(before, Node) and isinstance(after, Node):
+        return before.status.node_info != after.status.node_info
+    if isinstance(before, PodGroup) and isinstance(after, PodGroup):
+        return before.spec != after.spec
+    return isinstance(after if before is None else before, Node | PodGroup)
 
 
 def _now() -> str:

@@ -13,7 +13,8 @@ from kwhatif.cli.cluster_options import FeatureGates, complete_version
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import Output, OutputOption, Printing, fail_on
 from kwhatif.cli.progress import counting_progress
-from kwhatif.cli.run import Answers, Style, answer, now, parse_conditions
+from kwhatif.cli.reports import Answers
+from kwhatif.cli.run import Style, answer, now, parse_conditions
 from kwhatif.cli.usage import SCHEDULER, UsageError
 from kwhatif.cli.watcher import WATCHER
 from kwhatif.garbage import no_garbage_collection

@@ -100,6 +100,8 @@ class StoryBudgetRow(Row):
     overrun: int
     overrun_anyway: int = 0
     anyway: bool = False
+    #: (Second, how many it allows from then on), in order, of each change after the start.
+    steps: tuple[tuple[float, int], ...] = ()
 
 
 class StoryNodeRow(Row):

@@ -17,7 +17,7 @@ from kwhatif.errors import ClusterUnreadable
 from kwhatif.sources.live.options import LiveOptions
 from kwhatif.sources.live.reflector import Patience
 from tests.http.conftest import WriteKubeconfig
-from tests.http.fake_api import Behaviour, FakeAPI, Handler, answer, drop, hang, status
+from tests.http.fake_api import Behaviour, FakeAPI, Handler, answer, drop, empty_list, hang, status
 
 NODES, PODS = "/api/v1/nodes", "/api/v1/pods"
 #: As nobody waits for tests.
@@ -346,3 +346,19 @@ def test_what_an_answer_was_not_made_of_does_not_matter_to_it(api: FakeAPI, kube
         while not live.wait(0.05):
             assert time.monotonic() < end
         assert has(live, "two")()
+
+
+def test_groups_that_come_prove_that_gates_are_on(
+    api: FakeAPI, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KWHATIF_KUBERNETES_VERSION")
+    api.always["/version"], group = version("37"), "scheduling.k8s.io/v1beta1"
+    api.pages[f"/apis/{group}/podgroups"] = {"": empty_list(group, "PodGroup")}
+    with watched(kubeconfig()) as live:
+        assert not live.session.scheduler.feature_gates
+        spec = {"schedulingPolicy": {"gang": {"minCount": 4}}}
+        meta = {"namespace": "default", "name": "train"}
+        obj = {"apiVersion": group, "kind": "PodGroup", "metadata": meta, "spec": spec}
+        api.change(f"/apis/{group}/podgroups", obj)
+        until(live, lambda: not live.behind and bool(live.session.scheduler.feature_gates))
+        assert kwhatif.preempt(live.session) == kwhatif.preempt(kwhatif.load_live(kubeconfig=kubeconfig()))

@@ -43,9 +43,6 @@ class Concern:
         self._pending = list(session.state.pending.values())
         self._events = self._read_events(session.cluster.scheduling_events)
         self._waiting = None if guarded else _waiting(report, session)
-        there = {info.key for info in self._pending}
-        #: Where pods would be new: quotas count all pods there before they take one more.
-        self._admitting = {pod.pod.metadata.namespace for pod, _ in self._waiting or () if pod.key not in there}
 
     def _read_events(self, events: Mapping[str, SchedulingEvents]) -> object:
         """What is read of Events: all that `queue` shows of pods that wait; of the others their order."""
@@ -81,7 +78,11 @@ class Concern:
             return True
         if any(isinstance(obj, Pod) and not obj.spec.node_name and not is_terminal(obj) for obj in change):
             return True  # it is tried before those that are asked for, or no longer
-        if any(isinstance(obj, Pod) and self._is_counted(obj.metadata.namespace, cluster) for obj in change):
+        if isinstance(before, Node) and after is None:
+            return True  # its pods count no longer, before they are deleted: hints wait for that
+        if isinstance(after, Node) and before is None and _is_lived_on(after, cluster):
+            return True
+        if any(isinstance(obj, Pod) and _is_counted(obj, waiting, cluster) for obj in change):
             return True
         return any(
             each.hint is None or each.hint(pod, before, after, cluster) is QUEUE
@@ -91,15 +92,23 @@ class Concern:
             if each.event.matches(event)
         )
 
-    def _is_counted(self, namespace: str, cluster: Cluster) -> bool:
-        """Whether a quota may refuse a pod that is asked for, since others came to its namespace."""
-        quotas = cluster.all(ResourceQuota).values() if namespace in self._admitting else ()
-        return any(quota.metadata.namespace == namespace for quota in quotas)
-
 
 def _is_guarded(plugin: object) -> bool:
     """Whether it is a plugin of the user's own, which reads what it likes."""
     return isinstance(plugin, GuardedPlugin)
+
+
+def _is_lived_on(node: Node, cluster: Cluster) -> bool:
+    """Whether pods were there before the node."""
+    return any(pod.spec.node_name == node.metadata.name for pod in cluster.all(Pod).values())
+
+
+def _is_counted(pod: Pod, waiting: Sequence[tuple[PodInfo, Sequence[Registration]]], cluster: Cluster) -> bool:
+    """Whether a quota counts the pod together with one that waits: that may be refused now, or no longer."""
+    place = pod.metadata.namespace
+    if all(info.namespace != place for info, _ in waiting):
+        return False
+    return any(quota.metadata.namespace == place for quota in cluster.all(ResourceQuota).values())
 
 
 def _waiting(report: Report, session: Session) -> list[tuple[PodInfo, list[Registration]]] | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kwhatif.kube.matching.requests import Resources
 from kwhatif.questions.decisions.nearest_miss import lack
+from kwhatif.questions.rows import requests_of
 from kwhatif.report.capacity import ReasonRow, TightestRow
 from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource
@@ -21,11 +21,6 @@ class Shortage(NamedTuple):
     #: The most frequent first.
     reasons: tuple[ReasonRow, ...]
     tightest: tuple[TightestRow, ...]
-
-
-def requests_of(resources: Resources) -> dict[str, int]:
-    """A pod's requests by resource, without zero requests."""
-    return {name: resources.of(name) for name in resources.asked}
 
 
 def shortage(result: Attempt, objections: Mapping[str, Sequence[Verdict]]) -> Shortage:

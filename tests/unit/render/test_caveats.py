@@ -13,6 +13,7 @@ from kwhatif.kube.model.caveat.autoscaling import (
     AutoscalerKnowsNoGroups,
     AutoscalerObjectsNotModelled,
     AutoscalerSettingsAssumed,
+    AutoscalerSettingsRead,
     CloudCapacityUnknown,
     ExpanderAssumed,
     ExpanderTied,
@@ -663,6 +664,10 @@ SENTENCES: dict[Caveat, str] = {
     ),
     AutoscalerObjectsNotModelled(kinds=(("NodeOverlay", 2), ("CapacityBuffer", 1))): (
         "2 NodeOverlays and 1 CapacityBuffer would change what the autoscaler does, and are not modelled"
+    ),
+    AutoscalerSettingsRead(source="Deployment kube-system/cluster-autoscaler", flags=("expander", "nodes")): (
+        "the Cluster Autoscaler's settings are the arguments of Deployment kube-system/cluster-autoscaler: expander and"
+        " nodes"
     ),
     AutoscalerKnowsNoGroups(autoscaler="karpenter", groups=("batch/train",)): (
         "Karpenter does not know groups of pods: it adds nodes for each pod of batch/train by itself; the scheduler"
