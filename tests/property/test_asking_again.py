@@ -125,7 +125,22 @@ def test_what_is_not_asked_again_is_the_same(random: Random) -> None:
 
 
 def test_many_questions_are_not_asked_again() -> None:
-    assert sum(_saved(Random(seed)) for seed in range(8)) > 5
+    assert sum(_saved(Random(seed)) for seed in range(20)) > 5
+
+
+def test_a_pod_that_uses_up_a_quota_concerns_a_new_one() -> None:
+    world = World()
+    world.put("Node", {"metadata": {"name": "a"}, "spec": {}, "status": {"allocatable": {"cpu": "1", "pods": "9"}}})
+    world.put("ResourceQuota", {"metadata": {"namespace": "x", "name": "q"}, "spec": {"hard": {"pods": "1"}}})
+    big = _manifest(Random(0))
+    big["spec"] = {"containers": [{"name": "c", "image": "c:1", "resources": {"requests": {"cpu": "9"}}}]}
+    watched = Watched(world.all_listed())
+    report, concern = _asked(watched.session, big)
+    assert report.decisions[0].outcome == "Unschedulable"
+    other = {"nodeName": "a", "containers": [{"name": "c", "image": "c:1"}]}
+    changes = watched.take([world.put("Pod", {"metadata": {"namespace": "x", "name": "b"}, "spec": other})])
+    assert concern.is_of(changes, watched.session.cluster, watched.session.cluster.scheduling_events)
+    assert _asked(watched.session, big)[0].decisions[0].outcome == "Denied"
 
 
 @given(RANDOMS)

@@ -14,7 +14,7 @@ from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.pod_status import SchedulingEvents
-from kwhatif.kube.model.policy import PodDisruptionBudget
+from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
 from kwhatif.questions.again.sight import EVERYTHING, sight_of
 from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.session.session import Session
@@ -78,6 +78,12 @@ class Concern:
             return True
         if any(isinstance(obj, Pod) and not obj.spec.node_name and not is_terminal(obj) for obj in change):
             return True  # it is tried before those that are asked for, or no longer
+        if isinstance(before, Node) and after is None:
+            return True  # its pods count no longer, before they are deleted: hints wait for that
+        if isinstance(after, Node) and before is None and _is_lived_on(after, cluster):
+            return True
+        if any(isinstance(obj, Pod) and _is_counted(obj, waiting, cluster) for obj in change):
+            return True
         return any(
             each.hint is None or each.hint(pod, before, after, cluster) is QUEUE
             for event in cluster_events(before, after, cluster)
@@ -90,6 +96,19 @@ class Concern:
 def _is_guarded(plugin: object) -> bool:
     """Whether it is a plugin of the user's own, which reads what it likes."""
     return isinstance(plugin, GuardedPlugin)
+
+
+def _is_lived_on(node: Node, cluster: Cluster) -> bool:
+    """Whether pods were there before the node."""
+    return any(pod.spec.node_name == node.metadata.name for pod in cluster.all(Pod).values())
+
+
+def _is_counted(pod: Pod, waiting: Sequence[tuple[PodInfo, Sequence[Registration]]], cluster: Cluster) -> bool:
+    """Whether a quota counts the pod together with one that waits: that may be refused now, or no longer."""
+    place = pod.metadata.namespace
+    if all(info.namespace != place for info, _ in waiting):
+        return False
+    return any(quota.metadata.namespace == place for quota in cluster.all(ResourceQuota).values())
 
 
 def _waiting(report: Report, session: Session) -> list[tuple[PodInfo, list[Registration]]] | None:

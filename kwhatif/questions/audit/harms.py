@@ -51,7 +51,7 @@ _STAYS: Mapping[str, AuditCause] = {
 def harms_of(played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
     """Everything that is worse, whatever happened."""
     found = _Found(played, scenario, stage)
-    pending = list(found.pending())
+    pending = [*found.pending(), *found.unattached()]
     yield from pending
     yield from found.refused()
     yield from found.failed()
@@ -137,6 +137,26 @@ class _Found:
         if cause.kind not in ("room", "anti-affinity", "ports"):
             return False
         return any(not caveat.objections for caveat in nodes_not_added(self._state.cluster, [pod]))
+
+    def unattached(self) -> Iterator[HarmRow]:
+        """Pods whose volume another node has, by workload."""
+        without = self._ending.without
+        anyway = set() if without is None else without.kubelets.attachments.waiting.keys()
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for key, said in sorted(self._engine.kubelets.attachments.waiting.items()):
+            if key not in anyway:
+                groups.setdefault(self._root(key), []).append((key, said))
+        for subject, pods in groups.items():
+            yield self._row(
+                "data-blocked",
+                "volume",
+                subject,
+                pods=len(pods),
+                of=self._ending.standing(subject).pods,
+                priority=self._priority(subject),
+                example=pods[0][0],
+                said=pods[0][1],
+            )
 
     # --- pods that are not made ----------------------------------------------------------------------
 

@@ -53,6 +53,10 @@ PLANTED = {
     "restart-surge": [("pods-pending", "room", WEB)],
     "restart-quota": [("pods-refused", "quota", WEB)],
     "restart-volume": [("restart-hangs", "volume", "Deployment shop/ledger")],
+    "restart-attached": [
+        ("service-lost", "volume", "Deployment shop/ledger"),
+        ("restart-hangs", "volume", "Deployment shop/ledger"),
+    ],
     "zone-volume": [("service-lost", "volume", "Deployment shop/ledger")],
     "peak": [("peak-out-of-reach", "room", WEB)],
     "next-replica": [("pods-refused", "quota", WEB), ("pods-pending", "spread", WEB)],
@@ -77,7 +81,8 @@ PLANTED = {
 }
 CLEAN = ["clean", "clean-growing"]
 #: Without a fix: what would help is not an edit of the cluster, or none of those that are tried.
-UNFIXED = {"silent-node", "bare-pod", "far-from-usage", "unlabelled-since"}
+#: A silent node keeps the volume of `zone-volume` until somebody marks it as down.
+UNFIXED = {"silent-node", "bare-pod", "far-from-usage", "unlabelled-since", "zone-volume"}
 #: Of these the first finding has none: a pod whose volume no other pod may use, and pods that no zone may have.
 NOT_FIRST = {"restart-volume"}
 
@@ -177,6 +182,9 @@ def _in_story(report: Report, finding: AuditFindingRow) -> bool:
             return workload is not None and not workload.ready_lowest
         case "pods-pending" | "data-blocked" | "restart-hangs" | "peak-out-of-reach" | "no-growth":
             waiting = any(worst.subject in (row.owner, f"Pod {row.pod}") for row in story.pending)
+            waiting |= any(
+                event.object == f"Pod {worst.example}" for event in story.events if event.detail == worst.said
+            )
             return waiting or any(row.workload == worst.subject for row in story.refused)
         case "pods-refused":
             return any(row.workload == worst.subject for row in story.refused)

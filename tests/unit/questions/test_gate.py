@@ -11,10 +11,11 @@ from typing import Any, Literal
 import pytest
 
 from kwhatif.kube.model.caveat.lacking import NoImages
-from kwhatif.kube.model.caveat.scheduling import OtherVersion
+from kwhatif.kube.model.caveat.scheduling import DevicesNotModelled, OtherVersion
 from kwhatif.kube.model.meta import ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import PodMeta, PodTemplateSpec
 from kwhatif.kube.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
+from kwhatif.kube.model.resource import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
 from kwhatif.kube.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.policy.build import build_rulebook, default_rulebook
 from kwhatif.questions.gate import gate
@@ -513,6 +514,30 @@ def test_pods_of_a_custom_resource_may_stand_below_its_replica_sets(
     )
     web = row(report, "Rollout default/web")
     assert (web.replicas, web.removed, web.placed) == (replicas, 3 if mine else 0, replicas)
+
+
+@pytest.mark.parametrize(
+    ("expression", "stored", "said"),
+    [
+        ("device.driver == 'x'", "", False),
+        ("device.attributes['x'].all(a, true)", "", True),
+        ("cel.bind(x, device.attributes['x'], x.small)", "device.driver == 'x'", True),
+        ("device.attributes['x'].all(a, true)", "device.attributes['x'].all(a, true)", False),
+    ],
+)
+def test_the_estimated_cost_of_a_new_selector_is_not_judged(expression: str, stored: str, said: bool) -> None:
+    selectors = (DeviceSelector(cel=CELDeviceSelector(expression=stored)),)
+    known = DeviceClass(metadata=ObjectMeta(name="known"), spec=DeviceClassSpec(selectors=selectors))
+    chosen = f'selectors: [{{cel: {{expression: "{expression}"}}}}]'
+    request = f"devices: {{requests: [{{name: a, firstAvailable: [{{name: b, deviceClassName: known, {chosen}}}]}}]}}"
+    for kind, spec in (
+        ("DeviceClass", chosen),
+        ("ResourceClaim", request),
+        ("ResourceClaimTemplate", f"spec: {{{request}}}"),
+    ):
+        text = f"---\napiVersion: resource.k8s.io/v1\nkind: {kind}\nmetadata: {{name: new}}\nspec: {{{spec}}}\n"
+        found = run(Session(cluster(node("n1"), known)), bare("p") + text).caveat_details
+        assert any(isinstance(each, DevicesNotModelled) for each in found) is said, kind
 
 
 # --- judged by the policy --------------------------------------------------------------------------------
