@@ -10,7 +10,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from kwhatif.admission.limit_ranger import check_limits
 from kwhatif.admission.outcome import Denied, forbidden
+from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.admission.validation.errors import FieldErrors
 from kwhatif.kube.matching.qos import computed_qos_class, qos_class
 from kwhatif.kube.matching.requests import CPU, MEMORY, pod_requests, resource_nanos, to_resources
@@ -51,7 +53,8 @@ def refuse_resize(new: Pod, old: Pod, cluster: Cluster) -> Denied | None:
         errors.forbidden("", "static pods cannot be resized")
         return errors.refusal(new)
     _check(new, old, cluster, errors)
-    return errors.refusal(new) or _beyond_its_node(new, cluster)
+    refusal = errors.refusal(new) or check_limits(new, cluster) or _beyond_its_node(new, cluster)
+    return refusal or QuotaUsage(cluster).refuse_update(new, old)
 
 
 def _check(new: Pod, old: Pod, cluster: Cluster, errors: FieldErrors) -> None:

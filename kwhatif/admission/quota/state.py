@@ -195,6 +195,16 @@ class QuotaUsage:
             quota.add(usage)
         return None
 
+    def refuse_update(self, new: Counted, old: Counted) -> Denied | None:
+        """Why what the object has more than before exceeds a quota: only the difference is charged; nothing changes."""
+        before, quotas = usage_of(old), self._quotas.get(new.metadata.namespace)
+        for quota, usage in _Charges(new, quotas).usages if quotas else ():
+            more = {name: amount - before.get(name, 0) for name, amount in usage.items()}
+            growth = {name: Quantity(amount, usage[name].notation) for name, amount in more.items() if amount > 0}
+            if refusal := quota.exceeded_by(growth):
+                return forbidden(new, refusal)
+        return None
+
     def release(self, obj: Counted) -> None:
         """Release the usage of a removed object."""
         for quota, usage in self._usages(obj):

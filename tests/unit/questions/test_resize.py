@@ -49,6 +49,32 @@ def test_what_the_api_server_does_not_take() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "spec", "message"),
+    [
+        (
+            "ResourceQuota",
+            {"hard": {"requests.cpu": "3"}},
+            "exceeded quota: few, requested: requests.cpu=1500m, used: requests.cpu=2, limited: requests.cpu=3",
+        ),
+        ("ResourceQuota", {"hard": {"requests.cpu": "3500m"}}, ""),
+        (
+            "LimitRange",
+            {"limits": [{"type": "Container", "max": {"cpu": "2"}}]},
+            "maximum cpu usage per Container is 2",
+        ),
+        ("LimitRange", {"limits": [{"type": "Container", "maxLimitRequestRatio": {"memory": "2"}}]}, None),
+    ],
+)
+def test_quotas_charge_what_is_more_and_limit_ranges_hold(kind: str, spec: dict[str, Any], message: str | None) -> None:
+    """`SupportsAttributes` of LimitRanger and `Handles` of the pod evaluator take the subresource `resize`."""
+    few = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "few", "namespace": "shop"}, "spec": spec}
+    web, other = pod("web-0", "1", where="a"), pod("db-0", "1", where="a")
+    row, _ = resized([node("a"), web, other, few], requests={"cpu": "2500m"})
+    assert row.decision == ("Fits" if message == "" else "Refused")
+    assert (message or "") in row.message
+
+
+@pytest.mark.parametrize(
     ("objects", "problem"),
     [
         ([pod("web-1", "1", where="a")], 'pods "web-0" not found in namespace shop'),
