@@ -248,6 +248,7 @@ _CONSTANT: Mapping[type, str] = {
     workloads.ReplicaSetsInferred: "ReplicaSets are made up of their pods",
     workloads.OwnersSilent: "the owners of some pods are not in the input",
     workloads.TolerationUnknown: "for how long pods tolerate lost nodes is not known",
+    workloads.CutAtHorizon: "not every what-if was played to its end",
     workloads.OldRevisionsUnknown: "old revisions are not in the input",
     scheduling.OtherVersion: "the cluster is of another version",
     scheduling.AssumedVersion: "the version of the cluster is assumed",
