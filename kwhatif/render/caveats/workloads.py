@@ -98,10 +98,10 @@ def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - 
                 " writes it into every pod), so they are left there"
             )
         case CutAtHorizon(what_ifs=what_ifs, horizon=horizon):
-            goes = "goes" if len(what_ifs) == 1 else "go"
             return (
-                f"{some(what_ifs)} {goes} on after the simulated {took(horizon)}: pods that would be evicted or placed"
-                " later are not judged (a longer --horizon plays more)"
+                f"{some(what_ifs)} {'is' if len(what_ifs) == 1 else 'are'} not over after the simulated"
+                f" {took(horizon)}: what would happen later, such as evictions, is not judged (a longer --horizon plays"
+                " more)"
             )
         case EvictedByTaint(seconds=seconds, pods=pods):
             gone = "at once" if seconds == 0 else f"after {seconds} s"

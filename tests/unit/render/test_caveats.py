@@ -416,8 +416,8 @@ SENTENCES: dict[Caveat, str] = {
         " manifest applied before named a number"
     ),
     CutAtHorizon(what_ifs=("zone eu-1a", "outage n1"), horizon=3600.0): (
-        "zone eu-1a, outage n1 go on after the simulated 3600 s: pods that would be evicted or placed later are not"
-        " judged (a longer --horizon plays more)"
+        "zone eu-1a, outage n1 are not over after the simulated 3600 s: what would happen later, such as evictions, is"
+        " not judged (a longer --horizon plays more)"
     ),
     TooManyPods(workload="Deployment a/b", count=2147483647, judged=10000): (
         "Deployment a/b asks for 2,147,483,647 pods, of which 10,000 were judged: the others count like the last of"
