@@ -16,7 +16,19 @@ from kwhatif.admission.outcome import Denied
 from kwhatif.admission.resize import is_resize, refuse_resize
 from kwhatif.admission.updated import updated
 from kwhatif.admission.validation.pod import validate_pod
-from kwhatif.edits.edit import Apply, Assignment, Label, Patch, Reference, Resize, Resolved, Restart, SetFields, Wrong
+from kwhatif.edits.edit import (
+    Apply,
+    Assignment,
+    Label,
+    Patch,
+    Reference,
+    Refusal,
+    Resize,
+    Resolved,
+    Restart,
+    SetFields,
+    Wrong,
+)
 from kwhatif.edits.policies import counted
 from kwhatif.edits.selection import Lookup
 from kwhatif.kube.matching.names import did_you_mean, nearest
@@ -165,7 +177,7 @@ def _stored(new: Any, known: Any, cluster: Cluster) -> Any:
         stored = default_object(new)
         denied = check_workload(stored, cluster) if isinstance(stored, Workload) else None
     if denied is not None:
-        raise Wrong(denied.message)
+        raise Refusal(denied.message)
     return stored
 
 
@@ -177,7 +189,7 @@ def _asking(new: Pod, known: Pod, cluster: Cluster) -> Pod:
     """
     denied = refuse_resize(new, known, cluster)
     if denied is not None:
-        raise Wrong(denied.message)
+        raise Refusal(denied.message)
     return asks_as_before(new, known)
 
 
