@@ -65,6 +65,7 @@ Versions = Annotated[
 @reads_cluster
 def compare(
     *,
+    ctx: typer.Context,
     where: ClusterSource,
     dumps: Dumps = None,
     question: Questions = None,
@@ -96,7 +97,7 @@ def compare(
     }
     if sources[0] == sources[1] and all(one == other for one, other in pairs.values()):
         raise typer.BadParameter("name two dumps, or two of --config or --kubernetes-version", param_hint="OLD NEW")
-    asked = {words: _question(words) for words in question or ()}
+    asked = {words: _question(words, ctx.find_root().command) for words in question or ()}
     gates = ",".join(feature_gates or ())
 
     def read(side: int) -> Session:
@@ -139,8 +140,8 @@ def _pair(given: Sequence[str] | None, option: str) -> tuple[str | None, str | N
     return given[0], given[-1]
 
 
-def _question(text: str) -> Callable[[Session], Report]:
-    """Asks the command, as it is typed, about a cluster.
+def _question(text: str, commands: Any) -> Callable[[Session], Report]:
+    """Asks the command, as it is typed, about a cluster; `commands`: all that there are, as Typer makes them.
 
     Raises:
         BadParameter: it is not such a command.
@@ -158,12 +159,10 @@ def _question(text: str) -> Callable[[Session], Report]:
         raise typer.BadParameter(said, param_hint="--question")
 
     def ask(session: Session) -> Report:
-        from kwhatif.cli.app import commands
-
         asking = _Asking(session)
         token = WATCHER.set(asking)
         try:
-            commands()(words, prog_name="kwhatif", standalone_mode=False)
+            commands(words, prog_name="kwhatif", standalone_mode=False)
         except UsageError as wrong:
             raise typer.BadParameter(f"{text!r}: {wrong.message}", param_hint="--question") from wrong
         finally:

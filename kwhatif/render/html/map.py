@@ -12,7 +12,7 @@ from kwhatif.render.html.data import data_of
 from kwhatif.render.html.views import LOOKS, Kind, Look, Mark, View, views
 from kwhatif.report import Report
 from kwhatif.report.picture import Picture, PictureNode
-from kwhatif.words.amounts import amount
+from kwhatif.words.amounts import amount, some
 
 #: From this number of nodes on, they are cells; the script makes cards of those that are looked for.
 _MANY = 240
@@ -86,6 +86,8 @@ class Map(NamedTuple):
     #: Whether it shows the answer; else what the answer is about, and stands below it.
     is_answer: bool
     data: Markup
+    #: Nodes that get pods and are not there yet.
+    coming: str
 
 
 def map_of(report: Report, picture: Picture) -> Map:
@@ -111,6 +113,7 @@ def map_of(report: Report, picture: Picture) -> Map:
         is_dense=len(picture.nodes) > _MANY,
         is_answer=bool(first.marks) and report.command not in _IN_WORDS_FIRST,
         data=data_of(report, picture, seen),
+        coming=some(sorted(first.marks.keys() - {node.name for node in picture.nodes}), 6),
     )
 
 

@@ -75,7 +75,7 @@ function cardBody(node) {
   const state = node.state.length ? ` · ${node.state.join(", ")}` : "";
   return [
     make("span", { class: "glyph", "aria-hidden": "true" }, glyph), make("span", { class: "name" }, node.name),
-    landing > 1 ? make("span", { class: "count" }, `+${landing.toLocaleString("en")}`) : null,
+    landing > 1 || (landing && !why(node.number)) ? make("span", { class: "count" }, `+${landing.toLocaleString("en")}`) : null,
     make("span", { class: "why" }, make("span", { class: "sr" }, `${words}${why(node.number) ? ": " : ""}`), why(node.number)),
     ...bars(node).slice(0, 3).map((each) => amountRow(each)),
     make("span", { class: "foot" }, `${node.pods.length / 2} of ${node.most} pods${state}`),

@@ -36,7 +36,7 @@ SIGNS: Mapping[Sign, tuple[str, str, str]] = {
     "Placed": ("✔", "fits", "good"),
     "Preempts": ("!", "fits by eviction", "warn"),
     "Unschedulable": ("✘", "does not fit", "bad"),
-    "Gated": ("⏸", "is not queued", "warn"),
+    "Gated": ("‖", "is not queued", "warn"),
     "Denied": ("✘", "is refused", "bad"),
     "Ignored": ("-", "is ignored", "faint"),
     "Waits": ("-", "waits", "faint"),

@@ -11,6 +11,7 @@ from kwhatif.render.sentences import sentence
 from kwhatif.report import Report
 from kwhatif.report.audit import AuditRow
 from kwhatif.report.decision import Decision
+from kwhatif.report.deschedule import DescheduleRow
 from kwhatif.report.nodes import RejectedRow
 from kwhatif.report.preemption import CandidateRow
 from kwhatif.report.story import Story
@@ -82,7 +83,7 @@ class Mark(NamedTuple):
 def views(report: Report, nodes: int) -> list[View]:
     """Everything that can be shown on a map of that many nodes, the first as the page opens."""
     found = list(_views(report, nodes))
-    return found or [View("The cluster", {}, {})]
+    return found or [View("As it is", {}, {}, {"none": "nodes"})]
 
 
 def _views(report: Report, nodes: int) -> Iterator[View]:
@@ -93,9 +94,14 @@ def _views(report: Report, nodes: int) -> Iterator[View]:
         yield View(f"Each {'drained' if is_drain else 'lost'} alone", {}, marks, {"lands": may, "rejected": may_not})
     if report.audit is not None:
         yield View("Findings", {}, _findings(report.audit), {"rejected": "is in a finding", "none": "is in none"})
+    if report.deschedule is not None:
+        yield View("What is evicted, and where it lands", {}, _descheduled(report.deschedule), _DIFFERENT)
+    if report.consolidate is not None:
+        going = {node: Mark("lands") for drain in report.consolidate.drains for node in drain.nodes}
+        yield View("What would be removed", {}, going, {"lands": "would be removed", "none": "stays"})
     if report.capacity is not None and report.capacity.best is not None:
         for row in report.capacity.best.counted:
-            marks = {node: Mark("lands", f"{count:,} more", landing=count) for node, count in row.nodes.items()}
+            marks = {node: Mark("lands", landing=count) for node, count in row.nodes.items()}
             stop = next((each for each in report.decisions if each.rejected), None)
             others = {} if stop is None else _marks(stop)
             yield View(f"{row.pods:,} more of {row.workload}", row.requests, others | marks)
@@ -184,6 +190,22 @@ def _findings(audit: AuditRow) -> Mapping[str, Mark]:
     return {node: Mark("rejected", said[0], tuple(said)) for node, said in found.items()}
 
 
+def _descheduled(row: DescheduleRow) -> Mapping[str, Mark]:
+    change: Counter[str] = Counter()
+    for each in row.evicted:
+        change[each.node] -= 1
+        if each.replacement is not None and each.replacement.node is not None:
+            change[each.replacement.node] += 1
+    return _changed(change)
+
+
+def _changed(change: Mapping[str, int]) -> dict[str, Mark]:
+    """The nodes with other numbers of pods, and by how many."""
+    more = {node: Mark("lands", f"+{plural(count, 'pod')}") for node, count in change.items() if count > 0}
+    fewer = {node: Mark("fits", f"-{plural(-count, 'pod')}") for node, count in change.items() if count < 0}
+    return more | fewer
+
+
 _DIFFERENT: Mapping[Kind, str] = {
     "lands": "has more pods",
     "fits": "has fewer pods",
@@ -198,10 +220,7 @@ def _ending(story: Story) -> Mapping[str, Mark]:
     for row in story.workloads:
         change.update(row.after)
         change.subtract(row.before)
-    marks = {
-        node: Mark("lands", f"+{plural(count, 'pod')}", landing=count) for node, count in change.items() if count > 0
-    }
-    marks |= {node: Mark("fits", f"-{plural(-count, 'pod')}") for node, count in change.items() if count < 0}
+    marks = _changed(change)
     lost = story.verdict.nodes if story.verdict is not None else ()
     why = "is drained" if story.verdict is not None and story.verdict.of == "drain" else "fails"
     return marks | {node: Mark("rejected", why) for node in lost}
