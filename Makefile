@@ -7,7 +7,10 @@ READY := $(VENV)/.ready
 INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test deep lock pin e2e lint format generated bench oracle fuzz fuzz-queue fuzz-advice fuzz-descheduler fuzz-karpenter fuzz-gangs fuzz-input conformance clean
+# Each process that the tests start would compile everything for itself.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help demo test browser deep lock pin e2e quick lint format generated bench oracle fuzz fuzz-queue fuzz-advice fuzz-descheduler fuzz-karpenter fuzz-gangs fuzz-input conformance clean
 
 # How many random cases of each family to compare; SEED=7 repeats a run, FAMILIES=dra,spread narrows it,
 # CLI=1 asks kwhatif by its command line.
@@ -36,8 +39,13 @@ $(INSTALLED): pyproject.toml $(VENV)/.python
 demo: $(INSTALLED) ## install kwhatif, without the tools for development, and show what it does on fixtures/demo
 	@./scripts/demo.sh $(BIN)/kwhatif
 
-test: lint ## set everything up, check style, types and layers, run the tests
-	$(BIN)/python -m pytest -n auto --dist worksteal
+# The types are checked beside the tests: that takes one core for a minute where nothing is remembered of another run.
+test: quick ## set everything up, check style, types and layers, run the tests
+	@mkdir -p build
+	@$(BIN)/mypy >build/types.txt 2>&1 & types=$$!; \
+	    $(BIN)/python -m pytest -n auto --dist worksteal; tests=$$?; \
+	    wait $$types; types=$$?; echo "$(BIN)/mypy"; cat build/types.txt; \
+	    exit $$((tests ? tests : types))
 
 deep: $(READY) ## try the laws with new random examples for SECONDS=600; SEED=7 TESTS=tests/property/test_x.py repeats a round
 	@$(BIN)/python -m tests.deep $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED)) $(TESTS)
@@ -48,6 +56,7 @@ LOCK := @uv pip compile --quiet --universal --python-version 3.11 --generate-has
 lock: ## pin the newest versions of all packages, with their hashes (needs uv)
 	$(LOCK) --upgrade --extra zst --extra metrics --extra build --output-file requirements.lock
 	$(LOCK) --upgrade --extra zst --extra metrics --extra build --extra dev --output-file requirements-dev.lock
+	$(LOCK) --upgrade --extra zst --extra metrics --extra build --extra dev --extra browser --output-file requirements-browser.lock
 	$(LOCK) --upgrade --extra zst --extra metrics --extra build --extra release --output-file requirements-release.lock
 
 pin: ## pin base images by digest and actions by commit (needs docker and the network)
@@ -56,18 +65,24 @@ pin: ## pin base images by digest and actions by commit (needs docker and the ne
 e2e: $(READY) ## with Go: a real API server, live commands against it, the real scheduler's decisions
 	@$(MAKE) --no-print-directory -C tests/e2e
 
-lint: $(READY) ## style, types and layers
+quick: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+lint: quick ## style, types and layers
+	$(BIN)/mypy
 
 format: $(READY) ## put the code into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-generated: $(READY) ## rewrite what is made from code: schema, output in README and docs
+browser: $(READY) ## look at the HTML reports in Chromium (installs it, as root where apt is there): clicks, keys, print, accessibility
+	@scripts/browser.sh
+
+generated: $(READY) ## rewrite what is made from code: schema, output in README and docs; pictures where a browser is there
 	$(BIN)/python scripts/generate.py
+	$(BIN)/python scripts/screenshots.py
 
 bench: $(READY) ## measure, and write docs/performance.md
 	$(BIN)/python -m benchmarks

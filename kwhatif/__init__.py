@@ -24,15 +24,18 @@ if TYPE_CHECKING:
     from kwhatif.api.audit import audit
     from kwhatif.api.autoscale import autoscale, consolidate, with_autoscaler
     from kwhatif.api.capacity import capacity
-    from kwhatif.api.compare import compare
+    from kwhatif.api.compare import compare, compare_clusters
     from kwhatif.api.deschedule import deschedule
     from kwhatif.api.gate import find_policy, gate
+    from kwhatif.api.html import html
     from kwhatif.api.maintenance import drain, outage, upgrade
     from kwhatif.api.questions import advise, pending, preempt, schedule
+    from kwhatif.api.resize import resize
     from kwhatif.api.scheduler import SchedulerOptions
     from kwhatif.api.sessions import edited, load, load_live
     from kwhatif.api.simulate import simulate
     from kwhatif.api.snapshots import describe, save_snapshot
+    from kwhatif.api.threats import threats, who_fits
     from kwhatif.descheduler.attempt import NodeClassRow, SparedRow, StrategyRow
     from kwhatif.errors import ClusterUnreadable, ExitCode, InputError, KwhatifError, PluginFailed, Problem
     from kwhatif.questions.session.inventory import Inventory
@@ -151,6 +154,7 @@ __all__ = [
     "autoscale",
     "capacity",
     "compare",
+    "compare_clusters",
     "consolidate",
     "deschedule",
     "describe",
@@ -158,16 +162,20 @@ __all__ = [
     "edited",
     "find_policy",
     "gate",
+    "html",
     "load",
     "load_live",
     "outage",
     "pending",
     "preempt",
+    "resize",
     "save_snapshot",
     "schedule",
     "simulate",
     "text",
+    "threats",
     "upgrade",
+    "who_fits",
     "with_autoscaler",
 ]
 
@@ -178,15 +186,18 @@ _HOMES = {
     "kwhatif.api.audit": "audit",
     "kwhatif.api.autoscale": "autoscale consolidate with_autoscaler",
     "kwhatif.api.capacity": "capacity",
-    "kwhatif.api.compare": "compare",
+    "kwhatif.api.compare": "compare compare_clusters",
     "kwhatif.api.deschedule": "deschedule",
     "kwhatif.api.gate": "find_policy gate",
+    "kwhatif.api.html": "html",
     "kwhatif.api.maintenance": "drain outage upgrade",
     "kwhatif.api.questions": "advise pending preempt schedule",
+    "kwhatif.api.resize": "resize",
     "kwhatif.api.scheduler": "SchedulerOptions",
     "kwhatif.api.sessions": "edited load load_live",
     "kwhatif.api.simulate": "simulate",
     "kwhatif.api.snapshots": "describe save_snapshot",
+    "kwhatif.api.threats": "threats who_fits",
     "kwhatif.errors": "ClusterUnreadable ExitCode InputError KwhatifError PluginFailed Problem",
     "kwhatif.report": "Report",
     "kwhatif.report.advise": "AdviceRow AdviseRow AdvisedChangeRow AdvisedRow LeftRow PatchRow",

@@ -37,7 +37,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # `make test` says the same on every machine, however slow, and soon; `make deep` is what looks for new examples.
 settings.register_profile(
-    "test", derandomize=True, max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "test", derandomize=True, max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("deep", deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 settings.load_profile("test")

@@ -26,6 +26,8 @@ _BATCH, _ASKED_EVERY = 100, 50
 _PARTS, _WARM = 20, 4
 #: Blocks of memory that are noise: there are some objects more or less in the cluster.
 _NOISE = 2_000
+#: Bytes of the resident set that are noise.
+_SWELLING = 8 << 20
 
 
 class Sample(NamedTuple):
@@ -49,9 +51,17 @@ class Soaked(NamedTuple):
         half = len(blocks) // 2
         return min(blocks[half:]) - min(blocks[:half])
 
+    @property
+    def swelling(self) -> int:
+        """The same of the resident set, in bytes: what is not made of small blocks shows only there."""
+        resident = [sample.resident for sample in self.samples[_WARM:]]
+        half = len(resident) // 2
+        return min(resident[half:]) - min(resident[:half])
+
     def check(self) -> None:
         """Raises AssertionError where the memory grows."""
         assert self.growth < _NOISE, f"{self.growth:,} blocks more, and growing: {self}"
+        assert self.swelling < _SWELLING, f"{self.swelling:,} bytes more, and growing: {self}"
 
     def __str__(self) -> str:
         last = self.samples[-1]

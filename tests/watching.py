@@ -158,6 +158,11 @@ def _pod(random: Random) -> Json:
         spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     if random.randrange(6) == 5:
         spec["schedulingGates"] = [{"name": "wait"}]
+    if random.randrange(8) == 7:
+        made["metadata"] |= {
+            "deletionTimestamp": f"2026-01-01T12:{random.randrange(60):02}:00Z",
+            "deletionGracePeriodSeconds": random.choice((30, 3600)),
+        }
     status: Json = {"phase": random.choice(("Pending", "Running", "Running", "Succeeded"))}
     if "nodeName" not in spec and random.randrange(2):
         status["nominatedNodeName"] = random.choice(_NAMES)

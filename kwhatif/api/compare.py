@@ -1,12 +1,18 @@
-"""`kwhatif.compare`: two answers to one question, and what is different; such as without and with edits."""
+"""`kwhatif.compare`: two answers to one question, and what is different; `compare_clusters`: two clusters."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar, Unpack
 
+from kwhatif.api.arguments import require_known, require_session
+from kwhatif.api.options import CompareArguments
+from kwhatif.api.questions import preempt
+from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
-from kwhatif.render.comparison import ends
+from kwhatif.questions.session.session import Session
+from kwhatif.render.comparison import answers, ends
+from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.report.comparison import (
     Comparison,
@@ -51,6 +57,61 @@ def compare(before: Report, after: Report) -> Comparison:
         gone_caveats=tuple(_beyond(before.caveats, after.caveats)),
     )
     return Comparison(command=after.command, before=before, after=after, difference=difference)
+
+
+def compare_clusters(
+    before: Session,
+    after: Session,
+    questions: Mapping[str, Callable[[Session], Report]] | None = None,
+    *,
+    configured: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+    **options: Unpack[CompareArguments],
+) -> Report:
+    """What is different between two clusters, and which answers differ because of which changes?
+
+    Args:
+        before: the first cluster.
+        after: the second one: a later dump, or the same under another scheduler.
+        questions: what is asked of both, by name: `{"web": lambda cluster: kwhatif.schedule(cluster, "web.yaml")}`;
+            without it, what becomes of the pending pods.
+        configured: whether the two have different scheduler configurations.
+        progress: is called with how many answers are explained, of how many.
+        options: how far causes are looked for, see `CompareArguments`.
+
+    Raises:
+        InputError: as the questions do.
+    """
+    for session in (before, after):
+        require_session(session, "compare_clusters")
+    require_known(options, CompareArguments, "compare_clusters")
+    from kwhatif.questions.comparing.compare import ask_compare
+
+    asked = {"preempt": preempt} if questions is None else questions
+    said = {name: _said(question) for name, question in asked.items()}
+    with rare_garbage_collection():
+        report = ask_compare(
+            before,
+            after,
+            said,
+            most=options.get("tries", 500),
+            configured=configured,
+            progress=progress or (lambda _done, _total: None),
+        )
+        return worded(report)
+
+
+def _said(question: Callable[[Session], Report]) -> Callable[[Session], Mapping[str, str]]:
+    """What it says of each subject, where pods are at the end of a story among it."""
+
+    def ask(session: Session) -> Mapping[str, str]:
+        report = question(session)
+        story = report.story
+        places = {} if story is None or report.is_judged else {row.workload: _counts(row) for row in story.workloads}
+        landed = {name: _on(sorted(counts), counts) or "-" for name, counts in places.items()}
+        return {**dict(answers(report)), **landed, **_how_it_ends(report, report)}
+
+    return ask
 
 
 def _decided(report: Report) -> Mapping[str, Decision]:

@@ -9,20 +9,25 @@ from typing import Self, Unpack
 
 from kwhatif.api.arguments import require_known
 from kwhatif.api.scheduler import SchedulerOptions, scheduler_source
-from kwhatif.api.sessions import FollowedScheduler, admitted, follow_release
+from kwhatif.api.sessions import FollowedScheduler, admitted, follow_release, release_of
 from kwhatif.garbage import no_garbage_collection
-from kwhatif.questions.session.again import Concern, Tried
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.questions.again.concern import Concern
+from kwhatif.questions.again.sight import EVERYTHING
 from kwhatif.questions.session.session import Session
+from kwhatif.questions.session.tried import Tried
 from kwhatif.report import Report
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster
 from kwhatif.sources.dumps.progress import Progress
-from kwhatif.sources.live.cache import Cache, matters
+from kwhatif.sources.live.cache import Cache
 from kwhatif.sources.live.follow import Follower
 from kwhatif.sources.live.intake import Intake
 from kwhatif.sources.live.options import LiveArguments, LiveOptions
 from kwhatif.sources.live.reflector import Patience
 from kwhatif.sources.saving.record import Recorder
 from kwhatif.sources.saving.save import Moment, save
+from kwhatif.state.history import ChangedObject
 
 #: Seconds between checks whether it is to end.
 _LOOK = 0.5
@@ -95,6 +100,10 @@ class LiveCluster:
         self._latest = self._scheduler.session(self._loaded, state, self._cache.caveats(state), 0)
         self._is_read = True
 
+    def _is_of_another_release(self) -> bool:
+        asked = release_of(self._cache.state.cluster, self._collected, self._source)
+        return asked.info() != self._scheduler.info
+
     def _begin_again(self) -> None:
         """The cluster is of another release now, which decodes, fills in and decides otherwise: read it again."""
         self._latest = self.session  # the last that is known, until then
@@ -141,22 +150,26 @@ class LiveCluster:
         if self.follower.version != self._collected.server_version:
             self._begin_again()
             return False
-        changes = [each for each in self._cache.take(happened) if matters(each)]
+        cache = self._cache
+        changes = list(filter(EVERYTHING.differs, cache.take(happened)))
+        if self._is_read and any(map(_shows_release, changes)) and self._is_of_another_release():
+            self._begin_again()
+            return False
         if not self._is_read:
-            if self._cache.is_complete:
+            if cache.is_complete:
                 self._judge()
             return self._is_read
-        news = self._cache.has_news
-        if not (changes or news):
+        if not (changes or cache.has_news or cache.has_remarks):
             return False
-        self._latest = None
-        return self._concern is None or self._concern.is_of(changes, self._cache.state.cluster, news=news)
+        has_remarks, self._latest = cache.has_remarks, None
+        if self._concern is None or has_remarks:
+            return True
+        events = cache.scheduling_events() if cache.has_news else None
+        return self._concern.is_of((*changes, *cache.finish()), cache.state.cluster, events)
 
     def answered(self, report: Report) -> None:
         """This is the answer to the question that was asked of the last `session`, the only one that is asked."""
-        session = self._latest
-        tried = None if session is None else session.tried
-        self._concern = None if session is None or tried is None else Concern(report, tried, session.profiles)
+        self._concern = None if self._latest is None else Concern(report, self._latest)
 
     def settle(self) -> None:
         """As `wait`, until nothing is known to be missing.
@@ -201,6 +214,16 @@ class LiveCluster:
             self.wait(_LOOK)
         now = _now()
         return now, self._cache.as_read(now)
+
+
+def _shows_release(change: ChangedObject) -> bool:
+    """Whether it may say more of the release: groups of pods prove that gates are on, and kubelets are not newer."""
+    before, after = change
+    if isinstance(before, Node) and isinstance(after, Node):
+        return before.status.node_info != after.status.node_info
+    if isinstance(before, PodGroup) and isinstance(after, PodGroup):
+        return before.spec != after.spec
+    return isinstance(after if before is None else before, Node | PodGroup)
 
 
 def _now() -> str:

@@ -106,3 +106,19 @@ class AuditArguments(MaintenanceOptions, total=False):
     owner_label: Annotated[
         str, Option("The label of workloads, or of their namespaces, that names an owner.", "team", "KEY")
     ]
+
+
+class ThreatsArguments(MaintenanceOptions, total=False):
+    """What is asked, how long things take, and who plays what happens to nodes."""
+
+    only: Annotated[
+        str, Option("Only these kinds of threats, such as pending,template,class; without it, all.", "", "LIST")
+    ]
+
+
+class CompareArguments(TypedDict, total=False):
+    """How far causes are looked for."""
+
+    tries: Annotated[
+        int, Option("Ask about at most N sets of changes for each answer; 0: look for no cause.", 500, "N", min=0)
+    ]

@@ -11,6 +11,7 @@ from kwhatif.api.scheduler import RequestedScheduler, SchedulerOptions, schedule
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
 from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod_group import PodGroup
@@ -21,7 +22,7 @@ from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster
 from kwhatif.sources.dumps.progress import Progress, ProgressReporter
 from kwhatif.sources.manifests.given import Source, named_inputs
-from kwhatif.sources.scheduler.release import ask_release
+from kwhatif.sources.scheduler.release import AskedRelease, ask_release
 from kwhatif.sources.text.files import standard_input
 from kwhatif.state.state import State
 from kwhatif.workloads.foreign_groups import treat_as_gangs
@@ -186,14 +187,18 @@ class FollowedScheduler(NamedTuple):
 
 def follow_release(collected: Collected, source: RequestedScheduler) -> FollowedScheduler:
     """The scheduler of the cluster's release; the cluster is of that release from now on."""
-    nodes = collected.cluster.all(Node).values()
-    groups = collected.cluster.all(PodGroup).values()
-    asked = ask_release(source.release, collected.server_version, nodes, groups, live=collected.live)
+    asked = release_of(collected.cluster, collected, source)
     asked.release.follow(collected.cluster)
     scheduler = source.scheduler(asked.release)
     profiles = scheduler.profiles if scheduler else source.profiles(asked.release)
     caveats = (*asked.caveats, *(scheduler.caveats if scheduler else ()))
     return FollowedScheduler(source, profiles, asked.info(), caveats)
+
+
+def release_of(cluster: Cluster, collected: Collected, source: RequestedScheduler) -> AskedRelease:
+    """The release of this cluster; `collected` says how it was read."""
+    nodes, groups = cluster.all(Node).values(), cluster.all(PodGroup).values()
+    return ask_release(source.release, collected.server_version, nodes, groups, live=collected.live)
 
 
 def _age(taken_at: str, now: datetime | None) -> int:

@@ -21,6 +21,7 @@ from kwhatif.cli.audit import audit
 from kwhatif.cli.autoscale import autoscale, consolidate
 from kwhatif.cli.capacity import capacity
 from kwhatif.cli.characters import adapt_streams
+from kwhatif.cli.compare import compare
 from kwhatif.cli.completion import completion
 from kwhatif.cli.deschedule import deschedule
 from kwhatif.cli.drain import drain
@@ -29,10 +30,12 @@ from kwhatif.cli.outage import outage
 from kwhatif.cli.preempt import preempt
 from kwhatif.cli.queue import queue
 from kwhatif.cli.rbac import rbac
+from kwhatif.cli.resize import resize
 from kwhatif.cli.schedule import schedule
 from kwhatif.cli.serve import serve
 from kwhatif.cli.simulate import simulate
 from kwhatif.cli.snapshot import app as snapshot
+from kwhatif.cli.threats import threats, who_fits
 from kwhatif.cli.upgrade import upgrade
 from kwhatif.cli.usage import ClosedPipeError, Command, Root, UsageError
 from kwhatif.cli.version import version, version_line
@@ -67,12 +70,16 @@ for command in (
     simulate,
     drain,
     outage,
+    threats,
+    who_fits,
+    resize,
     queue,
     capacity,
     deschedule,
     autoscale,
     consolidate,
     upgrade,
+    compare,
     serve,
     rbac,
     completion,

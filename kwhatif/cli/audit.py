@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,6 @@ from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import FindingsIn, Printing, fail_on, one_of, seconds
 from kwhatif.cli.progress import counting_progress
-from kwhatif.cli.reports import ReportFiles, parse_reports, write_reports
 from kwhatif.cli.run import Style, answer, now, parse_conditions
 from kwhatif.errors import ExitCode
 
@@ -35,6 +35,7 @@ class AuditOutput(Enum):
     GITHUB = "github"
     GITLAB = "gitlab"
     MARKDOWN = "markdown"
+    HTML = "html"
     BASELINE = "baseline"
 
 
@@ -55,7 +56,6 @@ def audit(
         AuditOutput,
         typer.Option("--output", "-o", metavar="FORMAT", help=f"How to print the answer: {one_of(AuditOutput)}."),
     ] = AuditOutput.TABLE,
-    report: ReportFiles = None,
     fail_on: FailOn = "high",
     printing: Printing,
 ) -> None:
@@ -72,7 +72,6 @@ def audit(
     import kwhatif
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
-    files = parse_reports(report or ())
     seconds(options.get("budget", "0"), "--budget")  # refuse what is none before anything is read
 
     def ask(session: Session, _: Sequence[str]) -> Report:
@@ -86,7 +85,8 @@ def audit(
             )
 
     answers = cluster.ask(ask, namespace=namespace, growth=growth)
-    write_reports(answers.report, files)
-    answer(answers, Style(output.value, printing), conditions)
-    if answers.report.audit is not None and answers.report.audit.stopped == "interrupted":
+    is_interrupted = answers.report.audit is not None and answers.report.audit.stopped == "interrupted"
+    with suppress(typer.Exit) if is_interrupted else nullcontext():
+        answer(answers, Style(output.value, printing), conditions)
+    if is_interrupted:
         raise typer.Exit(ExitCode.INTERRUPTED)

@@ -31,7 +31,8 @@ from kwhatif.cli.cluster_options import (
 from kwhatif.cli.edits import Compare, Edits, If
 from kwhatif.cli.options import read_once
 from kwhatif.cli.progress import reading_progress
-from kwhatif.cli.run import Answers, now
+from kwhatif.cli.reports import Answers
+from kwhatif.cli.run import now
 from kwhatif.cli.stages import Stages
 from kwhatif.cli.usage import check_not_swapped
 from kwhatif.cli.watcher import WATCHER
@@ -205,10 +206,10 @@ class SchedulerSource:
         session = self.load(manifests=manifests, lenient=lenient, namespace=namespace, dates=dates)
         session = session if growth is None else growth.of(session)
         if not self.compare or session.unedited is None:
-            return Answers(question(session, manifests))
+            return Answers(question(session, manifests), session=session)
         again = [read_once(path) for path in manifests]
         before = question(session.unedited, again)
-        return Answers(question(session, again), before)
+        return Answers(question(session, again), before, session)
 
     def watch(self) -> LiveCluster:
         """The live cluster, to be asked again and again; it is read when it is entered.

@@ -11,7 +11,7 @@ from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import Filenames, Manifests, Namespace, Printing, Reading, named, one_of
-from kwhatif.cli.reports import ReportFiles, parse_reports, write_reports
+from kwhatif.cli.reports import write_reports
 from kwhatif.cli.run import Style, now, print_answers
 from kwhatif.errors import ExitCode
 
@@ -31,6 +31,7 @@ class GateOutput(Enum):
     GITHUB = "github"
     GITLAB = "gitlab"
     MARKDOWN = "markdown"
+    HTML = "html"
 
 
 class RolloutOption(Enum):
@@ -71,7 +72,7 @@ Fixes = Annotated[
         "--fixes",
         metavar="N",
         min=0,
-        help="In Markdown, show the smallest fix for up to this many workloads that do not fit; 0: none.",
+        help="In Markdown and HTML, show the smallest fix for up to this many workloads that do not fit; 0: none.",
     ),
 ]
 
@@ -88,7 +89,6 @@ def gate(
     namespace: Namespace = None,
     reading: Reading,
     output: GateOutputOption = GateOutput.TABLE,
-    report: ReportFiles = None,
     fixes: Fixes = 3,
     printing: Printing,
 ) -> None:
@@ -104,8 +104,7 @@ def gate(
 
     growth.refuse("--rollout", rollout is not RolloutOption.END)
     pods = named(manifests, filename)
-    files = parse_reports(report or ())
-    is_markdown = output is GateOutput.MARKDOWN or any(name == "markdown" for name, _ in files)
+    is_page = any(name in ("markdown", "html") for name in (output.value, *(name for name, _ in printing.files)))
 
     answers = cluster.ask(
         lambda session, names: kwhatif.gate(
@@ -115,7 +114,7 @@ def gate(
             rollout=rollout.value,
             strict=cluster.strict,
             today=now().date(),
-            fixes=fixes if is_markdown else 0,
+            fixes=fixes if is_page else 0,
             **reading.arguments(namespace),
         ),
         pods,
@@ -123,7 +122,7 @@ def gate(
         namespace=namespace,
         growth=growth,
     )
-    write_reports(answers.report, files)
+    write_reports(answers, printing.files)
     print_answers(answers, Style(output.value, printing))
     _exit(answers.report)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.models import OptionInfo
 
 from kwhatif.cli.names import complete_object
+from kwhatif.cli.reports import ReportFiles, parse_reports
 
 if TYPE_CHECKING:
     from kwhatif.api.manifests import ManifestOptions, SchedulingOptions
@@ -67,13 +70,14 @@ class Output(Enum):
     JSON = "json"
     YAML = "yaml"
     MARKDOWN = "markdown"
+    HTML = "html"
 
     @property
     def described(self) -> int | None:
         """How many candidates for eviction are shown; None: all."""
         from kwhatif.render.preemption import BEST
 
-        return BEST if self in (Output.TABLE, Output.MARKDOWN) else None
+        return BEST if self in (Output.TABLE, Output.MARKDOWN, Output.HTML) else None
 
 
 class SweepOutput(Enum):
@@ -85,6 +89,7 @@ class SweepOutput(Enum):
     YAML = "yaml"
     JUNIT = "junit"
     MARKDOWN = "markdown"
+    HTML = "html"
 
 
 class Color(Enum):
@@ -164,6 +169,20 @@ class Printing:
 
     color: ColorOption = Color.AUTO
     quiet: Quiet = False
+    report: ReportFiles = None
+
+    def __post_init__(self) -> None:
+        """Refuse files in formats that there are not.
+
+        Raises:
+            BadParameter: in words for the user.
+        """
+        _ = self.files
+
+    @property
+    def files(self) -> Sequence[tuple[str, Path]]:
+        """The files that the report is written to as well, each with its format."""
+        return parse_reports(self.report) if self.report else ()
 
 
 Alone = Annotated[

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from kwhatif.errors import InputError, Problem
 
 if TYPE_CHECKING:
+    from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
 
 
@@ -23,6 +24,7 @@ def _complete_report(incomplete: str) -> list[str]:
         "github": "annotations.txt",
         "gitlab": "codequality.json",
         "markdown": "gate.md",
+        "html": "report.html",
     }
     return [option for option in (f"{name}={file}" for name, file in names.items()) if option.startswith(incomplete)]
 
@@ -32,10 +34,21 @@ ReportFiles = Annotated[
     typer.Option(
         "--report",
         metavar="FORMAT=FILE",
-        help="Write the report to a file as well: json, yaml, junit, sarif, github, gitlab or markdown. Repeatable.",
+        help="Write the report to a file as well: html, markdown, json, yaml, junit, sarif, github, gitlab..",
         autocompletion=_complete_report,
     ),
 ]
+
+
+class Answers(NamedTuple):
+    """What a command has found out; `before` is the answer without the edits, where that is wanted too.
+
+    `session`: the cluster that was asked about, for pictures of it.
+    """
+
+    report: Report
+    before: Report | None = None
+    session: Session | None = None
 
 
 def parse_reports(texts: Sequence[str]) -> list[tuple[str, Path]]:
@@ -53,18 +66,27 @@ def parse_reports(texts: Sequence[str]) -> list[tuple[str, Path]]:
     return made
 
 
-def write_reports(report: Report, files: Sequence[tuple[str, Path]]) -> None:
+def formatted(answers: Answers, name: str) -> str:
+    """The report in that format; a page has the map of the cluster, too."""
+    if name == "html":
+        import kwhatif
+
+        return kwhatif.html(answers.report, answers.session)
+    from kwhatif.render.formats import FORMATS
+
+    return FORMATS[name](answers.report)
+
+
+def write_reports(answers: Answers, files: Sequence[tuple[str, Path]]) -> None:
     """Write every file, whole or not at all.
 
     Raises:
         InputError: with every file that cannot be written.
     """
-    from kwhatif.render.formats import FORMATS
-
     failures: list[Problem] = []
     for name, path in files:
         try:
-            _write(path, FORMATS[name](report).encode())
+            _write(path, formatted(answers, name).encode())
         except OSError as failure:
             failures.append(Problem(str(path), f"cannot be written: {failure.strerror or failure}"))
     if failures:

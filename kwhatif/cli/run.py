@@ -12,6 +12,7 @@ import typer
 
 from kwhatif.cli.characters import NOTATIONS, encoding_of_output, is_unicode, spelled
 from kwhatif.cli.options import OF_AFTERMATH, Color, Printing
+from kwhatif.cli.reports import Answers, formatted, write_reports
 from kwhatif.cli.watcher import WATCHER
 from kwhatif.errors import ExitCode
 
@@ -89,13 +90,6 @@ def parse_conditions(fail_on: str, *, strict: bool = False, aftermath: bool = Tr
     return (*found, *(("missing",) if strict else ()))
 
 
-class Answers(NamedTuple):
-    """What a command has found out; `before` is the answer without the edits, where that is wanted too."""
-
-    report: Report
-    before: Report | None = None
-
-
 class Style(NamedTuple):
     """How an answer is printed; `output` is the name of a format."""
 
@@ -112,9 +106,10 @@ class Style(NamedTuple):
 
 
 def answer(answers: Answers, style: Style, conditions: tuple[str, ...]) -> None:
-    """Print the report, and exit with 1 if it holds one of the conditions."""
+    """Write and print the report, and exit with 1 if it holds one of the conditions."""
     from kwhatif.questions.decisions.fail_on import fails
 
+    write_reports(answers, style.printing.files)
     watcher = WATCHER.get()
     if watcher is not None:
         watcher.show(answers.report, *style)
@@ -127,7 +122,7 @@ def answer(answers: Answers, style: Style, conditions: tuple[str, ...]) -> None:
 def print_answers(answers: Answers, style: Style) -> None:
     """The report, or what the edits make different, on standard output in the format asked for."""
     if answers.before is None:
-        print_report(answers.report, style)
+        print_report(answers, style)
         return
     from kwhatif.api.compare import compare
     from kwhatif.render.formats import COMPARISONS
@@ -145,14 +140,12 @@ def print_answers(answers: Answers, style: Style) -> None:
         raise typer.BadParameter(f"there is no {style.output} of two answers", param_hint="--compare")
 
 
-def print_report(report: Report, style: Style) -> None:
+def print_report(answers: Answers, style: Style) -> None:
     """The report on standard output in the format asked for."""
     if style.output not in ("table", "wide"):
-        from kwhatif.render.formats import FORMATS
-
-        print_data(FORMATS[style.output](report), style.output)
+        print_data(formatted(answers, style.output), style.output)
         return
-    print_parts(drawn(report, style), style.printing.color)
+    print_parts(drawn(answers.report, style), style.printing.color)
 
 
 def drawn(report: Report, style: Style) -> Iterator[RenderableType]:

@@ -100,6 +100,11 @@ def says_for_how_long(pod: Pod, node: Node) -> bool:
     return all(any(tolerates(each, taint) for each in pod.spec.tolerations) for taint in taints)
 
 
+def stays_for_ever(pod: Pod, node: Node) -> bool:
+    """Whether the pod tolerates all NoExecute taints of its node without an end."""
+    return _tolerated_for(no_execute_taints(node), pod.spec.tolerations) is None
+
+
 def _taints_of(pod: Pod, view: View) -> Sequence[Taint]:
     node = view.state.node(pod.spec.node_name)
     return () if node is None or not node.taints else no_execute_taints(node.node)

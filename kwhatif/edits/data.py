@@ -105,6 +105,27 @@ def _drain_words(content: Any) -> list[Word]:
     return [*_list(found.get("nodes")), *flags, *_list(found.get("args"))]
 
 
+def _scale_words(content: Any) -> list[Word]:
+    """`{deployment/shop/web: 5}`, `{by: 1.5, namespace: shop}`, `{by: 2, workloads: […]}`, `{to: max}`; or text."""
+    if isinstance(content, str):
+        return list(content.split())
+    if not isinstance(content, Mapping) or not {"by", "to"} & content.keys():
+        return _pairs(content)
+    found = _map(content, "by", "to", "namespace", "workloads")
+    where = ["-n", _word(found["namespace"])] if "namespace" in found else []
+    if "to" in found:
+        return ["hpa", *where, "to", _word(found["to"])]
+    who = _list(found.get("workloads")) or ([] if where else ["all"])
+    return [*who, *where, "by", _word(found["by"])]
+
+
+def _resize_words(content: Any) -> list[Word]:
+    found = _map(content, "object", "container", "requests", "limits")
+    container = f"{_word(found['container'])}:" if "container" in found else ""
+    pairs = [f"{container}{part}.{pair}" for part in ("requests", "limits") for pair in _pairs(found.get(part))]
+    return [_word(found.get("object", "")), *pairs]
+
+
 def _settle_words(content: Any) -> list[Word]:
     return [] if content in (None, {}, []) else _list(content)
 
@@ -118,7 +139,8 @@ WORDS: Mapping[str, Callable[[Any], list[Word]]] = {
     "label": _lists_of("objects", "labels"),
     "add": _add_words,
     "delete": _delete_words,
-    "scale": _pairs,
+    "scale": _scale_words,
+    "resize": _resize_words,
     "restart": _lists_of("objects"),
     "set": _set_words,
     "patch": _patch_words,

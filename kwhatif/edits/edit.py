@@ -25,6 +25,10 @@ class Wrong(ValueError):
         self.hint = hint
 
 
+class Refusal(Wrong):
+    """The API server rejects an edit, in its own words."""
+
+
 class Reference(msgspec.Struct, frozen=True):
     """`KIND/[NAMESPACE/]NAME`; the name may be a glob. Without a namespace it means the default one."""
 
@@ -97,6 +101,31 @@ class Scale(_Edit, frozen=True):
     """Scale workloads: workload -> its new number of replicas."""
 
     targets: tuple[tuple[Reference, int], ...]
+
+
+class ScaleBy(_Edit, frozen=True):
+    """Scale workloads by a factor: these, or all of a namespace, or all; as far as their autoscalers go."""
+
+    #: As it was written: "1.5".
+    factor: str
+    workloads: tuple[Reference, ...] = ()
+    #: None: of all namespaces.
+    namespace: str | None = None
+
+
+class ScaleToMax(_Edit, frozen=True):
+    """Scale workloads to the maximum of their HorizontalPodAutoscalers, in a namespace or (None) in all."""
+
+    namespace: str | None = None
+
+
+class Resize(_Edit, frozen=True):
+    """Resize a running pod in place: the resources of one container. "": the pod has only one."""
+
+    pod: Reference
+    container: str = ""
+    requests: Mapping[str, str] = {}
+    limits: Mapping[str, str] = {}
 
 
 class Restart(_Edit, frozen=True):
@@ -189,6 +218,8 @@ class Settle(_Edit, frozen=True):
     """Let time pass until nothing happens any more."""
 
 
+#: What gives workloads another number of pods.
+Scaling = Scale | ScaleBy | ScaleToMax
 Plain = (
     Cordon
     | Uncordon
@@ -196,7 +227,8 @@ Plain = (
     | Label
     | AddNodes
     | DeleteObjects
-    | Scale
+    | Scaling
+    | Resize
     | Restart
     | SetFields
     | Patch

@@ -17,7 +17,19 @@ from kwhatif.admission.outcome import Denied
 from kwhatif.admission.resize import is_resize, refuse_resize
 from kwhatif.admission.updated import updated
 from kwhatif.admission.validation.pod import validate_pod
-from kwhatif.edits.edit import Apply, Assignment, Label, Patch, Reference, Resolved, Restart, SetFields, Wrong
+from kwhatif.edits.edit import (
+    Apply,
+    Assignment,
+    Label,
+    Patch,
+    Reference,
+    Refusal,
+    Resize,
+    Resolved,
+    Restart,
+    SetFields,
+    Wrong,
+)
 from kwhatif.edits.policies import counted
 from kwhatif.edits.selection import Lookup
 from kwhatif.kube.matching.names import did_you_mean, nearest
@@ -75,6 +87,28 @@ def set_fields(edit: SetFields, lookup: Lookup) -> Resolved:
 def patch(edit: Patch, lookup: Lookup) -> Resolved:
     """Apply a JSON merge patch."""
     return _changed(edit.object, lambda data: _merge(data, edit.merge), lookup)
+
+
+def resize(edit: Resize, lookup: Lookup) -> Resolved:
+    """Set requests and limits of a container of a running pod (`kubectl patch pod --subresource resize`)."""
+
+    def change(data: dict[str, Any]) -> None:
+        containers = data["spec"].get("containers", ())
+        names = [each.get("name", "") for each in containers]
+        if not data["spec"].get("nodeName"):
+            raise Wrong(f"{edit.pod.text} is on no node: only a running pod can be resized")
+        if not edit.container and len(names) > 1:
+            raise Wrong(
+                f"{edit.pod.text} has {len(names)} containers", f"write CONTAINER:cpu=2, with {', '.join(names)}"
+            )
+        if edit.container and edit.container not in names:
+            raise Wrong(f"there is no container {edit.container!r}", f"there is {', '.join(names)}")
+        resources = containers[names.index(edit.container) if edit.container else 0].setdefault("resources", {})
+        for field, amounts in (("requests", edit.requests), ("limits", edit.limits)):
+            if amounts:
+                resources[field] = {**resources.get(field, {}), **amounts}
+
+    return _changed(edit.pod, change, lookup)
 
 
 #: Of pod templates, the label that a restart changes: kubectl's annotation is none that rules read.
@@ -147,7 +181,7 @@ def _stored(new: Any, known: Any, cluster: Cluster) -> Any:
         stored = default_object(new)
         denied = check_workload(stored, cluster) if isinstance(stored, Workload) else None
     if denied is not None:
-        raise Wrong(denied.message)
+        raise Refusal(denied.message)
     return stored
 
 
@@ -159,7 +193,7 @@ def _asking(new: Pod, known: Pod, cluster: Cluster) -> Pod:
     """
     denied = refuse_resize(new, known, cluster)
     if denied is not None:
-        raise Wrong(denied.message)
+        raise Refusal(denied.message)
     return asks_as_before(new, known)
 
 

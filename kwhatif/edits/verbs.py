@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -23,6 +24,7 @@ from kwhatif.edits.words import (
 )
 from kwhatif.kube.model.duration import parse_duration
 from kwhatif.kube.model.kinds import Resource
+from kwhatif.kube.model.quantity import parse_quantity
 
 
 class Reader(Protocol):
@@ -112,14 +114,68 @@ def _delete(text: str, words: list[Word], _reader: Reader) -> Edit:
     return edits.DeleteObjects(text=text, objects=object_references(_some(names, "object")), force=force)
 
 
-def _scale(text: str, words: list[Word], _reader: Reader) -> Edit:
+def _scale(text: str, words: list[Word], reader: Reader) -> Edit:
     targets = []
+    if "by" in words or words[-2:] == ["to", "max"]:
+        return _scale_many(text, words, reader)
     for word in _some(words, "workload"):
         name, equals, count = word.rpartition("=")
         if not equals:
             raise Wrong(f"{word!r} does not say how many pods", "write KIND/NAMESPACE/NAME=REPLICAS")
         targets.append((reference(name), integer(count, "the number of replicas", low=0)))
     return edits.Scale(text=text, targets=tuple(targets))
+
+
+#: A factor as it is written: more than any cluster grows by is a slip of the pen.
+_FACTOR = re.compile(r"[0-9]{1,4}(\.[0-9]{1,6})?")
+_MANY = "write `scale all by 1.5`, `scale -n shop by 2`, `scale deploy/shop/web by 2` or `scale hpa to max`"
+
+
+def _scale_many(text: str, words: list[Word], _reader: Reader) -> Edit:
+    """`all by 1.5`, `-n shop by 2`, `deploy/shop/web-* by 2`, `hpa to max`, `hpa -n shop to max`."""
+    *who, last, value = _some(words, "workload")
+    namespace: str | None = None
+    if "-n" in who:
+        place = who.index("-n")
+        if place + 1 == len(who):
+            raise Wrong("-n names no namespace", _MANY)
+        namespace = who[place + 1]
+        del who[place : place + 2]
+    if (last, value) == ("to", "max"):
+        if who not in (["hpa"], []):
+            raise Wrong(f"{' '.join(who)} has no maximum", _MANY)
+        return edits.ScaleToMax(text=text, namespace=namespace)
+    if last != "by" or not _FACTOR.fullmatch(value):
+        raise Wrong(f"{value!r} is not a factor", _MANY)
+    is_all = who in (["all"], []) and (bool(who) or namespace is not None)
+    if not is_all and (namespace is not None or not who):
+        raise Wrong("cannot be read", _MANY)
+    return edits.ScaleBy(
+        text=text, factor=value, namespace=namespace, workloads=() if is_all else object_references(who)
+    )
+
+
+def _resize(text: str, words: list[Word], _reader: Reader) -> Edit:
+    """`pod/shop/web-0 cpu=2 limits.cpu=2`, or `pod/shop/web-0 main:cpu=2`."""
+    if len(words) < 2:
+        raise Wrong("cannot be read", "write `resize pod/NAMESPACE/NAME cpu=2 limits.memory=1Gi`")
+    containers: set[str] = set()
+    found: dict[str, dict[str, str]] = {"requests": {}, "limits": {}}
+    for word in _some(words[1:], "resource"):
+        name, equals, amount = word.partition("=")
+        container, _, field = name.rpartition(":")
+        part, _, resource = field.rpartition(".")
+        if not equals or resource not in ("cpu", "memory") or part not in ("", *found):
+            raise Wrong(f"{word!r} is not a resource to resize", "write cpu=2, memory=1Gi, or limits.cpu=2")
+        try:
+            parse_quantity(amount)
+        except ValueError as wrong:
+            raise Wrong(f"{word!r}: {wrong}") from wrong
+        containers.add(container)
+        found[part or "requests"][resource] = amount
+    if len(containers) > 1:
+        raise Wrong("resizes several containers", "write one edit for each of them")
+    return edits.Resize(text=text, pod=reference(words[0], "pod"), container=containers.pop(), **found)
 
 
 def _restart(text: str, words: list[Word], _reader: Reader) -> Edit:
@@ -241,6 +297,7 @@ PARSERS: Mapping[str, Callable[[str, list[Word], Reader], Edit]] = {
     "add": _add,
     "delete": _delete,
     "scale": _scale,
+    "resize": _resize,
     "restart": _restart,
     "set": _set,
     "patch": _patch,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from msgspec.structs import replace
 
 from kwhatif.admission.priority import DEFAULT_POLICY
-from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
+from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, Resources
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
@@ -32,6 +33,12 @@ def text_of(resource: str, amount: int) -> str:
             if amount and amount % unit == 0:
                 return f"{amount // unit}{suffix}"
     return str(amount)
+
+
+@lru_cache(4096)
+def requests_of(resources: Resources) -> dict[str, int]:
+    """A pod's requests by resource, without zero requests; one dictionary for all pods that ask for the same."""
+    return {name: resources.of(name) for name in resources.asked}
 
 
 def owner_of(pod: Pod) -> str | None:
@@ -60,6 +67,7 @@ def decision_about_result(result: ScheduleResult, **fields: Any) -> Decision:
     return decision_about(
         result.pod.pod,
         result.outcome,
+        requests=requests_of(result.pod.resources.requested),
         node=result.node,
         ties=result.ties,
         message=result.message,

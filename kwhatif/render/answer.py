@@ -80,13 +80,17 @@ _MAKERS: Mapping[str, tuple[str, str]] = {
     "audit": ("audit", "audit.audit"),
     "autoscale": ("autoscaler", "autoscale.autoscale"),
     "capacity": ("capacity", "capacity.capacity"),
+    "compare": ("compare", "clusters.compare"),
     "consolidate": ("consolidate", "autoscale.consolidate"),
     "deschedule": ("deschedule", "deschedule.deschedule"),
     "drain": ("story", "story.story_blocks"),
     "outage": ("story", "story.story_blocks"),
     "queue": ("queue", "queue.queue"),
+    "resize": ("resize", "resize.resize"),
     "simulate": ("story", "story.story_blocks"),
+    "threats": ("threats", "threats.threats"),
     "upgrade": ("upgrade", "upgrade.upgrade"),
+    "who-fits": ("who_fits", "threats.who_fits"),
 }
 _SCENARIOS = "scenarios", "scenarios.scenarios"
 

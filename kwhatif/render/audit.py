@@ -98,8 +98,12 @@ def _cut(text: str, detail: Detail) -> str:
 
 
 def fix_words(finding: AuditFindingRow) -> str | None:
-    """The fix in a few words: edits, or a flag."""
-    return None if finding.fix is None else " and ".join(finding.fix.edits)
+    """The fix in a few words: edits, or a flag; and on how many what-ifs it was proven, if not on all."""
+    fix = finding.fix
+    if fix is None:
+        return None
+    part = "" if fix.is_proven else f" (played for {fix.played} of {fix.of} what-ifs)"
+    return " and ".join(fix.edits) + part
 
 
 def _unjudged(row: AuditRow) -> Iterator[Block]:
@@ -162,7 +166,11 @@ def _helps(found: AuditFindingRow, report: Report) -> Block:
         return Sentence(_why_no_fix(found, report))
     if found.fix.kind == "flag":
         return Sentence(f"{found.fix.edits[0]} lets it go")
-    return Listing([Item("With this the finding is gone, as was played:", (fix_command(found.fix, report),))])
+    said = "With this the finding is gone, as was played:"
+    if not found.fix.is_proven:
+        what_ifs = plural(found.fix.of, "what-if that shows it", "what-ifs that show it")
+        said = f"With this it is gone from all {found.fix.played} that were played again, of {what_ifs}:"
+    return Listing([Item(said, (fix_command(found.fix, report),))])
 
 
 def _why_no_fix(found: AuditFindingRow, report: Report) -> str:

@@ -238,12 +238,15 @@ def _scenario_verdicts(report: Report) -> Mapping[str, str]:
 
 def summary(report: Report) -> Iterator[str]:
     """What the first answer says, a line for each thing that may change."""
-    for subject, said in ends(report):
-        yield f"{subject}: {said}"
     if report.command in ("queue", "preempt") and not report.decisions:
         yield "no pod waits for a node"
+    yield from (f"{subject}: {said}" for subject, said in answers(report))
+
+
+def answers(report: Report) -> Iterator[tuple[str, str]]:
+    """What each subject comes to: pods, scenarios, and whatever else the answer is about."""
+    yield from ends(report)
     for decision in report.decisions if report.capacity is None else ():
         victims = tuple(victim.pod for victim in decision.victims)
-        yield f"{decision.pod}: {fate(FateRow(outcome=decision.outcome, node=decision.node, victims=victims))}"
-    for scenario, verdict in _scenario_verdicts(report).items():
-        yield f"{scenario}: {verdict}"
+        yield decision.pod, fate(FateRow(outcome=decision.outcome, node=decision.node, victims=victims))
+    yield from _scenario_verdicts(report).items()

@@ -65,9 +65,19 @@ def nodes_in(report: Report) -> Iterator[str]:
     for finding in report.audit.findings if report.audit is not None else ():
         shown = (each for each in finding.shown_by if each.probe in ("outage", "drain"))
         yield from (name for each in shown for name in each.names)
+    yield from _nodes_of_threats(report)
     for story in (report.story, *(row.story for row in report.scenarios)):
         yield from () if story is None else _nodes_of_story(story)
     yield from (node for row in report.scenarios for node in row.verdict.nodes)
+
+
+def _nodes_of_threats(report: Report) -> Iterator[str]:
+    if report.threats is not None:
+        yield from (row.node for row in report.threats.pressure)
+        yield from (row.node for row in report.threats.of("class") if row.node)
+        yield from (row.by.removeprefix("Node ") for row in report.threats.of("taint", "outage", "drain"))
+    if report.who_fits is not None:
+        yield from (report.who_fits.node, *(row.elsewhere for row in report.who_fits.takers if row.elsewhere))
 
 
 def _nodes_of_story(story: Story) -> Iterator[str]:

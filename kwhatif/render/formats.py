@@ -14,6 +14,19 @@ from kwhatif.render.sarif import to_sarif
 from kwhatif.report import Report
 from kwhatif.report.comparison import Comparison
 
+
+def _html(report: Report) -> str:
+    from kwhatif.render.html.page import to_html  # Jinja takes as long to import as a small answer to make
+
+    return to_html(report)
+
+
+def _comparison_html(comparison: Comparison) -> str:
+    from kwhatif.render.html.page import comparison_to_html
+
+    return comparison_to_html(comparison)
+
+
 FORMATS: Mapping[str, Callable[[Report], str]] = {
     "json": to_json,
     "yaml": to_yaml,
@@ -22,6 +35,7 @@ FORMATS: Mapping[str, Callable[[Report], str]] = {
     "github": to_github,
     "gitlab": to_gitlab,
     "markdown": to_markdown,
+    "html": _html,
     "baseline": to_baseline,
 }
 #: Of two answers side by side.
@@ -29,4 +43,5 @@ COMPARISONS: Mapping[str, Callable[[Comparison], str]] = {
     "json": to_json,
     "yaml": to_yaml,
     "markdown": comparison_to_markdown,
+    "html": _comparison_html,
 }

@@ -285,6 +285,7 @@ _CONSTANT: Mapping[type, str] = {
     autoscaling.UnreadableObject: "some objects cannot be understood",
     autoscaling.AutoscalerObjectsNotModelled: "some objects of the autoscaler are not modelled",
     autoscaling.AutoscalerSettingsAssumed: "the autoscaler's settings are assumed",
+    autoscaling.AutoscalerSettingsRead: "the autoscaler's settings are read from its arguments",
     autoscaling.AutoscalerKnowsNoGroups: "the autoscaler does not know groups of pods",
     autoscaling.KarpenterVersionAssumed: "the version of Karpenter is assumed",
     autoscaling.AutoscalerDisagrees: "two autoscalers are there",

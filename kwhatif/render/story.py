@@ -126,7 +126,8 @@ def _end(story: Story) -> str:
         case "cycling":
             return _endless(story)
         case "horizon":
-            return f"it has not settled after {after}: {_summary(story)}"
+            what = f"{story.under_way} is not done; " if story.under_way else ""
+            return f"it has not settled within {took(float(story.parameters['horizon']))}: {what}{_summary(story)}"
 
 
 def _endless(story: Story) -> str:

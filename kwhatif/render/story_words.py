@@ -51,7 +51,7 @@ def _assumptions(story: Story) -> Iterator[str]:
     else:
         yield "nothing else acts: no autoscaler, operator, descheduler, or person"
     yield _conventions(story)
-    yield "volumes are provisioned and attached, images pulled, pods admitted by their kubelets, without a failure"
+    yield "volumes are provisioned, images pulled, pods admitted by their kubelets, without a failure"
 
 
 def _conventions(story: Story) -> str:

@@ -11,14 +11,17 @@ from kwhatif.report.advise import AdviseRow
 from kwhatif.report.audit import AuditRow
 from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
 from kwhatif.report.capacity import CapacityRow
+from kwhatif.report.clusters import CompareRow
 from kwhatif.report.decision import Decision
 from kwhatif.report.deschedule import DescheduleRow
 from kwhatif.report.inputs import EditRow, ProblemRow, SchedulerInfo, SnapshotInfo
 from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.policy import PolicyRow
 from kwhatif.report.queue import QueueRow
+from kwhatif.report.resize import ResizeRow
 from kwhatif.report.row import Document
 from kwhatif.report.story import ScenarioRow, Story
+from kwhatif.report.threats import ThreatsRow, WhoFitsRow
 from kwhatif.report.upgrade import UpgradeRow
 from kwhatif.report.workload import QueuedRow, WorkloadRow
 
@@ -60,6 +63,14 @@ class Report(Document, kw_only=True, tag_field="kind", tag="Report"):
     pod_groups: PodGroupsRow | None = None
     #: Of the command `audit`.
     audit: AuditRow | None = None
+    #: Of the command `compare`.
+    compare: CompareRow | None = None
+    #: Of the command `resize`.
+    resize: ResizeRow | None = None
+    #: Of the command `threats`.
+    threats: ThreatsRow | None = None
+    #: Of the command `who-fits`.
+    who_fits: WhoFitsRow | None = None
     problems: tuple[ProblemRow, ...] = ()
     #: What follows, of commands that play it forward.
     story: Story | None = None

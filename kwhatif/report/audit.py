@@ -127,11 +127,18 @@ class ShownByRow(Row):
 class AuditFixRow(Row, kw_only=True):
     """The smallest change that was found, in edits as `--then` takes them; the finding is gone with it, as was played.
 
-    Or a flag of the command.
+    Or a flag of the command. `played` of the `of` what-ifs that show the finding were played with it.
     """
 
     edits: tuple[str, ...]
     kind: Literal["edits", "flag"] = "edits"
+    played: int = 0
+    of: int = 0
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether all what-ifs were played with it."""
+        return self.played >= self.of
 
 
 class AcceptedRow(Row, kw_only=True):

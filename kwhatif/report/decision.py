@@ -29,6 +29,8 @@ class Decision(Row, kw_only=True):
     priority_class_name: str = ""
     preemption_policy: str = "PreemptLowerPriority"
     scheduler_name: str = "default-scheduler"
+    #: What it asks for: milli-units of cpu, bytes, units of all else; empty where it was not tried.
+    requests: dict[str, int] = {}
     outcome: Outcome
     node: str | None = None
     ties: tuple[str, ...] = ()

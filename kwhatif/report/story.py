@@ -100,6 +100,8 @@ class StoryBudgetRow(Row):
     overrun: int
     overrun_anyway: int = 0
     anyway: bool = False
+    #: (Second, how many it allows from then on), in order, of each change after the start.
+    steps: tuple[tuple[float, int], ...] = ()
 
 
 class StoryNodeRow(Row):
@@ -216,6 +218,8 @@ class Story(Row):
     asked: float | None = None
     #: The id of the first event after that.
     first_event: int = 0
+    #: What is not finished at the horizon; "" if it has settled.
+    under_way: str = ""
 
     @property
     def took(self) -> float:

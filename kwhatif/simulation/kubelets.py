@@ -16,6 +16,7 @@ from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.kube.model.unknown import lacks_node
+from kwhatif.simulation.attachments import Attachments
 from kwhatif.simulation.clock import Agenda
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.pods import ended, restarting, running
@@ -57,6 +58,7 @@ class Kubelets:
         #: What a silent kubelet has missed, and when it was due, by node.
         self._missed: dict[str, list[tuple[float, _Due]]] = {}
         self.resizes = Resizes(world)
+        self.attachments = Attachments(world)
         world.watchers.append(self._observe)
         for node in silent_before(world):
             self.silence(node)
@@ -72,6 +74,7 @@ class Kubelets:
         other._world, other._agenda, other._last = world, self._agenda.fork(), self._last.fork()
         other._missed = {node: missed.copy() for node, missed in self._missed.items()}
         other.resizes = self.resizes.fork(world)
+        other.attachments = self.attachments.fork(world)
         world.watchers.append(other._observe)
         return other
 
@@ -143,6 +146,7 @@ class Kubelets:
             self._observe_pod(before if isinstance(before, Pod) else None, after, event)
         elif isinstance(after, Node) and before is None:
             self.wake(after.metadata.name)
+        self._observe_volumes(before, after, event)
         if isinstance(before, Pod):
             waiting = self.resizes.seen(before, after if isinstance(after, Pod) else None)
             if waiting is not None:
@@ -166,6 +170,24 @@ class Kubelets:
             grace = max(world.at(end) - world.now, 0.0)
             self._put(self._termination(after, grace), _What.END, after, event, "Failed")
 
+    def _observe_volumes(
+        self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None
+    ) -> None:
+        """A pod goes, or a node changes: other pods may get their volumes."""
+        if isinstance(before, Pod) and before.spec.node_name and before.spec.volumes:
+            if isinstance(after, Pod) and (is_terminal(before) or not is_terminal(after)):
+                return
+            self.attachments.gone(before, after if isinstance(after, Pod) else None)
+        elif isinstance(before, Node):
+            self.attachments.node_changed(before.metadata.name)
+        else:
+            return
+        self._start_waiting(event)
+
+    def _start_waiting(self, because: int | None) -> None:
+        for pod, delay in self.attachments.free():
+            self._put(delay + self._parameters.start_of(pod), _What.RUN, pod, because)
+
     def _termination(self, pod: Pod, grace: float) -> float:
         """How long the containers take to end: only the maximum is known."""
         most = min(self._parameters.termination_of(pod, grace), grace)
@@ -184,6 +206,8 @@ class Kubelets:
     def wake(self, node: str) -> None:
         """The node's kubelet is back: it does what it has missed at once, and the rest when it is due."""
         self._world.silent.pop(node, None)
+        self.attachments.node_changed(node)
+        self._start_waiting(None)
         for time, due in self._missed.pop(node, ()):
             pod = self._world.state.cluster.get(Pod, due.key)
             if pod is None or pod.metadata.uid != due.uid:
@@ -225,9 +249,13 @@ class Kubelets:
         world.put(ended(pod, due.phase, world.stamp(world.now)), event)
 
     def _run(self, pod: Pod, due: _Due) -> None:
-        if is_terminal(pod) or pod.metadata.deletion_timestamp is not None:
+        if pod.status.phase not in ("", "Pending") or pod.metadata.deletion_timestamp is not None:
             return
         world = self._world
+        if pod.spec.volumes and (missing := self.attachments.attach(pod)):
+            said = self.attachments.message(missing)
+            world.note(due.because, "attachdetach-controller", "could not attach", pod, pod.spec.node_name, said)
+            return
         delay = self._parameters.readiness_of(pod)
         at_once = delay == 0
         event = world.note(due.because, _name(pod), "ready" if at_once else "running", pod, pod.spec.node_name)

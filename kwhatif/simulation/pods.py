@@ -22,9 +22,10 @@ def with_condition(pod: Pod, condition: PodCondition) -> Pod:
     return replace(pod, status=replace(pod.status, conditions=(*conditions, condition)))
 
 
-def marked(pod: Pod, end: str) -> Pod:
-    """The terminating pod; `end`: when its grace period is over."""
-    return replace(pod, metadata=replace(pod.metadata, deletion_timestamp=end))
+def marked(pod: Pod, end: str, grace: float) -> Pod:
+    """The terminating pod; `end`: when its grace period of `grace` seconds is over."""
+    meta = replace(pod.metadata, deletion_timestamp=end, deletion_grace_period_seconds=int(grace))
+    return replace(pod, metadata=meta)
 
 
 def begins_to_go(before: Pod, after: Pod) -> bool:

@@ -55,6 +55,8 @@ class BudgetStanding(msgspec.Struct, frozen=True):
     short: int
     #: The most healthy pods at any moment.
     most_healthy: int
+    #: (Second, how many it allowed from then on), of each moment since the start at which that was another number.
+    steps: tuple[tuple[float, int], ...] = ()
 
 
 class WorkloadTally:
@@ -122,7 +124,8 @@ class WorkloadTally:
         before = self.budgets.get(key) or BudgetStanding(allowed, allowed, 0, short, healthy)
         most = max(before.most_healthy, healthy)
         overrun = max(before.overrun, min(short - before.short, most - healthy))
-        self.budgets[key] = BudgetStanding(allowed, min(before.lowest, allowed), overrun, before.short, most)
+        steps = before.steps if allowed == before.allowed else (*before.steps, (self._world.now, allowed))
+        self.budgets[key] = BudgetStanding(allowed, min(before.lowest, allowed), overrun, before.short, most, steps)
 
     def root(self, pod: Pod) -> str:
         """The workload of the pod; for a bare pod the pod itself."""

@@ -340,7 +340,7 @@ class World(SimulatedView):
                 self.put(marked_pod, event)
             self.drop_pod(marked_pod, write.how, actor, event)
             return
-        self.put(marked(marked_pod, self.stamp(self.now + grace)), event)
+        self.put(marked(marked_pod, self.stamp(self.now + grace), grace), event)
 
     def _remove(self, write: Remove, actor: str, because: int | None) -> None:
         cluster = self.state.cluster

@@ -44,6 +44,8 @@ class State:
         #: Changes with every `apply`.
         self.generation = next_generation()
         self._history: Step | None = None
+        #: What `since` has said, and at which generation: many caches ask the same.
+        self._answers: tuple[int, dict[int, Touched | None]] = 0, {}
         self._nodes = Nodes(cluster.all(Node))
         self._pods = Pods(cluster, self._nodes)
         self.cluster.gone_nodes = self.cluster.gone_nodes.union(self._nodes_marked_gone())
@@ -136,7 +138,7 @@ class State:
     def fork(self) -> State:
         """An independent state with the same content. It is cheap, whatever the size of the cluster."""
         other = State.__new__(State)
-        other.generation, other._history = self.generation, self._history
+        other.generation, other._history, other._answers = self.generation, self._history, (0, {})
         other.cluster = StateObjects(self.cluster)
         other._nodes = self._nodes.fork()
         other._pods = self._pods.fork(other._nodes)
@@ -150,7 +152,7 @@ class State:
 
     def forget_history(self) -> None:
         """Let go of what was done, and of all that it was about: caches of this state start again."""
-        self._history = None
+        self._history, self._answers = None, (0, {})
 
     # --- changes -------------------------------------------------------------------------------------
 
@@ -167,13 +169,21 @@ class State:
             for change in changes:
                 _APPLY[type(change)](self, change, touched)
         finally:
+            self._answers = 0, {}
             if touched.reordered:
                 self._nodes.reorder()
         return touched
 
     def since(self, generation: int) -> Touched | None:
         """What changed since this state, or its origin, had that generation; None: not known any more."""
-        return Touched() if generation == self.generation else since(generation, self._history)
+        if generation == self.generation:
+            return Touched()
+        if self._answers[0] != self.generation:
+            self._answers = self.generation, {}
+        known = self._answers[1]
+        if generation not in known:
+            known[generation] = since(generation, self._history)
+        return known[generation]
 
     def _upsert(self, change: Upsert, touched: Touched) -> None:
         obj = change.obj
@@ -249,7 +259,7 @@ class State:
 
     def __getstate__(self) -> dict[str, object]:
         """What can be found again is not taken along."""
-        return self.__dict__ | {"_history": None}
+        return self.__dict__ | {"_history": None, "_answers": (0, {})}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)

@@ -20,7 +20,7 @@ from typing import Any, Generic
 
 from kwhatif.errors import WorkersLost
 from kwhatif.questions.story.player import Named, Outcome, Player, S
-from kwhatif.sweep.scenario import blocks
+from kwhatif.sweep.scenario import blocks, weight_of
 
 #: With this many pods times scenarios it takes a second or two: longer than starting processes.
 _WORTHWHILE = 100_000
@@ -93,9 +93,10 @@ def play_in_processes(
 
 
 def _some_first(scenarios: Sequence[S], jobs: int) -> tuple[list[S], list[S]]:
-    """A few from all parts of the sequence, none if they would be a large part of it; and the others."""
+    """A few from all parts of the sequence, none if they would take a large part of the time; and the others."""
     count = min(_FIRST, len(scenarios) // (8 * jobs))
     places = {number * len(scenarios) // count for number in range(count)}
+    places = {place for place in places if weight_of(scenarios[place]) == 1}
     others = [scenario for place, scenario in enumerate(scenarios) if place not in places]
     return [scenarios[place] for place in sorted(places)], others
 

@@ -14,7 +14,7 @@ from kwhatif.questions.maintenance.drain import Drained
 from kwhatif.questions.maintenance.outage import Lost
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_end
-from kwhatif.questions.story.player import Player, S
+from kwhatif.questions.story.player import Named, Player, S
 from kwhatif.report.story import ScenarioRow
 from kwhatif.simulation.parameters import Parameters
 
@@ -75,8 +75,22 @@ class NodePlayer(Player[SweepScenario, ScenarioOutcome]):
         return type(self), (self.session, self.parameters, self.question, self.edits)
 
 
+def weight_of(scenario: Named) -> int:
+    """About how many times as long it takes as one node takes: it is as many nodes as that."""
+    return len(getattr(scenario, "nodes", ())) or 1
+
+
 def blocks(scenarios: Sequence[S], workers: int) -> Iterator[Sequence[S]]:
     """The scenarios in blocks, small enough for all workers to finish at about the same time."""
     size = max(1, min(32, len(scenarios) // (8 * workers)))
-    for start in range(0, len(scenarios), size):
-        yield scenarios[start : start + size]
+    block: list[S] = []
+    weight = 0
+    for scenario in scenarios:
+        own = weight_of(scenario)
+        if block and weight + own > size:
+            yield block
+            block, weight = [], 0
+        block.append(scenario)
+        weight += own
+    if block:
+        yield block

@@ -245,6 +245,8 @@ def why(row: HarmRow) -> str:
             return f"it selects no pod{f', though {about} runs' if about else ''}"
         case "allows-all":
             return f"all {row.pods:,} pods may be evicted at once"
+        case "volume" if row.said.startswith("Multi-Attach"):
+            return "its volume stays attached to the node that has it"
     said = _CAUSES.get(row.cause, "")
     return said.format(about=about, key=_key(row.subject), said=row.said, example=row.example)
 

@@ -133,7 +133,7 @@ def unstarted(pod: Pod) -> Pod:
     status = PodStatus(resource_claim_statuses=pod.status.resource_claim_statuses)
     return replace(
         pod,
-        metadata=replace(pod.metadata, deletion_timestamp=None),
+        metadata=replace(pod.metadata, deletion_timestamp=None, deletion_grace_period_seconds=None),
         spec=replace(pod.spec, node_name=""),
         status=status,
     )

@@ -73,6 +73,7 @@ def _copy(pod: Pod) -> Pod:
         uid="",
         creation_timestamp=None,
         deletion_timestamp=None,
+        deletion_grace_period_seconds=None,
     )
     return replace(pod, metadata=meta, status=PodStatus())
 

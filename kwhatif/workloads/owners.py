@@ -6,16 +6,19 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
+from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.job import CronJob, Job
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, OwnerReference, controller_of
 from kwhatif.kube.model.pod import Pod, is_terminal
-from kwhatif.kube.model.workload import Deployment, ReplicaSet
+from kwhatif.kube.model.workload import DaemonSet, Deployment, PodSource, ReplicaSet, StatefulSet
 from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.survey import survey_of
 
 T = TypeVar("T", bound=KubernetesObject)
+#: What the controller of a custom resource may leave the making of pods to: Argo Rollouts have ReplicaSets.
+_BETWEEN: tuple[type[PodSource], ...] = (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job)
 
 
 def reference(owner: KubernetesObject) -> OwnerReference:
@@ -59,7 +62,7 @@ def pods_of(obj: KubernetesObject, cluster: Cluster) -> list[Pod]:
 
 
 def _pods_through(kind: type[T], obj: Deployment | CronJob, meta: ObjectMeta, cluster: Cluster) -> list[Pod]:
-    found = [owned.metadata for owned in owned_by(obj, meta, kind, cluster)]
+    found = [owned.metadata for owned in owned_by(type(obj).__name__, meta, kind, cluster)]
     between = (*found, *_only_named(kind, obj, cluster))
     return [pod for owned in between for pod in pods_controlled_by(kind.__name__, owned, cluster)]
 
@@ -76,13 +79,25 @@ def _only_named(kind: type[T], obj: Deployment | CronJob, cluster: Cluster) -> I
             yield ObjectMeta(namespace=namespace, name=name)
 
 
-def owned_by(owner: KubernetesObject, meta: ObjectMeta, kind: type[T], cluster: Cluster) -> Iterator[T]:
-    """The objects of a kind that an object owns, whose metadata in the cluster is `meta`."""
+def workloads_of_custom(resource: CustomResource, cluster: Cluster) -> list[PodSource]:
+    """The workloads that a custom resource controls."""
+    meta = resource.metadata
+    return [obj for kind in _BETWEEN for obj in owned_by(resource.kind, meta, kind, cluster)]
+
+
+def pods_of_custom(resource: CustomResource, cluster: Cluster) -> list[Pod]:
+    """The pods that run, or wait, for a custom resource: it controls them, or the workloads that do."""
+    pods = pods_controlled_by(resource.kind, resource.metadata, cluster)
+    return [*pods, *(pod for each in workloads_of_custom(resource, cluster) for pod in pods_of(each, cluster))]
+
+
+def owned_by(owner: str, meta: ObjectMeta, kind: type[T], cluster: Cluster) -> Iterator[T]:
+    """The objects of a kind that an object owns; `owner`: its own kind, `meta`: its metadata in the cluster."""
     for obj in cluster.all(kind).values():
         reference = controller_of(obj.metadata)
         if reference is None or obj.metadata.namespace != meta.namespace:
             continue
-        if (reference.kind, reference.name) == (type(owner).__name__, meta.name) and _is(meta, reference):
+        if (reference.kind, reference.name) == (owner, meta.name) and _is(meta, reference):
             yield obj
 
 

@@ -55,7 +55,7 @@ def replica_set_for(deployment: Deployment, cluster: Cluster) -> tuple[OwnerRefe
 def _present_replica_set(deployment: Deployment, cluster: Cluster) -> tuple[OwnerReference, str] | None:
     """One in the cluster; where the input has none, the one that most pods name, if the template is still the same."""
     template = deployment.spec.template
-    for candidate in owned_by(deployment, deployment.metadata, ReplicaSet, cluster):
+    for candidate in owned_by("Deployment", deployment.metadata, ReplicaSet, cluster):
         if same_template(candidate.spec.template, template):
             labels = candidate.spec.template.metadata.labels if candidate.spec.template else {}
             return reference_to(candidate, cluster), labels.get(HASH_LABEL) or _end(candidate.metadata.name)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from heapq import heappush, heappushpop, nlargest
 
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of, list_order
-from kwhatif.kube.model.meta import PLAIN_TIME, controller_of
+from kwhatif.kube.model.meta import PLAIN_TIME, SECOND, controller_of, format_time, parse_time
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.overlay import Overlay
 from kwhatif.kube.model.pod import Pod, pod_condition
@@ -69,7 +69,7 @@ class Survey(LateIndex):
         self.odd_times: set[str] = set()
         self._look_at(cluster.all(Pod), dict.fromkeys(cluster.all(Node)))
 
-    def _look_at(self, pods: Mapping[str, Pod], nodes: Mapping[str, None]) -> None:  # noqa: C901 - calls cost too much
+    def _look_at(self, pods: Mapping[str, Pod], nodes: Mapping[str, None]) -> None:  # noqa: C901, PLR0912 - calls cost too much
         controlled: dict[ControllerKey, Controlled] = {}
         restless: dict[str, Pod] = {}
         bare: dict[str, Pod] = {}
@@ -91,6 +91,8 @@ class Survey(LateIndex):
             for time in (meta.creation_timestamp, status.start_time):
                 if time and (time > latest or len(time) != PLAIN_TIME):
                     latest = newest.note(key, time, self.odd_times)
+            if meta.deletion_timestamp is not None and (deleted := _deleted_at(pod, meta.deletion_timestamp)) > latest:
+                latest = newest.note(key, deleted, self.odd_times)
             if (
                 status.phase != "Running"
                 or meta.deletion_timestamp is not None
@@ -205,6 +207,8 @@ class Survey(LateIndex):
         meta, status, node = pod.metadata, pod.status, pod.spec.node_name
         group.keys[key] = uid
         times = [meta.creation_timestamp, status.start_time]
+        if meta.deletion_timestamp is not None:
+            times.append(_deleted_at(pod, meta.deletion_timestamp))
         if (
             status.phase != "Running"
             or meta.deletion_timestamp is not None
@@ -260,6 +264,17 @@ class _Newest:
 
 def _is_plain(time: str) -> bool:
     return len(time) == PLAIN_TIME and time[-1] == "Z"
+
+
+def _deleted_at(pod: Pod, end: str) -> str:
+    """When the pod was deleted: its grace period before `end` (`BeforeDelete` in registry/rest/delete.go).
+
+    A dump written by hand may lack the period: the pod's own is what a deletion takes that asks for no other.
+    """
+    grace = pod.metadata.deletion_grace_period_seconds
+    if grace is None:
+        grace = pod.spec.termination_grace_period_seconds
+    return format_time((parse_time(end) - grace * SECOND) // SECOND)
 
 
 def _is_ready(pod: Pod) -> bool:

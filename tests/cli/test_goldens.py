@@ -19,6 +19,7 @@ QUEUE = f"{FROM} --from fixtures/demo/pending.yaml"
 DESCHEDULE = f"--policy fixtures/demo/descheduler.yaml {FROM}"
 GROUPS = "--node-groups fixtures/demo/groups.yaml"
 CLOUD = "--from fixtures/cloud/cluster.yaml"
+DAYS = "fixtures/compare/monday.yaml fixtures/compare/tuesday.yaml"
 AUDIT = "--from fixtures/audit/mixed-platform.yaml"
 GATE = "kwhatif gate fixtures/gate/manifests"
 POLICY = "--policy fixtures/gate/kwhatif.yaml"
@@ -171,6 +172,23 @@ COMMANDS = {
     "outage-each-unknown": f"kwhatif outage --each rack {FROM}",
     "outage": f"kwhatif outage general-a1 {FROM}",
     "outage-zone": f"kwhatif outage topology.kubernetes.io/zone=eu-west-1b {FROM}",
+    "threats": f"kwhatif threats deploy/shop/api {FROM}",
+    "threats-wide": f"kwhatif threats deploy shop/api {FROM} --only pending,template,class -o wide --fail-on threatened",
+    "threats-markdown": f"kwhatif threats node/general-b2 {FROM} --only class,drain -o markdown",
+    "threats-unknown": f"kwhatif threats pod/shop/api {FROM}",
+    "who-fits": f"kwhatif who-fits general-a1 {QUEUE}",
+    "who-fits-quiet": f"kwhatif who-fits node/control-1 {FROM} -q",
+    "resize": f"kwhatif resize pod/shop/api-64f75d757d-472td --requests cpu=1 {FROM}",
+    "resize-deferred": f"kwhatif resize shop/api-64f75d757d-472td --requests cpu=3 {FROM}",
+    "resize-refused": f"kwhatif resize pod/shop/api-64f75d757d-472td --requests memory=2Gi,cpu=9 {FROM} -o markdown",
+    "resize-nothing": f"kwhatif resize pod/shop/api-64f75d757d-472td {FROM}",
+    "compare": f"kwhatif compare {DAYS} --question 'schedule fixtures/compare/shop.yaml' --question 'drain b1'",
+    "compare-tries": f"kwhatif compare {DAYS} --question 'schedule fixtures/compare/shop.yaml' --tries 3 -o markdown",
+    "compare-config": "kwhatif compare --from fixtures/compare/monday.yaml --config fixtures/compare/default.yaml"
+    " --config fixtures/compare/binpack.yaml --question 'schedule fixtures/compare/small.yaml'",
+    "compare-versions": f"kwhatif compare {QUEUE} --kubernetes-version 1.35 --kubernetes-version 1.37 -q",
+    "compare-not-a-question": f"kwhatif compare {DAYS} --question 'schedul web.yaml'",
+    "compare-one": "kwhatif compare fixtures/compare/monday.yaml",
     "audit": f"kwhatif audit {AUDIT}",
     "audit-explain": f"kwhatif audit {AUDIT} --explain demands-all-e95d0a67",
     "audit-explain-unknown": f"kwhatif audit {AUDIT} --explain demands-all-00000000",

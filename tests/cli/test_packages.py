@@ -15,6 +15,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LOCKS = {
     "requirements.lock": ("zst", "build"),
     "requirements-dev.lock": ("zst", "build", "dev"),
+    "requirements-browser.lock": ("zst", "build", "dev", "browser"),
     "requirements-release.lock": ("zst", "build", "release"),
 }
 

@@ -15,12 +15,14 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.cli.test_watch import NODES, POD, PODS, Running, a_node
 from tests.http.conftest import kubeconfig_writer
 from tests.http.fake_api import FakeAPI, answer, drop, status
 from tests.http.test_watch import a_pod
+from tests.unit.test_serving_examples import EXAMPLES
 
 Samples = dict[str, dict[tuple[tuple[str, str], ...], float]]
 
@@ -92,11 +94,33 @@ def test_what_is_served(tmp_path: Path) -> None:
         while "kwhatif_worst_loss_pods_pending" not in page.samples():
             assert time.monotonic() < end
         assert "kwhatif_nodes_undrainable" in page.samples()
+        check_examples(page)
 
         api.always[NODES] = drop
         api.cut()
         page.until("kwhatif_state_lists_missing", {}, 1)
         assert command.interrupt() == (130, "")
+
+
+def check_examples(page: Any) -> None:
+    """The alert rules and the dashboard ask for what is served, by labels that it has."""
+    labels: dict[str, set[str]] = {}
+    for family in text_string_to_metric_families(page.get("/metrics")[1]):
+        labels[f"{family.name}_total" if family.type == "counter" else family.name] = {
+            label for sample in family.samples for label in sample.labels
+        }
+    rules = yaml.safe_load((EXAMPLES / "alerts.yaml").read_text())["groups"][0]["rules"]
+    panels = json.loads((EXAMPLES / "dashboard.json").read_text())["panels"]
+    asked = [(rule["expr"], rule["annotations"]["summary"]) for rule in rules]
+    asked += [(each["expr"], each.get("legendFormat", "")) for panel in panels for each in panel["targets"]]
+    for expr, shown in asked:
+        names = re.findall(r"kwhatif_\w+", expr)
+        assert names, expr
+        assert labels.keys() >= set(names), expr
+        named = {name.strip() for group in re.findall(r"by \(([^)]*)\)", expr) for name in group.split(",")}
+        named |= set(re.findall(r"(\w+)=", expr)) | set(re.findall(r"\$labels\.(\w+)", shown))
+        named |= set(re.findall(r"\{\{(\w+)\}\}", shown))
+        assert named <= labels[names[0]], (expr, shown)
 
 
 def test_a_cluster_that_cannot_be_read_is_not_served(tmp_path: Path) -> None:

@@ -54,9 +54,9 @@ def test_commands_in_which_no_node_comes_refuse_an_autoscaler(command: str, opti
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("preempt --policy x", "--policy is an option of gate, deschedule, not of preempt."),
+        ("preempt --policy x", "--policy is an option of gate, threats, deschedule, not of preempt."),
         ("schedule --images", "--images is an option of snapshot save, not of schedule."),
-        ("--policy x gate", "--policy is an option of gate, deschedule: put it after the command."),
+        ("--policy x gate", "--policy is an option of gate, threats, deschedule: put it after the command."),
         ("schedule --namspace x", "No such option: --namspace. Did you mean --namespace?"),
         ("schedule --rollot x", "No such option: --rollot. Did you mean --rollout, an option of gate?"),
         ("schedule --xyzzy", "No such option: --xyzzy."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 
 import kwhatif
+from tests.cli.running import Ran, run
 from tests.http.conftest import kubeconfig_writer
 from tests.http.fake_api import FakeAPI, answer, status
 
@@ -153,26 +155,27 @@ def test_it_says_what_it_waits_for_and_goes_on(api: FakeAPI, tmp_path: Path) -> 
     ],
 )
 def test_what_cannot_be_watched(api: FakeAPI, tmp_path: Path, argv: tuple[str, ...], said: str) -> None:
-    with running(api, tmp_path, *argv) as command:
-        assert command.process.wait(60) == 2
-        assert command.process.stderr is not None
-        assert said in command.process.stderr.read()
+    manifest = tmp_path / "pod.yaml"
+    manifest.write_text(json.dumps(POD))
+    with api.serve() as url:
+        words = (str(manifest) if word == "POD" else word for word in argv)
+        done = _asked(*words, "--kubeconfig", kubeconfig_writer(tmp_path, url)())
+    assert (done.code, said in done.stderr) == (2, True), done.stderr
 
 
 def test_a_dump_is_not_watched(tmp_path: Path) -> None:
     dump = tmp_path / "cluster.yaml"
     dump.write_text("{apiVersion: v1, kind: List, items: []}")
-    argv = [sys.executable, "-m", "kwhatif", "watch", "queue", "--from", str(dump)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
+    done = _asked("watch", "queue", "--from", str(dump))
+    assert done.code == 2
     assert "a live cluster is watched: leave it out" in done.stderr
 
 
-def test_no_cluster_is_the_end(tmp_path: Path) -> None:
-    environ = os.environ | {"HOME": str(tmp_path), "KUBECONFIG": ""}
-    argv = [sys.executable, "-m", "kwhatif", "watch", "queue"]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False, env=environ)
-    assert done.returncode == 4
+def test_no_cluster_is_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KUBECONFIG", "")
+    done = _asked("watch", "queue")
+    assert done.code == 4
     assert done.stderr.startswith("error: no cluster to read")
 
 
@@ -208,19 +211,19 @@ def test_a_recording_is_read_at_any_moment(api: FakeAPI, tmp_path: Path) -> None
     dump = ("--from", str(folder), "-o", "json")
     then = _asked("schedule", str(tmp_path / "pod.yaml"), *dump, "--at", before.isoformat())
     now = _asked("schedule", str(tmp_path / "pod.yaml"), *dump)
-    assert then.returncode == 1
-    assert now.returncode == 0
+    assert then.code == 1
+    assert now.code == 0
     assert json.loads(now.stdout)["decisions"][0]["node"] == "roomy"
     assert json.loads(then.stdout)["snapshot"]["takenAt"] <= before.strftime("%Y-%m-%dT%H:%M:%SZ")
     aged = _asked("deschedule", "--strategy", "PodLifeTime", *dump, "--at", before.strftime("%Y-%m-%dT%H:%M:%SZ"))
-    assert aged.returncode == 0, aged.stderr
+    assert aged.code == 0, aged.stderr
     early = _asked("snapshot", "info", str(folder), "--at", "1h")
-    assert early.returncode == 3
+    assert early.code == 3
     assert "the recording begins at" in early.stderr
 
 
-def _asked(*argv: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "kwhatif", *argv], capture_output=True, text=True, check=False)
+def _asked(*argv: str) -> Ran:
+    return run(shlex.join(("kwhatif", *argv)))
 
 
 @pytest.mark.parametrize(
@@ -247,5 +250,5 @@ def test_what_cannot_be_recorded_or_read(tmp_path: Path, argv: tuple[str, ...], 
     dump.write_text("{apiVersion: v1, kind: Namespace, metadata: {name: a}}")
     named = {"CLUSTER": str(dump), "here": str(tmp_path / "here")}
     done = _asked(*(named.get(word, word) for word in argv))
-    assert (done.returncode, said in " ".join(done.stderr.split())) == (code, True), done.stderr
+    assert (done.code, said in " ".join(done.stderr.split())) == (code, True), done.stderr
     assert not (tmp_path / "here").exists()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import urllib3
 
 from tests.e2e.api import Api
 from tests.e2e.processes import answers, free_port, running
@@ -35,6 +38,17 @@ class ControlPlane(NamedTuple):
     server: str
     tokens: dict[str, str]
     api: Api
+    #: Where etcd is.
+    etcd: str
+    #: Stop the API server, and start another one at the same address.
+    restart: Callable[[], None]
+
+    def compact(self) -> None:
+        """Have etcd forget what happened until now."""
+        revision = self.api.send("GET", "/api/v1/namespaces").body["metadata"]["resourceVersion"]
+        asked = json.dumps({"revision": revision, "physical": True})
+        done = urllib3.request("POST", f"{self.etcd}/v3/kv/compaction", body=asked, retries=False)
+        assert done.status == 200, done.data
 
     def kubeconfig(self, user: str) -> Path:
         """Write a kubeconfig with which that user reaches the server."""
@@ -100,9 +114,17 @@ def control_plane(programs: Path, folder: Path, stored: Iterable[Object] = ()) -
     with _etcd(programs, folder) as etcd:
         store(etcd, stored)
         argv = _apiserver(programs, folder, etcd, port)
-        with running(argv, folder / "kube-apiserver.log", api.ready):
+        with ExitStack() as stack:
+            starts = count(1)
+
+            def restart() -> None:
+                stack.close()
+                log = folder / f"kube-apiserver-{next(starts)}.log"
+                stack.enter_context(running(argv, log, api.ready))
+
+            restart()
             try:
-                yield ControlPlane(programs, folder, server, tokens, api)
+                yield ControlPlane(programs, folder, server, tokens, api, etcd, restart)
             finally:
                 api.close()
 

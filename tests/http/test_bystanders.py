@@ -23,6 +23,8 @@ from tests.http.fake_api import FakeAPI, answer, recorded
 
 #: Kinds that a dump is looked through for, and a live cluster is not asked for.
 NOT_ASKED = {"Lease", "ConfigMap"}
+#: Pages of Events, here.
+MOST = 4
 ADMISSION = "/apis/admissionregistration.k8s.io"
 DENIED = answer(403, recorded("forbidden")["body"])
 PODS = "fixtures/demo/pods"
@@ -156,8 +158,10 @@ def test_one_that_fails_is_a_caveat(api: FakeAPI, kubeconfig: WriteKubeconfig) -
 
 @pytest.mark.parametrize("waiting", [True, False])
 def test_events_are_asked_for_by_reason_and_up_to_a_number(
-    api: FakeAPI, kubeconfig: WriteKubeconfig, *, waiting: bool
+    api: FakeAPI, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch, *, waiting: bool
 ) -> None:
+    assert {each.max_pages for each in asked.ASKED if each.kind == "Event"} == {asked.MAX_EVENT_PAGES}
+    monkeypatch.setattr(asked.Asked, "max_pages", property(lambda each: MOST if each.kind == "Event" else 0))
     if waiting:
         serve_objects(demo(), api)
     pages = (
@@ -167,13 +171,13 @@ def test_events_are_asked_for_by_reason_and_up_to_a_number(
             "metadata": {"continue": str(number)},
             "items": [event("FailedScheduling", "v1")],
         }
-        for number in range(1, 1000)
+        for number in range(1, MOST + 9)
     )
     path = "/api/v1/events"
     api.pages[path] = {"" if number == 0 else str(number): page for number, page in enumerate(pages)}
     session = kwhatif.load_live(kubeconfig=kubeconfig())
     queries = [url.partition("?")[2] for _, url, _ in api.requests if url.startswith(path)]
-    assert len(queries) == 3 * asked.MAX_EVENT_PAGES
+    assert len(queries) == 3 * MOST
     assert {re.sub("&continue=.*", "", query) for query in queries} == {
         f"limit={lists.PAGE}&fieldSelector=reason%3D{reason}"
         for reason in ("FailedScheduling", "Scheduled", "Preempted")

@@ -17,7 +17,7 @@ from kwhatif.errors import ClusterUnreadable
 from kwhatif.sources.live.options import LiveOptions
 from kwhatif.sources.live.reflector import Patience
 from tests.http.conftest import WriteKubeconfig
-from tests.http.fake_api import Behaviour, FakeAPI, Handler, answer, drop, hang, status
+from tests.http.fake_api import Behaviour, FakeAPI, Handler, answer, drop, empty_list, hang, status
 
 NODES, PODS = "/api/v1/nodes", "/api/v1/pods"
 #: As nobody waits for tests.
@@ -169,6 +169,16 @@ def test_faults_pass(api: FakeAPI, kubeconfig: WriteKubeconfig, fault: str) -> N
             assert live.follower.restarts >= 1
 
 
+def test_it_comes_again_when_the_server_wants_it(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    with watched(kubeconfig()) as live:
+        api.next(PODS, answer(429, status(429, "TooManyRequests", "later"), Retry_After="1"))
+        api.cut()
+        until(live, lambda: "429" in live.behind.get("pods", ""))
+        since = time.monotonic()
+        until(live, lambda: not live.behind)
+        assert time.monotonic() - since > 0.7
+
+
 def test_no_answer_while_something_is_missing(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
     with watched(kubeconfig()) as live:
         api.always[PODS] = drop
@@ -318,3 +328,37 @@ def test_a_server_that_is_the_same_again_is_not_read_again(api: FakeAPI, kubecon
         until(live, lambda: not live.behind)
         assert api.asked("/version") > asked
         assert api.asked(PODS) - api.watched(PODS) == listed
+
+
+def test_what_an_answer_was_not_made_of_does_not_matter_to_it(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    with watched(kubeconfig()) as live:
+        node = live.session.state.nodes[0].name
+        api.change(PODS, a_pod("one", nodeName=node))
+        until(live, has(live, "one"))
+        live.answered(kwhatif.pending(live.session))
+        status = {"phase": "Pending", "conditions": [{"type": "ContainersReady", "status": "False"}]}
+        api.change(PODS, a_pod("one", nodeName=node) | {"status": status})
+        end = time.monotonic() + 60
+        while not live._cache.state.pods["default/one"].pod.status.conditions:
+            assert not live.wait(0.05)
+            assert time.monotonic() < end
+        api.change(PODS, a_pod("two"))
+        while not live.wait(0.05):
+            assert time.monotonic() < end
+        assert has(live, "two")()
+
+
+def test_groups_that_come_prove_that_gates_are_on(
+    api: FakeAPI, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KWHATIF_KUBERNETES_VERSION")
+    api.always["/version"], group = version("37"), "scheduling.k8s.io/v1beta1"
+    api.pages[f"/apis/{group}/podgroups"] = {"": empty_list(group, "PodGroup")}
+    with watched(kubeconfig()) as live:
+        assert not live.session.scheduler.feature_gates
+        spec = {"schedulingPolicy": {"gang": {"minCount": 4}}}
+        meta = {"namespace": "default", "name": "train"}
+        obj = {"apiVersion": group, "kind": "PodGroup", "metadata": meta, "spec": spec}
+        api.change(f"/apis/{group}/podgroups", obj)
+        until(live, lambda: not live.behind and bool(live.session.scheduler.feature_gates))
+        assert kwhatif.preempt(live.session) == kwhatif.preempt(kwhatif.load_live(kubeconfig=kubeconfig()))

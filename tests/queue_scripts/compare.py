@@ -12,12 +12,15 @@ _EMPTY: tuple[object, ...] = (None, [], {}, "", 0, False)
 
 
 def _plain(value: Any) -> Any:
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return value
+    if kind is float or kind is int:
+        return round(float(value), 3)
     if isinstance(value, Mapping):
         plain = {key: _plain(one) for key, one in value.items()}
         return {key: one for key, one in plain.items() if one not in _EMPTY or key in ("t", "since")}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return round(float(value), 3) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    return [_plain(one) for one in value]
 
 
 def differences(want: Json, got: Json) -> Iterator[Difference]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kwhatif.autoscaler.answer import Autoscaler, RefusedPod, ScalingPlan, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler.batch import pods_to_help, shown, snapshot_of
 from kwhatif.autoscaler.cluster_autoscaler.groups import DEFAULT_EXPANDER, NO_MAXIMUM, NodeGroup, NodeGroups
-from kwhatif.autoscaler.cluster_autoscaler.nodes import is_halted, readiness
+from kwhatif.autoscaler.cluster_autoscaler.nodes import is_halted, unready_of
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable, is_mirror
 from kwhatif.autoscaler.cluster_autoscaler.scale_down import ScaleDown
 from kwhatif.autoscaler.cluster_autoscaler.scale_up import ScaleUp, Scaling, upcoming
@@ -52,20 +52,21 @@ def scale_up(
     """
     now, flags = parse_time(at), settings.flags
     said = (*_of_settings(settings), *_of_expendable(state, settings))
-    if is_halted([info.node for info in state.nodes], flags, now):
+    unready = unready_of((info.node for info in state.nodes), flags)
+    if is_halted(unready, len(state.nodes), flags, now):
         return ScalingRound(), (*said, AutoscalerHalted())
     templates = templates_of(settings, state, now, cached)
     snapshot = snapshot_of(state, _profile(profiles, settings), flags, expendable=True)
-    upcoming(settings, snapshot, templates, now)
+    upcoming(settings, snapshot, templates, unready, now)
     batch = pods_to_help(snapshot, state, flags, now)
-    ready = sum(readiness(info.node, flags).ready for info in state.nodes)
+    ready = len(state.nodes) - len(unready)
     if not batch.pods or not (ready or flags.scale_up_from_zero):
         return ScalingRound(), said
     if 0 < flags.max_nodes_total <= ready:
         message = f"max total nodes in cluster reached: {flags.max_nodes_total}"
         refused = tuple(RefusedPod(pod=shown(pod), message=message) for pod in batch.pods)
         return ScalingRound(refused=refused), said
-    found = ScaleUp(snapshot, settings, templates, batch.pods, now).run()
+    found = ScaleUp(snapshot, settings, templates, batch.pods, unready).run()
     return found.round, (*said, *_of_choice(settings, found))
 
 
@@ -178,9 +179,9 @@ def scale_down(
     state: State, profiles: Mapping[str, Profile], settings: NodeGroups, at: str
 ) -> tuple[ScalingPlan, tuple[Caveat, ...]]:
     """Which nodes are unneeded now; arguments as of `scale_up`."""
-    now, said = parse_time(at), tuple(_of_settings(settings))
-    if is_halted([info.node for info in state.nodes], settings.flags, now):
+    now, said, flags = parse_time(at), tuple(_of_settings(settings)), settings.flags
+    if is_halted(unready_of((info.node for info in state.nodes), flags), len(state.nodes), flags, now):
         said = (*said, AutoscalerHalted())
-    snapshot = snapshot_of(state, _profile(profiles, settings), settings.flags)
+    snapshot = snapshot_of(state, _profile(profiles, settings), flags)
     found = ScaleDown(snapshot, state.cluster, settings, now).run()
     return ScalingPlan(nodes=tuple(found)), said

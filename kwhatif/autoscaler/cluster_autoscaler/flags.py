@@ -296,6 +296,21 @@ _FIELDS: Mapping[str, Callable[[object], Any]] = {
 NAMES = frozenset({*(name.replace("_", "-") for name in _FIELDS), *NOT_MODELLED, *WITHOUT_EFFECT, "expander"})
 
 
+def known_flag(name: str) -> bool:
+    """Whether there is such a flag."""
+    return name in NAMES
+
+
+def is_switch(name: str) -> bool:
+    """Whether the flag is true or false, and so needs no value."""
+    return name in NOT_MODELLED or _FIELDS.get(name.replace("-", "_")) is _boolean
+
+
+def may_repeat(name: str) -> bool:
+    """Whether each time that the flag is given counts; of others the last one does."""
+    return _FIELDS.get(name.replace("-", "_")) in (_texts, _names, _gpus)
+
+
 def build_flags(values: Mapping[str, object], complain: Callable[[str, str], None]) -> Flags:
     """The flags with these values; `complain` hears the name and what is wrong of each that cannot be.
 

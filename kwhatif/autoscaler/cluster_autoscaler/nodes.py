@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
@@ -59,12 +59,10 @@ class Readiness(NamedTuple):
 def readiness(node: Node, flags: Flags) -> Readiness:
     """Whether the node can be used; one that has a taint of its start cannot yet."""
     conditions = [each for each in node.status.conditions if each.type in _UNREADY]
-    taints = [taint.key for taint in node.spec.taints]
     ready = (
         any(each.type == "Ready" for each in conditions)
         and not any(each.status in _UNREADY[each.type] for each in conditions)
-        and not _UNREADY_TAINTS.intersection(taints)
-        and not any(is_startup_taint(key, flags) for key in taints)
+        and not any(taint.key in _UNREADY_TAINTS or is_startup_taint(taint.key, flags) for taint in node.spec.taints)
         and not _waits_for_gpus(node)
     )
     times = (parse_time(each.last_transition_time) for each in conditions if each.last_transition_time)
@@ -73,16 +71,22 @@ def readiness(node: Node, flags: Flags) -> Readiness:
 
 def _waits_for_gpus(node: Node) -> bool:
     """Whether its label promises GPUs that it does not have yet (`gpu_processor.go`)."""
+    labels = node.metadata.labels
+    if not any(label in labels for label in _GPU_LABELS):
+        return False
     listed = node.status.capacity if node.status.allocatable is None else node.status.allocatable
-    has_any = any(parse_quantity(listed.get(name, 0)) for name in _GPUS)
-    return not has_any and any(label in node.metadata.labels for label in _GPU_LABELS)
+    return not any(parse_quantity(listed.get(name, 0)) for name in _GPUS)
 
 
-def is_halted(nodes: Sequence[Node], flags: Flags, now: int) -> bool:
-    """Whether so many nodes are not ready that the autoscaler does nothing at all (`IsClusterHealthy`)."""
-    unready = sum(not readiness(node, flags).ready and has_started(node, flags, now) for node in nodes)
-    is_too_many = unready > flags.ok_total_unready_count
-    return is_too_many and unready > flags.max_total_unready_percentage / 100 * len(nodes)
+def unready_of(nodes: Iterable[Node], flags: Flags) -> Mapping[str, Node]:
+    """Those of the nodes that cannot be used, by name."""
+    return {node.metadata.name: node for node in nodes if not readiness(node, flags).ready}
+
+
+def is_halted(unready: Mapping[str, Node], nodes: int, flags: Flags, now: int) -> bool:
+    """Whether so many of the nodes are not ready that the autoscaler does nothing at all (`IsClusterHealthy`)."""
+    dead = sum(has_started(node, flags, now) for node in unready.values())
+    return dead > flags.ok_total_unready_count and dead > flags.max_total_unready_percentage / 100 * nodes
 
 
 def has_started(node: Node, flags: Flags, now: int) -> bool:

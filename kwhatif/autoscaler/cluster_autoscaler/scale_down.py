@@ -23,6 +23,7 @@ from kwhatif.autoscaler.cluster_autoscaler.nodes import (
     is_being_deleted,
     is_halted,
     readiness,
+    unready_of,
 )
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_daemon, is_long_terminating, is_mirror
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot
@@ -104,7 +105,9 @@ class ScaleDown:
         self._destinations = {name for name in snapshot.names if not is_being_deleted(snapshot.node(name).node, now)}
         self._removed = 0
         nodes = [info.node for info in snapshot.state.nodes]
-        self._is_off = not settings.flags.scale_down_enabled or is_halted(nodes, settings.flags, now)
+        self._is_off = not settings.flags.scale_down_enabled or is_halted(
+            unready_of(nodes, settings.flags), len(nodes), settings.flags, now
+        )
 
     def run(self) -> Sequence[NodeVerdict]:
         """A verdict for every node of the cluster; how much is requested of each is looked at before any goes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -21,7 +21,7 @@ from kwhatif.autoscaler.cluster_autoscaler.expander import Choice, Option, choos
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.autoscaler.cluster_autoscaler.groups import DEFAULT_EXPANDER, NodeGroup, NodeGroups
 from kwhatif.autoscaler.cluster_autoscaler.nearest import nearest
-from kwhatif.autoscaler.cluster_autoscaler.nodes import amount_of, gpu_of, gpu_type, has_started, readiness
+from kwhatif.autoscaler.cluster_autoscaler.nodes import amount_of, gpu_of, gpu_type, has_started
 from kwhatif.autoscaler.cluster_autoscaler.pods import equivalent
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot
 from kwhatif.autoscaler.cluster_autoscaler.templates import Template
@@ -50,7 +50,12 @@ class Quotas:
                 continue
             group = groups.get(node.metadata.name)
             # Nodes of one group count as the first of them does.
-            amounts = _amounts(node) if group is None else known.setdefault(group.name, _amounts(node))
+            if group is not None and group.name in known:
+                amounts = known[group.name]
+            else:
+                amounts = _amounts(node)
+                if group is not None:
+                    known[group.name] = amounts
             for name in most:
                 used[name] += amounts.get(name, 0)
         self._left = {name: max(0, limit - used[name]) for name, limit in most.items()}
@@ -134,9 +139,9 @@ class ScaleUp:
         settings: NodeGroups,
         templates: Mapping[str, Template],
         pods: Sequence[PodInfo],
-        now: int,
+        unready: Collection[str],
     ) -> None:
-        self._snapshot, self._settings, self._flags, self._now = snapshot, settings, settings.flags, now
+        self._snapshot, self._settings, self._flags, self._unready = snapshot, settings, settings.flags, unready
         self._templates = templates
         nodes = [info.node for info in snapshot.state.nodes]
         self._node_count = len(nodes)
@@ -185,11 +190,10 @@ class ScaleUp:
 
     def _is_healthy(self, group: NodeGroup) -> bool:
         """Not too many of its nodes are unready (`IsNodeGroupHealthy`): either few, or a small part."""
-        by_name = self._snapshot.state.by_name
-        nodes = [by_name[name].node for name in group.nodes if name in by_name]
-        unready = sum(not readiness(node, self._flags).ready for node in nodes)
+        there = [name for name in group.nodes if self._snapshot.state.node(name) is not None]
+        unready = sum(name in self._unready for name in there)
         is_too_many = unready > self._flags.ok_total_unready_count
-        return not (is_too_many and unready > self._flags.max_total_unready_percentage / 100 * len(nodes))
+        return not (is_too_many and unready > self._flags.max_total_unready_percentage / 100 * len(there))
 
     def _find_takers(self, group: NodeGroup) -> None:
         """Whether the first of each kind of pods fits on a new node (`SchedulablePodGroups`)."""
@@ -322,22 +326,26 @@ class ScaleUp:
         )
 
 
-def upcoming(settings: NodeGroups, snapshot: Snapshot, templates: Mapping[str, Template], now: int) -> None:
+def upcoming(
+    settings: NodeGroups,
+    snapshot: Snapshot,
+    templates: Mapping[str, Template],
+    unready: Mapping[str, Node],
+    now: int,
+) -> None:
     """Nodes that the cloud was asked for already are there, empty; those that start are replaced by them.
 
     (`GetUpcomingNodes` in `clusterstate/clusterstate.go`)
     """
     for group in settings.groups:
-        there = [snapshot.node(name).node for name in group.nodes if name in snapshot.state.by_name]
+        there = sum(snapshot.state.node(name) is not None for name in group.nodes)
         starting = [
-            node.metadata.name
-            for node in there
-            if not readiness(node, settings.flags).ready and not has_started(node, settings.flags, now)
+            name for name in group.nodes if name in unready and not has_started(unready[name], settings.flags, now)
         ]
         template = templates.get(group.name)
         for name in starting:
             snapshot.remove_node(name)
-        count = group.size - (len(there) - len(starting))
+        count = group.size - (there - len(starting))
         for number in range(count if template is not None else 0):
             assert template is not None
             snapshot.add_node(*template.made(f"upcoming-{number}"))

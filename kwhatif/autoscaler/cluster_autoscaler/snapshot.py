@@ -22,16 +22,20 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.filters import run_filters
 from kwhatif.scheduler.framework.incremental import Incremental, apply_added_node, apply_pod_change
-from kwhatif.scheduler.framework.plugin import Reads
+from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.scheduler.framework.status import Status, Verdict, error
+from kwhatif.scheduler.plugins.node_resources_fit.room import Room
 from kwhatif.state.change import Change, Delete, Upsert
+from kwhatif.state.history import Touched
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
 _DEVICES = "DynamicResources"
+#: Less than any node has left: pods may use more than there is.
+_ANY = -(2**100)
 #: A node that PreFilter plugins have ruled out: upstream has no words for that.
 _RULED_OUT = Verdict(Status())
 
@@ -121,9 +125,13 @@ class Snapshot:
             The node's name; "": there is none.
         """
         tried, nodes, places = self._tried(pod), self.state.nodes, self.state.places
+        cpu, memory = tried.least
         for place in self._searched(accepted):
             name = self.names[place]
             node = nodes[places[name]]
+            there = node.allocatable
+            if there.cpu - node.cpu < cpu or there.memory - node.memory < memory:
+                continue  # as NodeResourcesFit would say: most nodes are full
             # A cordoned node is not even asked: also a pod that tolerates the cordon does not go there.
             if not node.unschedulable and tried.objection(node) is None:
                 self._last[0] = place
@@ -189,6 +197,19 @@ class _Tried:
                 self._stopped = self._cycle.absent
         except CycleError as failure:
             self._stopped = Verdict(error(str(failure)))
+        self._wide = self._wide_filters()
+        #: The cpu and memory that a node has to have left, or no filter need be asked.
+        self.least = self._least()
+
+    def _least(self) -> tuple[int, int]:
+        room = dict(self._cycle.filters).get("NodeResourcesFit")
+        if is_reference() or not isinstance(room, Room):
+            return _ANY, _ANY
+        return room.requested.cpu or _ANY, room.requested.memory or _ANY
+
+    def _wide_filters(self) -> list[NodeFilter]:
+        """Those that look beyond the node."""
+        return [each for _, each in self._cycle.filters if each.reads >= Reads.CLUSTER]
 
     def fork(self, state: State) -> _Tried:
         """An independent one for a fork of the state."""
@@ -196,6 +217,7 @@ class _Tried:
         other = copy(self)
         kept = {name: each.fork_with(state) for name, each in filters if isinstance(each, Incremental)}
         other._cycle = self._cycle.fork(state, kept)
+        other._wide = other._wide_filters()
         return other
 
     def follows(self, state: State) -> bool:
@@ -208,23 +230,29 @@ class _Tried:
         touched = state.since(self._generation)
         if touched is None or self._stopped is not None or self._cycle.node_set is not None:
             return False
-        filters = [each for _, each in self._cycle.filters]
-        if any(each.reads is Reads.CLUSTER for each in filters) and (touched.rearranged or touched.changed_nodes):
+        if self._wide and (touched.rearranged or touched.changed_nodes):
             return False
-        if any(kind not in (Pod, Node) for kind, _ in touched.objects):
+        for kind, _ in touched.objects:
+            if kind is not Pod and kind is not Node:
+                return False
+        if (self._wide or self._cycle.skipped_until) and not self._keep_up(touched, state):
             return False
-        added = [state.node(name) for name in touched.added_nodes]
+        self._generation = state.generation
+        return True
+
+    def _keep_up(self, touched: Touched, state: State) -> bool:
+        filters, skipped = self._wide, self._cycle.skipped_until
+        added = [state.node(name) for name in touched.added_nodes] if filters else ()
         if not all(node is None or apply_added_node(each, node) for node in added for each in filters):
             return False
         for move in touched.moves:
-            if any(concerns(move.pod) for concerns in self._cycle.skipped_until):
+            if any(concerns(move.pod) for concerns in skipped):
                 return False
             node = state.node(move.node)
             if node is None or not all(
                 apply_pod_change(each, move.pod, node, move.amount) is not None for each in filters
             ):
                 return False
-        self._generation = state.generation
         return True
 
     def objection(self, node: NodeInfo) -> Verdict | None:

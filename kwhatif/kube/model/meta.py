@@ -83,6 +83,7 @@ class ObjectMeta(Model):
     generation: Int64 = 0
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
+    deletion_grace_period_seconds: Int64 | None = None
     owner_references: tuple[OwnerReference, ...] = ()
     #: None: not known.
     applied: LastApplied | None = msgspec.field(name="kwhatif.dev/applied", default=None)

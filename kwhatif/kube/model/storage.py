@@ -157,6 +157,7 @@ class CSINode(ApiObject):
 class CSIDriverSpec(Model):
     """`spec` of a CSIDriver."""
 
+    attach_required: bool = True
     storage_capacity: bool = False
     prevent_pod_scheduling_if_missing: bool = False
 

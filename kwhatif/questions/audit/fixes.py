@@ -94,9 +94,17 @@ class Fixes:
                 return replace(finding, fix=AuditFixRow(edits=(candidate.flag,), kind="flag"), tried=tried + 1)
             tried += 1
             if self._helps(candidate, finding):
-                texts = tuple(edit.text for edit in candidate.edits)
-                return replace(finding, fix=AuditFixRow(edits=texts), tried=tried)
+                return replace(finding, fix=self._row(candidate, finding), tried=tried)
         return replace(finding, tried=tried)
+
+    def _row(self, candidate: Candidate, finding: AuditFindingRow) -> AuditFixRow:
+        """The candidate, and on how many of the finding's what-ifs it was proven."""
+        now = any(each.probe == NOW.probe for each in finding.shown_by)
+        return AuditFixRow(
+            edits=tuple(edit.text for edit in candidate.edits),
+            played=len(list(self._again(finding))) + now,
+            of=sum(each.count for each in finding.shown_by),
+        )
 
     # --- proof ---------------------------------------------------------------------------------------
 

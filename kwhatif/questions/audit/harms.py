@@ -9,8 +9,10 @@ from msgspec.structs import replace
 
 from kwhatif.admission.quota.state import exceeded_in
 from kwhatif.controllers.budget_pods import budget_pods, pods_selected_by
+from kwhatif.controllers.taint_eviction import stays_for_ever
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.audit.causes import PendingCause, cause_of
 from kwhatif.questions.audit.scenario import AuditScenario, Performed, Stage
@@ -49,7 +51,7 @@ _STAYS: Mapping[str, AuditCause] = {
 def harms_of(played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
     """Everything that is worse, whatever happened."""
     found = _Found(played, scenario, stage)
-    pending = list(found.pending())
+    pending = [*found.pending(), *found.unattached()]
     yield from pending
     yield from found.refused()
     yield from found.failed()
@@ -135,6 +137,26 @@ class _Found:
         if cause.kind not in ("room", "anti-affinity", "ports"):
             return False
         return any(not caveat.objections for caveat in nodes_not_added(self._state.cluster, [pod]))
+
+    def unattached(self) -> Iterator[HarmRow]:
+        """Pods whose volume another node has, by workload."""
+        without = self._ending.without
+        anyway = set() if without is None else without.kubelets.attachments.waiting.keys()
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for key, said in sorted(self._engine.kubelets.attachments.waiting.items()):
+            if key not in anyway:
+                groups.setdefault(self._root(key), []).append((key, said))
+        for subject, pods in groups.items():
+            yield self._row(
+                "data-blocked",
+                "volume",
+                subject,
+                pods=len(pods),
+                of=self._ending.standing(subject).pods,
+                priority=self._priority(subject),
+                example=pods[0][0],
+                said=pods[0][1],
+            )
 
     # --- pods that are not made ----------------------------------------------------------------------
 
@@ -247,12 +269,20 @@ class _Found:
             if row.cause == "bare":
                 return f"Pod {row.pod}", "no-way-back", "bare"
             stays = _STAYS.get(row.cause or "") if row.cause != "zone-lost" else None
-            return None if stays is None else (self._root(row.pod), "pods-pending", stays)
+            if stays is None or (stays == "tolerates" and self._is_still_due(row.pod)):
+                return None
+            return self._root(row.pod), "pods-pending", stays
         cause = _BLOCKED.get(row.cause or "")
         if cause is None:
             return None
         subject = f"PodDisruptionBudget {row.budgets[0]}" if row.budgets else self._root(row.pod)
         return subject, "drain-blocked", cause
+
+    def _is_still_due(self, key: str) -> bool:
+        """Whether the pod is evicted later than is simulated: of a large zone node after node is tainted."""
+        pod = self._state.cluster.all(Pod)[key]
+        node = self._state.cluster.get(Node, pod.spec.node_name)
+        return self._engine.is_over_horizon and node is not None and not stays_for_ever(pod, node)
 
     def _bare(self, key: str) -> HarmRow:
         subject = f"Pod {key}"

@@ -265,9 +265,9 @@ _ALL: tuple[Probe, ...] = (
     Pending(),
     Budgets(),
     Outage(),
+    Zone(),  # what takes longest does not come last, when all other processes are idle
     Drain(),
     Restart(),
-    Zone(),
     Peak(),
     Replica(),
     Arrival(),

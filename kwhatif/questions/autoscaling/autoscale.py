@@ -11,12 +11,18 @@ from msgspec.structs import replace
 from kwhatif.autoscaler import cluster_autoscaler, karpenter
 from kwhatif.autoscaler.answer import Autoscaler, ScalingPlan, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler import ClusterAutoscaler
+from kwhatif.autoscaler.cluster_autoscaler.arguments import arguments_of
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroups
 from kwhatif.autoscaler.cluster_autoscaler.observed import observed_groups
 from kwhatif.autoscaler.karpenter import InstanceType, Karpenter
 from kwhatif.kube.model.bystanders import NodeClaim, NodePool
 from kwhatif.kube.model.caveat import Caveat, merged
-from kwhatif.kube.model.caveat.autoscaling import AutoscalerDisagrees, AutoscalerSettingsAssumed, CloudCapacityUnknown
+from kwhatif.kube.model.caveat.autoscaling import (
+    AutoscalerDisagrees,
+    AutoscalerSettingsAssumed,
+    AutoscalerSettingsRead,
+    CloudCapacityUnknown,
+)
 from kwhatif.kube.model.caveat.scheduling import PendingAsleep
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded
 from kwhatif.questions.autoscaling.proof import Step, proven
@@ -61,7 +67,7 @@ def scaling_of(session: Session, question: AutoscalerQuestion) -> Scaling:
         autoscaler=(
             Karpenter.of(session.state, question.instance_types)
             if asked == "karpenter"
-            else ClusterAutoscaler.of(question.groups or observed_groups(session.state), session.state, question.at)
+            else ClusterAutoscaler.of(_groups_of(session, question), session.state, question.at)
         ),
         at=question.at,
         startup=question.startup,
@@ -99,7 +105,7 @@ def ask_consolidate(session: Session, question: AutoscalerQuestion) -> Report:
         # Where a type is not known, the command's nodes still can be drained.
         steps = [Step(row.nodes, nodes) for row, nodes in zip(plan.commands, made, strict=True)]
     else:
-        groups = question.groups or observed_groups(session.state)
+        groups = _groups_of(session, question)
         plan, caveats = cluster_autoscaler.scale_down(session.state, session.profiles, groups, question.at)
         steps = [Step((row.node,)) for row in plan.nodes if row.removable]
         cutoff = groups.flags.expendable_pods_priority_cutoff
@@ -158,13 +164,25 @@ def _which(session: Session, question: AutoscalerQuestion) -> Autoscaler:
     return "karpenter" if has_pools or question.instance_types is not None else "cluster-autoscaler"
 
 
+def _groups_of(session: Session, question: AutoscalerQuestion) -> NodeGroups:
+    """Those that are given; else what the labels of nodes, and the arguments of the autoscaler's workload, show."""
+    if question.groups is not None:
+        return question.groups
+    observed, read = observed_groups(session.state), arguments_of(session.cluster)
+    return observed if read is None else read.apply(observed)
+
+
 def _said(session: Session, question: AutoscalerQuestion, asked: Autoscaler) -> Iterator[Caveat]:
     yield from question.caveats
     yield from session.of_autoscalers
     if asked == "karpenter":
         yield AutoscalerSettingsAssumed(autoscaler="Karpenter")
     elif question.groups is None:
-        yield AutoscalerSettingsAssumed(autoscaler="the Cluster Autoscaler")
+        read = arguments_of(session.cluster)
+        if read is None:
+            yield AutoscalerSettingsAssumed(autoscaler="the Cluster Autoscaler")
+        else:
+            yield AutoscalerSettingsRead(source=read.source, flags=read.given)
     has_pools, has_groups = bool(session.cluster.all(NodePool)), bool(observed_groups(session.state).groups)
     if asked == "cluster-autoscaler" and has_pools:
         yield AutoscalerDisagrees(asked="the Cluster Autoscaler", other="Karpenter")

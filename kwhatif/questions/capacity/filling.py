@@ -25,7 +25,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.capacity.gangs import Gangs
 from kwhatif.questions.capacity.more import pods_without_end, waiting
-from kwhatif.questions.capacity.room import Shortage, requests_of, shortage
+from kwhatif.questions.capacity.room import Shortage, shortage
 from kwhatif.questions.decisions.decide import denied, ignored, objections_of, refusal, stand_in
 from kwhatif.questions.decisions.nearest_miss import nearest_miss
 from kwhatif.questions.decisions.short import in_full, in_short
@@ -36,7 +36,7 @@ from kwhatif.questions.manifests.daemons import arrive, new_nodes, run_daemons
 from kwhatif.questions.manifests.new_pods import NewPod, NewPods
 from kwhatif.questions.placing.described import AtOnce
 from kwhatif.questions.placing.pending_pods import in_queue_order
-from kwhatif.questions.rows import decision_about
+from kwhatif.questions.rows import decision_about, requests_of
 from kwhatif.questions.session.session import Session
 from kwhatif.report.capacity import CountedRow, FitRow, StopOutcome, StopRow
 from kwhatif.report.decision import Decision

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kwhatif.kube.matching.requests import Resources
 from kwhatif.questions.decisions.nearest_miss import lack
+from kwhatif.questions.rows import requests_of
 from kwhatif.report.capacity import ReasonRow, TightestRow
 from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource
@@ -21,11 +21,6 @@ class Shortage(NamedTuple):
     #: The most frequent first.
     reasons: tuple[ReasonRow, ...]
     tightest: tuple[TightestRow, ...]
-
-
-def requests_of(resources: Resources) -> dict[str, int]:
-    """A pod's requests by resource, without zero requests."""
-    return {name: resources.of(name) for name in resources.asked}
 
 
 def shortage(result: Attempt, objections: Mapping[str, Sequence[Verdict]]) -> Shortage:
@@ -71,7 +66,7 @@ def _tightest(full: Sequence[tuple[NodeInfo, Verdict]], requests: Mapping[str, i
         counts[name] = counts.get(name, 0) + 1
         sums = stranded.setdefault(name, {})
         for other in requests.keys() - short.keys():
-            sums[other] = sums.get(other, 0) + _free(node, other)
+            sums[other] = sums.get(other, 0) + free(node, other)
     for name, number in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         yield TightestRow(
             resource=name,
@@ -83,10 +78,11 @@ def _tightest(full: Sequence[tuple[NodeInfo, Verdict]], requests: Mapping[str, i
 def fits(pod: PodInfo, node: NodeInfo) -> bool:
     """Whether the node has as much left as the pod requests."""
     requests = requests_of(pod.resources.requested)
-    return len(node.pods) < node.allowed_pods and all(amount <= _free(node, name) for name, amount in requests.items())
+    return len(node.pods) < node.allowed_pods and all(amount <= free(node, name) for name, amount in requests.items())
 
 
-def _free(node: NodeInfo, resource: str) -> int:
+def free(node: NodeInfo, resource: str) -> int:
+    """What is left of the resource on the node, in the scheduler's unit."""
     there = node.allocatable
     match resource:
         case "cpu":

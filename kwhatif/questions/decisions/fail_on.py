@@ -11,6 +11,7 @@ from kwhatif.report.audit import AuditLevel
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.deschedule import Landing
 from kwhatif.report.queue import QueuedPodRow
+from kwhatif.report.threats import PREEMPTING, ThreatKind
 from kwhatif.report.workload import WorkloadRow
 
 
@@ -95,6 +96,15 @@ def _finds(*levels: AuditLevel) -> Callable[[Report], bool]:
     return lambda report: report.audit is not None and any(each.level in levels for each in report.audit.counting)
 
 
+def _threatens(*kinds: ThreatKind) -> Callable[[Report], bool]:
+    return lambda report: report.threats is not None and bool(report.threats.of(*kinds))
+
+
+def _takes_none(report: Report) -> bool:
+    row = report.who_fits
+    return row is not None and not (row.fitting(pending=True) or row.fitting(pending=False))
+
+
 CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "unschedulable": _is_unschedulable,
     "rollout": lambda report: any(map(_hangs, report.workloads)),
@@ -123,6 +133,12 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "medium": _finds("high", "medium"),
     "low": _finds("high", "medium", "low"),
     "unjudged": lambda report: report.audit is not None and bool(report.audit.unjudged),
+    "evicting": _threatens("pending"),
+    "threatened": _threatens(*PREEMPTING),
+    "takes-none": _takes_none,
+    "not-resized": lambda report: report.resize is not None and report.resize.decision != "Fits",
+    "answers": lambda report: report.compare is not None and bool(report.compare.answers),
+    "changes": lambda report: report.compare is not None and bool(report.compare.changes),
     "missing": lambda report: any(caveat.missing for caveat in report.caveat_details),
 }
 #: Other spellings: a policy's, and the name that budgets have in kubectl.

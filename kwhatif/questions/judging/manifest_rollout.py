@@ -20,7 +20,7 @@ from kwhatif.kube.model.workload import DaemonSet, Deployment, ReplicaSet, State
 from kwhatif.questions.decisions.decide import denied
 from kwhatif.questions.judging.planned import HOLDS_UP, Planned, waiting_for
 from kwhatif.questions.manifests.new_pods import NewPod
-from kwhatif.questions.manifests.writes import USER, apply_workload, replace_pod, run_once
+from kwhatif.questions.manifests.writes import USER, apply_workload, remove_workloads, replace_pod, run_once
 from kwhatif.questions.rows import decision_about
 from kwhatif.report.decision import Decision
 from kwhatif.report.workload import RolloutRow
@@ -64,8 +64,10 @@ class ManifestRollout:
         planned, obj = self.planned, self._object
         if planned.update == "unchanged" or planned.is_refused:
             return
-        for pod in planned.removed if isinstance(obj, CustomResource) else ():
-            world.write(DeletePod(key_of(pod), "Deleted"), USER, None)
+        if isinstance(obj, CustomResource):
+            remove_workloads(obj, world)
+            for pod in planned.removed:
+                world.write(DeletePod(key_of(pod), "Deleted"), USER, None)
         if planned.plan.pod is not None:
             world.write(Update(planned.plan.pod), USER, None)
         elif isinstance(obj, Pod | CustomResource):

@@ -24,7 +24,7 @@ from kwhatif.workloads.comparison import Rollout, WorkloadUpdate, plan_merged, p
 from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.many import beyond, capped, keeps_number, most_pods
-from kwhatif.workloads.owners import pods_controlled_by
+from kwhatif.workloads.owners import pods_of_custom
 
 
 class Planner:
@@ -103,7 +103,7 @@ class Planner:
         """Its controller is not known, so there is nothing to compare: what runs of it is replaced."""
         groups: tuple[ReplicaGroup, ...] = ()
         left_out = 0
-        running = tuple(pods_controlled_by(resource.kind, resource.metadata, self.state.cluster))
+        running = tuple(pods_of_custom(resource, self.state.cluster))
         paths = self._template_paths[resource.kind]
         for path in paths:
             kept = len(running) if len(paths) == 1 else 0

@@ -14,7 +14,7 @@ from kwhatif.admission.changes import changes_between
 from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.admission.quota.state import Counted, QuotaUsage
 from kwhatif.controllers.catalog import MAKING_PODS
-from kwhatif.edits.edit import Edit, Resolved, Scale
+from kwhatif.edits.edit import Edit, Resolved, Scaling
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
@@ -242,7 +242,7 @@ class _Made:
                 denied = new_pods.create_claim(applied.object)
                 self.refusals.extend([] if denied is None else [denied.message])
                 continue
-            if isinstance(edit, Scale):
+            if isinstance(edit, Scaling):
                 _count_pods(applied.object, state)
             others.append(applied)
         self.caveats |= dict.fromkeys(new_pods.caveats)

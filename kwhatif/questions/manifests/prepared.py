@@ -61,7 +61,7 @@ def _annotated_sets(workloads: Iterable[KubernetesObject], cluster: Cluster) -> 
         if known is None:
             continue
         bounds = bounds_for(known, replicas_of(known))
-        for owned in owned_by(known, known.metadata, ReplicaSet, cluster):
+        for owned in owned_by(type(known).__name__, known.metadata, ReplicaSet, cluster):
             noted = owned.metadata.annotations
             if owned.spec.replicas != 0 and not noted.desired_replicas:
                 noted = replace(noted, desired_replicas=str(bounds.wanted), max_replicas=str(bounds.most))

@@ -24,7 +24,7 @@ from kwhatif.workloads.controllers.deployment import RECREATE
 from kwhatif.workloads.generated import with_made_up_uid
 from kwhatif.workloads.job import run_of
 from kwhatif.workloads.many import capped
-from kwhatif.workloads.owners import reference_to
+from kwhatif.workloads.owners import reference_to, workloads_of_custom
 from kwhatif.workloads.pod_claims import owns_claims
 from kwhatif.workloads.stateful_set import PARALLEL
 
@@ -76,6 +76,7 @@ def apply_at_once(
         world.write(Update(update.pod), USER, None)
         return ()
     if isinstance(obj, Pod | CustomResource):
+        remove_workloads(obj, world)
         _remove(update.removed, world)
         for pod in update.added.pods:
             # Claims that are there were made for the pod with the UID that was written down.
@@ -120,6 +121,12 @@ def replace_pod(pod: Pod, world: World, *, stored: bool = False) -> None:
     if pod.metadata.name:
         world.write(Remove(Pod, key_of(pod)), USER, None)
     world.write(Create(pod, stored=stored), USER, None)
+
+
+def remove_workloads(obj: Pod | CustomResource, world: World) -> None:
+    """The workloads of a custom resource go with their pods: else their controllers would make others."""
+    for each in workloads_of_custom(obj, world.state.cluster) if isinstance(obj, CustomResource) else ():
+        world.write(Remove(type(each), key_of(each)), USER, None)
 
 
 def _remove(pods: Sequence[Pod], world: World) -> None:

@@ -25,10 +25,10 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
 from kwhatif.kube.model.unknown import lacks
-from kwhatif.questions.session.again import Tried
 from kwhatif.questions.session.completeness import lacking_for, nodes_not_in_input, said_of
 from kwhatif.questions.session.node_autoscalers import nodes_not_added
 from kwhatif.questions.session.scaling import Scaling
+from kwhatif.questions.session.tried import Tried
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import EditRow, SchedulerInfo, SnapshotInfo

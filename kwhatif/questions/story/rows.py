@@ -77,6 +77,7 @@ def story_of(ending: Ending, commands: tuple[CommandRow, ...] = (), asked: Asked
         budgets=tuple(_budgets(ending)),
         nodes=tuple(_nodes(ending)),
         commands=commands,
+        under_way=engine.under_way if engine.is_over_horizon else "",
         pod_groups=tried_groups(engine),
         conventions=dict(sorted(engine.world.chance.choices.items())),
         cycle=None if engine.cycle is None else replace(loop_row(engine, engine.cycle), anyway=ending.is_cycle_anyway),
@@ -160,6 +161,7 @@ def _budgets(ending: Ending) -> Iterator[StoryBudgetRow]:
             overrun=each.overrun,
             overrun_anyway=each.overrun - ending.overruns.get(key, 0) if ending.without is not None else 0,
             anyway=ending.is_budget_so_anyway(key),
+            steps=tuple((round(at, 3), allowed) for at, allowed in each.steps),
         )
 
 
@@ -198,8 +200,8 @@ def _nodes(ending: Ending) -> Iterator[StoryNodeRow]:
         other = others.get(name)
         yield StoryNodeRow(
             node=name,
-            before=None if was is None else _words(was),
-            after=None if now is None else _words(now),
+            before=None if was is None else node_state(was),
+            after=None if now is None else node_state(now),
             anyway=ending.without is not None
             and (other is now or bool(other and now and _state(other) == _state(now))),
         )
@@ -208,10 +210,11 @@ def _nodes(ending: Ending) -> Iterator[StoryNodeRow]:
 def _state(node: Node) -> tuple[object, ...]:
     """The fields that matter to pods: without times of conditions."""
     allocatable = node.status.allocatable, node.status.capacity
-    return _words(node), node.metadata.labels, *allocatable
+    return node_state(node), node.metadata.labels, *allocatable
 
 
-def _words(node: Node) -> tuple[str, ...]:
+def node_state(node: Node) -> tuple[str, ...]:
+    """What is to be said of a node besides that it is ready: "cordoned", "not ready", and its other taints."""
     ready = next((each.status for each in node.status.conditions if each.type == "Ready"), "True")
     taints = (taint_text(taint) for taint in node.spec.taints if taint.key not in _SAID_ALREADY)
     cordoned = ("cordoned",) if node.spec.unschedulable else ()

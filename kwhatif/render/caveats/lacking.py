@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import assert_never
 
 from kwhatif.kube.model.caveat import lacking
@@ -90,6 +90,17 @@ def absent(caveats: Sequence[lacking.Lacking]) -> str:
     """Kinds that the dump has none of, all in one sentence, with the command that would fetch them."""
     found = dict.fromkeys(kind for caveat in caveats for kind in caveat.kinds)
     kinds = [f"{kind}es" if kind.endswith("s") else f"{kind}s" for kind in found]
-    wanted = dict.fromkeys(("nodes", "pods", *(BY_KIND[kind].plural for kind in found)))
     why = "; ".join(dict.fromkeys(_CONSEQUENCES[type(caveat)] for caveat in caveats))
-    return f"the dump has no {listed(kinds)}: {why} (kubectl get {','.join(wanted)} -A -o yaml)"
+    return f"the dump has no {listed(kinds)}: {why} (as another --from: {_fetching(found)})"
+
+
+def _fetching(kinds: Iterable[str]) -> str:
+    """The command that prints the lists.
+
+    A list that is asked for by its path says its kind, also where it is empty. The one that `kubectl get` makes of
+    objects does not.
+    """
+    paths = [BY_KIND[kind].path for kind in kinds]
+    if len(paths) == 1:
+        return f"kubectl get --raw {paths[0]}"
+    return f"for l in {' '.join(paths)}; do kubectl get --raw $l; done"

@@ -142,7 +142,9 @@ class Batch:
                 return replace(self._failure, pod=pod)
             best = self._feasible.best() if self._feasible else None
             if best is None:
-                return self._candidates.place(pod) if self._candidates else None
+                found = self._candidates.place(pod) if self._candidates else None
+                self._failure = found if found is not None and found.node is None else None
+                return found
         except CycleError:  # the full attempt will report it
             self.is_over = True
             return None
@@ -193,6 +195,8 @@ class Batch:
     def _keep_up(self) -> bool:
         """Update everything to the current state; returns False if that is not possible."""
         state = self._cycle.state
+        if self._failure is not None and self.generation == state.generation:
+            return True
         touched = state.since(self.generation)
         self.generation = state.generation
         if touched is None or not is_followed(touched, self._kinds, self._cycle, self._origin):

@@ -7,18 +7,20 @@ pods which differ only in their number have the same signature.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
 from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.disks import InTreeDisks
 from kwhatif.kube.model.meta import LabelSelector, controller_of
 from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.pod_status import PodStatus
+from kwhatif.kube.model.volume import Volume
 from kwhatif.kube.model.workload import ReplicaSet, ReplicationController, Service, StatefulSet
 from kwhatif.scheduler.framework.guard import GuardedPlugin
 from kwhatif.scheduler.framework.incremental import Signed
@@ -28,7 +30,11 @@ from kwhatif.scheduler.framework.status import Status
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
+T = TypeVar("T")
+
 _NOTHING: frozenset[str] = frozenset()
+#: The most results that are kept by identity.
+_KEPT = 20_000
 #: The controllers whose selectors default spread constraints read.
 _OWNERS: Mapping[str, type[ReplicaSet | StatefulSet | ReplicationController]] = {
     kind.__name__: kind for kind in (ReplicaSet, StatefulSet, ReplicationController)
@@ -45,6 +51,23 @@ class Signature(NamedTuple):
     compiled: Mapping[str, NodeFilter]
 
 
+class _ByIdentity(Generic[T]):
+    """Results about immutable objects: replicas share them, and pods that wait are signed again and again."""
+
+    def __init__(self) -> None:
+        #: With the object itself, so that its identity stays its own.
+        self._known: dict[int, tuple[object, T]] = {}
+
+    def of(self, obj: object, build: Callable[[], T]) -> T:
+        """The result about the object, which is built if it is not known."""
+        known = self._known.get(id(obj))
+        if known is None:
+            if len(self._known) >= _KEPT:
+                self._known.clear()
+            known = self._known[id(obj)] = obj, build()
+        return known[1]
+
+
 class Signer:
     """Signs pods for one profile."""
 
@@ -55,8 +78,9 @@ class Signer:
             claim_readers.keys() != by_claims(profile.filter).keys()
         )
         self._claim_readers = () if self._reads_all else tuple(claim_readers.values())
-        #: The last spec, and its result: replicas usually follow each other.
-        self._last: tuple[PodSpec, bytes, frozenset[str]] | None = None
+        self._specs = _ByIdentity[_SignedSpec]()
+        #: The text of a selector of a controller, and the labels that it reads.
+        self._selectors = _ByIdentity[tuple[bytes, frozenset[str]]]()
 
     def sign(self, pod: PodInfo, state: State) -> Signature | None:
         """The pod's signature on the state; None if the pod cannot share results.
@@ -69,27 +93,31 @@ class Signer:
             return None
         if status.container_statuses or status.allocated_resources or status.resources:
             return None
-        if any(volume.ephemeral is not None for volume in spec.volumes):
+        signed = self._specs.of(spec, lambda: _signed_spec(pod))
+        if signed.is_alone:
             return None
         if self._reads_all:
             return Signature(_encode(_unnamed(pod.pod)), {})
-        claims = self._sign_claims(pod, state) if spec.volumes else ((), {})
+        claims = self._sign_claims(pod, state) if signed.has_disks else ((), {})
         if claims is None:
             return None
-        text, own = self._sign_spec(pod)
-        owner, owners_keys = _owner(pod.pod, state.cluster)
+        owner, owners_keys = self._sign_owner(pod.pod, state.cluster)
         services = state.cluster.derived(_keys_of_services, Service).get(pod.namespace, _NOTHING)
-        read = own | owners_keys | services | state.index.terms.label_keys(pod.namespace)
+        read = signed.keys | owners_keys | services | state.index.terms.label_keys(pod.namespace)
         labels = frozenset([item for item in meta.labels.items() if item[0] in read])
         number = state.cluster.generation(Service, pod.namespace) if services else 0
-        return Signature((text, pod.namespace, owner, number, read, labels, claims[0]), claims[1])
+        return Signature((signed.text, pod.namespace, owner, number, read, labels, claims[0]), claims[1])
 
-    def _sign_spec(self, pod: PodInfo) -> tuple[bytes, frozenset[str]]:
-        """The spec without claims and host name, and the labels that its own terms and constraints read."""
-        spec, last = pod.pod.spec, self._last
-        if last is None or last[0] is not spec:
-            last = self._last = spec, _encode(_unclaimed(spec)), _label_keys(pod)
-        return last[1:]
+    def _sign_owner(self, pod: Pod, cluster: Cluster) -> tuple[Hashable, frozenset[str]]:
+        """The selector of the pod's controller, and the labels that it reads."""
+        owner = controller_of(pod.metadata)
+        kind = None if owner is None else _OWNERS.get(owner.kind)
+        found = None if owner is None or kind is None else cluster.get(kind, f"{pod.metadata.namespace}/{owner.name}")
+        if owner is None or found is None:
+            return None, _NOTHING
+        selector = found.spec.selector
+        text, keys = self._selectors.of(selector, lambda: (_encode(selector), _keys_of(selector)))
+        return (owner.api_version, owner.kind, text), keys
 
     def _sign_claims(self, pod: PodInfo, state: State) -> tuple[Hashable, Mapping[str, NodeFilter]] | None:
         """The signature of the pod's claims by the plugins that read them, and their filters."""
@@ -126,31 +154,40 @@ def _unclaimed(spec: PodSpec) -> PodSpec:
     return replace(spec, volumes=tuple(volumes), hostname="")
 
 
-def _label_keys(pod: PodInfo) -> frozenset[str]:
+class _SignedSpec(NamedTuple):
+    """What is to be known of the spec of a pod, and of those of its replicas."""
+
+    #: The spec without claims and host name.
+    text: bytes
+    #: The labels that its own terms and constraints read.
+    keys: frozenset[str]
+    #: Whether plugins that read claims look at any of its volumes: else all of them pass.
+    has_disks: bool
+    #: Whether claims are made for the pod, which belong only to it.
+    is_alone: bool
+
+
+def _signed_spec(pod: PodInfo) -> _SignedSpec:
+    spec = pod.pod.spec
     keys = set(pod.affinity_terms.label_keys)
-    for constraint in pod.pod.spec.topology_spread_constraints:
+    for constraint in spec.topology_spread_constraints:
         keys.update(constraint.match_label_keys, _keys_of(constraint.label_selector))
-    return frozenset(keys)
+    is_alone = any(volume.ephemeral is not None for volume in spec.volumes)
+    return _SignedSpec(_encode(_unclaimed(spec)), frozenset(keys), any(map(_is_disk, spec.volumes)), is_alone)
 
 
-def _keys_of(selector: LabelSelector | None) -> frozenset[str]:
+def _is_disk(volume: Volume) -> bool:
+    is_inline = any(getattr(volume, name) is not None for name in InTreeDisks.__struct_fields__)
+    return is_inline or volume.persistent_volume_claim is not None or volume.ephemeral is not None
+
+
+def _keys_of(selector: LabelSelector | Mapping[str, str] | None) -> frozenset[str]:
     """The labels that the selector reads; none if it is not valid."""
+    if not isinstance(selector, LabelSelector):
+        return frozenset(selector or ())
     with suppress(SelectorError):
         return compile_selector(selector).keys
     return _NOTHING
-
-
-def _owner(pod: Pod, cluster: Cluster) -> tuple[Hashable, frozenset[str]]:
-    """The selector of the pod's controller, and the labels that it reads."""
-    owner = controller_of(pod.metadata)
-    kind = None if owner is None else _OWNERS.get(owner.kind)
-    found = None if owner is None or kind is None else cluster.get(kind, f"{pod.metadata.namespace}/{owner.name}")
-    if owner is None or found is None:
-        return None, _NOTHING
-    selector = found.spec.selector
-    if isinstance(selector, LabelSelector):
-        return (owner.api_version, owner.kind, _encode(selector)), _keys_of(selector)
-    return (owner.api_version, owner.kind, _encode(selector)), frozenset(selector or ())
 
 
 def _keys_of_services(cluster: Cluster) -> Mapping[str, frozenset[str]]:

@@ -35,11 +35,12 @@ def handle_failure(queue: SchedulingQueue, info: QueuedPodInfo, failed: FailedAt
     if listed is None or listed.spec.node_name:
         queue.done(info.uid)
     else:
-        latest = PodInfo(listed)
-        if latest.uid != info.uid:
-            queue.done(info.uid)
-            return None
-        info.update(latest)
+        if listed is not info.pod_info.pod:
+            latest = PodInfo(listed)
+            if latest.uid != info.uid:
+                queue.done(info.uid)
+                return None
+            info.update(latest)
         queue.add_unschedulable_if_not_present(info)
     queue.nominator.add(info.pod_info, failed.nominated_node_name)
     return info.pod_info.pod

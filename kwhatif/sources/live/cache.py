@@ -7,11 +7,10 @@ answers. Nothing is ever assumed, as nothing is ever bound: a pod is where the A
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 import msgspec
-from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.load import PodCompletion, is_stored, with_status
@@ -20,6 +19,7 @@ from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, Kuberne
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.pod_status import SchedulingEvents
 from kwhatif.kube.model.policy import PodDisruptionBudget, PriorityClass
 from kwhatif.sources.decoding.asked import ASKED, Asked
 from kwhatif.sources.decoding.bystanders import BYSTANDERS, read_bystander
@@ -39,20 +39,6 @@ from kwhatif.state.state import State
 
 _KINDS = {kind.__name__: kind for kind in BYSTANDERS}
 _ENTRIES = msgspec.json.Decoder(tuple[msgspec.Raw, ...])
-
-
-def matters(change: ChangedObject) -> bool:
-    """Whether the change can change an answer: that the kubelet of a node has reported once more cannot."""
-    before, after = change
-    if not isinstance(before, Node) or not isinstance(after, Node):
-        return True
-    return _without_reports(before) != _without_reports(after)
-
-
-def _without_reports(node: Node) -> Node:
-    """The node without the times at which its conditions were last confirmed: they only date a dump."""
-    conditions = tuple(replace(each, last_heartbeat_time=None) for each in node.status.conditions)
-    return replace(node, status=replace(node.status, conditions=conditions))
 
 
 class _Meta(msgspec.Struct, frozen=True):
@@ -83,16 +69,22 @@ class Cache:
         self._events = EventLog()
         #: Whether Events have said something since the last moment.
         self.has_news = False
+        #: Whether there is something else to be said of how the cluster was read than at the last moment.
+        self.has_remarks = False
         #: Objects beside those that scheduling reads, by list: their keys.
         self._beside: dict[Asked, set[str]] = {}
         self._versions: dict[Asked, str] = {}
-        #: As the API server has them: pods and budgets in which something is filled in that depends on other objects.
+        #: As the API server has them: pods and budgets in which something is filled in. Of budgets, and of dependent
+        #: pods, it depends on other objects.
         self._unfinished_pods: dict[str, Pod] = {}
+        self._dependent_pods: dict[str, None] = {}
         self._unfinished_budgets: dict[str, PodDisruptionBudget] = {}
         #: What came since the last moment, or is elsewhere.
         self._misplaced: set[Reference] = set()
         #: Lists that could not be read -> why.
         self._unread: dict[Asked, str] = {}
+        #: Fills in what pods do not say, as other objects are now.
+        self._completion: PodCompletion | None = None
 
     # --- the beginning -------------------------------------------------------------------------------
 
@@ -102,6 +94,11 @@ class Cache:
         Returns:
             A fork of the state, as `moment` gives it.
         """
+        pods = cluster.all(Pod)
+        self._dependent_pods = {key: None for key, pod in self._unfinished_pods.items() if _is_dependent(pod)}
+        self._unfinished_pods = {
+            key: pod for key, pod in self._unfinished_pods.items() if key in self._dependent_pods or pods[key] != pod
+        }
         self._state = State(cluster)
         self._state.prepare()
         return self.moment(cluster.taken_at)
@@ -120,6 +117,7 @@ class Cache:
             ClusterUnreadable: what the server says makes no sense.
         """
         batch: dict[Reference, Change] = {}
+        self._completion = None
         for each in happened:
             match each:
                 case WatchEvent():
@@ -137,6 +135,7 @@ class Cache:
         asked = end.asked
         is_first = asked not in self._versions
         self._versions[asked] = asked.api_version(end.version)
+        self.has_remarks |= self._unread.get(asked, "") != end.unread
         if end.unread:
             self._unread[asked] = end.unread
         else:
@@ -172,18 +171,28 @@ class Cache:
         key = key_of(obj)
         self._finish(type(obj), key)
         if isinstance(obj, Pod):
-            if not is_stored(obj):
-                self._unfinished_pods[key] = obj
-            batch[Pod, key] = Upsert(obj)
+            batch[Pod, key] = Upsert(obj if self._state is None or is_stored(obj) else self._finished_pod(key, obj))
             return
         if isinstance(obj, PodDisruptionBudget) and obj.status is None:
             self._unfinished_budgets[key] = obj
         batch[type(obj), key] = Upsert(default_object(cast("Any", obj)))
 
+    def _finished_pod(self, key: str, pod: Pod) -> Pod:
+        """The pod with what it does not say; what depends on other objects is filled in again (`finish`)."""
+        if self._completion is None:
+            self._completion = PodCompletion(self._cluster)
+        finished = self._completion.stored(pod)
+        if _is_dependent(pod):
+            self._dependent_pods[key] = None
+        if finished != pod or key in self._dependent_pods:
+            self._unfinished_pods[key] = pod
+        return finished
+
     def _finish(self, kind: type, key: str) -> None:
         """Nothing is left to be filled in there."""
         if kind is Pod:
             self._unfinished_pods.pop(key, None)
+            self._dependent_pods.pop(key, None)
         elif kind is PodDisruptionBudget:
             self._unfinished_budgets.pop(key, None)
 
@@ -230,6 +239,7 @@ class Cache:
             batch[type(found), key] = Upsert(found)
         else:
             self._forget(asked, key, batch)
+            self.has_remarks = True
 
     def _forget(self, asked: Asked, key: str, batch: dict[Reference, Change]) -> None:
         if asked.reason:
@@ -237,6 +247,8 @@ class Cache:
             self.has_news = True
         elif asked.kind in _KINDS:
             batch[_KINDS[asked.kind], key] = Delete(_KINDS[asked.kind], key)
+        else:
+            self.has_remarks = True
 
     # --- changes -------------------------------------------------------------------------------------
 
@@ -271,20 +283,30 @@ class Cache:
     def moment(self, taken_at: str) -> State:
         """The state as it is now, independent of what happens later; it says of itself that it is of `taken_at`."""
         state = self.state
-        self._apply({(type(obj), key_of(obj)): Upsert(obj) for obj in self._finished(PodCompletion(state.cluster))})
+        self.finish()
         if self._misplaced:
             state.apply(Sort(tuple(self._misplaced)))
             state.forget_history()
             self._misplaced.clear()
-        self.has_news = False
+        self.has_news = self.has_remarks = False
         state.cluster.take_over()
         fork = state.fork()
         fork.cluster.taken_at = taken_at
         fork.cluster.unread = {asked.kind: reason for asked, reason in self._unread.items()}
-        pending = {key: info.pod for key, info in fork.pending.items()}
-        forgive_events(fork.cluster, is_waiting=bool(pending))
-        fork.cluster.scheduling_events = self._events.about(pending)
+        forgive_events(fork.cluster, is_waiting=bool(fork.pending))
+        fork.cluster.scheduling_events = self.scheduling_events()
         return fork
+
+    def scheduling_events(self) -> Mapping[str, SchedulingEvents]:
+        """What Events say about pods that wait, by key."""
+        return self._events.about({key: info.pod for key, info in self.state.pending.items()})
+
+    def finish(self) -> list[ChangedObject]:
+        """Fill in what depends on other objects, as these are now; what changed by it."""
+        if not (self._dependent_pods or self._unfinished_budgets):
+            return []
+        finished = self._finished(PodCompletion(self.state.cluster))
+        return self._apply({(type(obj), key_of(obj)): Upsert(obj) for obj in finished})
 
     def as_read(self, taken_at: str) -> Collected:
         """The cluster as reading it now would give it, with nothing filled in: to be saved."""
@@ -298,8 +320,8 @@ class Cache:
         """What is to be said of how a moment was read, as for a cluster that was read then."""
         completion = PodCompletion(state.cluster)
         budgets = [with_status(each, state.cluster)[1] for each in self._budgets_in_order()]
-        for pod in self._unfinished_pods.values():
-            completion.stored(pod)
+        for key in self._dependent_pods:
+            completion.stored(self._unfinished_pods[key])
         self.collected.skipped = self._skipped(state)
         return self.collected.said_of(state.cluster, [*completion.caveats(), *budgets])
 
@@ -328,11 +350,16 @@ class Cache:
 
     def _finished(self, completion: PodCompletion) -> Iterator[KubernetesObject]:
         """The objects in which something has to be filled in, as the rest of the cluster is now."""
-        yield from map(completion.stored, self._unfinished_pods.values())
+        yield from (completion.stored(self._unfinished_pods[key]) for key in self._dependent_pods)
         yield from (with_status(each, self.state.cluster)[0] for each in self._budgets_in_order())
 
     def _budgets_in_order(self) -> list[PodDisruptionBudget]:
         return [self._unfinished_budgets[key] for key in sorted(self._unfinished_budgets, key=list_order)]
+
+
+def _is_dependent(pod: Pod) -> bool:
+    """Whether its priority is filled in, which its class says."""
+    return pod.spec.priority is None or not pod.spec.preemption_policy
 
 
 def _make(changes: Iterable[Change], cluster: Cluster) -> None:

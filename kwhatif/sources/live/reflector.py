@@ -231,7 +231,7 @@ class Reflector:
             return None
         except WatchBrokenError as broken:
             self._lost(str(broken))
-            self._pause(self._backoff.next())
+            self._pause(max(self._backoff.next(), broken.pause))
         except Cancelled:
             if self._stop.is_set():
                 raise

@@ -24,7 +24,7 @@ MAX_TRIES = 6
 _FIRST_PAUSE = 0.25
 _MAX_PAUSE = 4.0
 #: A server that asks for more patience than this is not waited for.
-_MAX_RETRY_AFTER = 60.0
+MAX_RETRY_AFTER = 60.0
 _TRY_AGAIN = frozenset({429, 500, 502, 503, 504})
 #: Status codes that the reader of a list handles.
 _TELLING = frozenset({403, 404, 410})
@@ -83,7 +83,7 @@ class Client:
                 return self._try(what, path, read)
             except _Transient as failure:
                 wait = pause if failure.pause is None else failure.pause
-                if attempt == MAX_TRIES or wait > min(_MAX_RETRY_AFTER, self._timeout or _MAX_RETRY_AFTER):
+                if attempt == MAX_TRIES or wait > min(MAX_RETRY_AFTER, self._timeout or MAX_RETRY_AFTER):
                     tries = f", {attempt} tries" if attempt > 1 else ""
                     raise unreadable(what, f"{failure}{tries}") from failure
                 if self._stop.wait(wait):
@@ -111,7 +111,7 @@ class Client:
         if status in _TELLING:
             return RefusedRequest(status, body)
         if status in _TRY_AGAIN:
-            raise _Transient(refusal(status, body), _retry_after(headers))
+            raise _Transient(refusal(status, body), retry_after(headers))
         raise unreadable(what, refusal(status, body), status)
 
     def _may_pass(self, failure: Exception) -> bool:
@@ -174,8 +174,8 @@ def _read_whole(what: str, headers: Mapping[str, str], body: bytes, read: Callab
         raise _Transient(f"the answer is not valid JSON: {failure}") from failure
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that the server asks to wait, if it does."""
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that the server asks to wait, if it does (`Retry-After`)."""
     text = headers.get("Retry-After", "").strip()
     if text.isascii() and text.isdigit():
         return float(text)

@@ -23,7 +23,7 @@ from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.live.connection import Connection
 from kwhatif.sources.live.failures import explain, refusal, unreadable
 from kwhatif.sources.live.lists import selection
-from kwhatif.sources.live.request import MAX_ANSWER, Cancelled
+from kwhatif.sources.live.request import MAX_ANSWER, MAX_RETRY_AFTER, Cancelled, retry_after
 
 #: Seconds after which a watch is ended by the server, and up to twice that (`minWatchTimeout` in `reflector.go`).
 _TIMEOUT = 300
@@ -46,7 +46,11 @@ class WatchExpiredError(Exception):
 
 
 class WatchBrokenError(Exception):
-    """The watch came to an end before its time; it can go on from where it was."""
+    """The watch came to an end before its time; it can go on from where it was, in `pause` seconds at the earliest."""
+
+    def __init__(self, reason: str, pause: float = 0.0) -> None:
+        super().__init__(reason)
+        self.pause = pause
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -126,7 +130,8 @@ class Watch:
         if response.status == _GONE:
             raise WatchExpiredError
         if response.status == 429 or response.status >= 500:
-            raise WatchBrokenError(refusal(response.status, body))
+            pause = min(retry_after(response.headers) or 0.0, MAX_RETRY_AFTER)
+            raise WatchBrokenError(refusal(response.status, body), pause)
         said = refusal(response.status, body).replace("`kwhatif rbac`", "`kwhatif rbac --watch`")
         raise unreadable(f"watching {self._path}", said, response.status)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -24,6 +25,15 @@ from kwhatif.kube.model.helm import HelmHook, Phase, hook_of
 from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.resource import (
+    DeviceClass,
+    DeviceClassSpec,
+    DeviceSubRequest,
+    ExactDeviceRequest,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourceClaimTemplateSpec,
+)
 from kwhatif.kube.model.workload import SCALABLE
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.sources.decoding.kinds import group_of
@@ -129,7 +139,7 @@ class Unmodelled:
 def in_cluster(caveats: Iterable[Caveat], applied: Sequence[Applied], cluster: Cluster) -> Iterator[Caveat]:
     """The caveats about manifests with what the cluster knows of it; and the autoscalers of what they bring."""
     rules = [each.object for each in applied if isinstance(each.object, DeviceTaintRule)]
-    unknown = tuple(unknown_rules(cluster, rules))
+    unknown = (*unknown_rules(cluster, rules), *_costly([each.object for each in applied], cluster))
     if unknown:
         yield DevicesNotModelled(features=unknown)
     yield from rules_ignored(cluster, rules)
@@ -154,6 +164,37 @@ def in_cluster(caveats: Iterable[Caveat], applied: Sequence[Applied], cluster: C
         found = scalers[scaler]
         if found in given or found.target in by_name:
             yield _metrics(found, by_name.get(found.target), cluster)
+
+
+#: What can make the estimate of an expression's cost large: loops, and variables, of which it knows no size.
+_COSTLY = re.compile(r"\.(?:all|exists|exists_one|existsOne|map|filter|transform\w{1,20})\(|\bcel\.bind\(")
+
+
+def _costly(objects: Iterable[object], cluster: Cluster) -> Iterator[str]:
+    """Selectors of devices that the API server may refuse: it estimates their cost when they are new, as nothing here.
+
+    `validateCELSelector` in pkg/apis/resource/validation: "too complex, exceeds cost limit". What is stored already was
+    taken.
+    """
+    new = set(filter(_COSTLY.search, _expressions(objects)))
+    if new and new.difference(*(_expressions(cluster.all(kind).values()) for kind in _SELECTING)):
+        yield "new selectors with loops or cel.bind (the API server limits their estimated cost)"
+
+
+_SELECTING = (DeviceClass, ResourceClaim, ResourceClaimTemplate)
+
+
+def _expressions(objects: Iterable[object]) -> Iterator[str]:
+    for obj in objects:
+        requests: Sequence[DeviceClassSpec | ExactDeviceRequest | DeviceSubRequest | None] = ()
+        match obj:
+            case DeviceClass():
+                requests = [obj.spec]
+            case ResourceClaim(spec=spec) | ResourceClaimTemplate(spec=ResourceClaimTemplateSpec(spec=spec)):
+                devices = spec.devices.requests
+                requests = [each for request in devices for each in (request.exactly, *request.first_available)]
+        selectors = (selector for request in requests if request is not None for selector in request.selectors)
+        yield from (selector.cel.expression for selector in selectors if selector.cel is not None)
 
 
 def _not_read(

@@ -152,6 +152,7 @@ _MEASURES: Mapping[tuple[str, str], Callable[[str], bool]] = {
 }
 #: Types of which all fields are.
 _MEASURED = frozenset({"PodAnnotations", "RolloutAnnotations", "PodTemplateSpec"})
+_WALKER = Walker()
 T = TypeVar("T", bound=Model)
 
 
@@ -169,7 +170,6 @@ class Anonymizer:
 
     def __init__(self, objects: Iterable[Any], generated: Collection[str] = ()) -> None:
         """`generated`: texts that were made for the snapshot, and say nothing of the cluster."""
-        self._walker = Walker()
         self._generated = generated
         #: Each text that is renamed, and how its new name ends.
         self._ends: dict[str, str] = {}
@@ -184,7 +184,7 @@ class Anonymizer:
         self._numeric: set[str] = set()
         objects = list(objects)
         for obj in objects:
-            self._walker.rewrite(obj, self._note_numeric)
+            _WALKER.rewrite(obj, self._note_numeric)
         for obj in objects:
             self._learn(obj)
         sorting = {text for text, kept in self._kept.items() if kept.why in words.NAMES}
@@ -199,7 +199,7 @@ class Anonymizer:
 
     def rename(self, obj: T) -> T:
         """The object under its new name, and with new names for what it refers to."""
-        renamed: T = self._walker.rewrite(obj, self._renamed)
+        renamed: T = _WALKER.rewrite(obj, self._renamed)
         return renamed
 
     def name(self, text: str) -> str:
@@ -249,7 +249,7 @@ class Anonymizer:
             self._learn_pod(obj)
         if isinstance(obj, StatefulSet):
             self._bases |= {template.metadata.name for template in obj.spec.volume_claim_templates}
-        self._walker.rewrite(obj, self._learned)
+        _WALKER.rewrite(obj, self._learned)
 
     def _learn_pod(self, pod: Pod) -> None:
         name = pod.metadata.name

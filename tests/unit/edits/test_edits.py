@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import re
 import shlex
 import time
 from collections.abc import Mapping
@@ -92,12 +93,44 @@ CHANGES: list[tuple[Said, list[str]]] = [
     ({"delete": {"objects": ["pdb/shop/db"], "force": True}}, ["PodDisruptionBudget shop/db deleted"]),
     # The youngest of those on the node with the most pods of the Deployment goes first.
     ("scale deployment/shop/web=2", ["Deployment shop/web changed spec.replicas=2", "Pod shop/web-1-1 deleted"]),
+    *(
+        (f"restart {word}", [f"{name} changed spec.template.metadata.labels[kwhatif.dev/restarted]=1"])
+        for word, name in (
+            ("deployment/shop/web", "Deployment shop/web"),
+            ("sts/shop/db", "StatefulSet shop/db"),
+            ("ds/shop/agent", "DaemonSet shop/agent"),
+        )
+    ),
+    (
+        {"restart": {"objects": ["deployment/shop/web", "sts/shop/db"]}},
+        [
+            f"{name} changed spec.template.metadata.labels[kwhatif.dev/restarted]=1"
+            for name in ("Deployment shop/web", "StatefulSet shop/db")
+        ],
+    ),
     ("scale rs/shop/web-1=2", ["Pod shop/web-1-1 deleted", "ReplicaSet shop/web-1 changed spec.replicas=2"]),
     (
         {"scale": {"sts/shop/db": 4}},
         ["Pod shop/db-2 created", "Pod shop/db-3 created", "StatefulSet shop/db changed spec.replicas=4"],
     ),
     ("scale sts/shop/db=1", ["Pod shop/db-1 deleted", "StatefulSet shop/db changed spec.replicas=1"]),
+    (
+        "scale sts/shop/db by 1.5",
+        ["Pod shop/db-2 created", "StatefulSet shop/db changed spec.replicas=3"],
+    ),
+    (
+        {"scale": {"by": 2, "workloads": ["sts/shop/db"]}},
+        ["Pod shop/db-2 created", "Pod shop/db-3 created", "StatefulSet shop/db changed spec.replicas=4"],
+    ),
+    ("scale sts/shop/d* by 0.4", ["Pod shop/db-1 deleted", "StatefulSet shop/db changed spec.replicas=1"]),
+    ("resize pod/shop/db-0 cpu=1", ["Pod shop/db-0 changed spec.containers[0].resources.requests[cpu]=1"]),
+    (
+        {"resize": {"object": "pod/shop/db-0", "container": "main", "requests": {"cpu": 1}, "limits": {"cpu": "2"}}},
+        [
+            "Pod shop/db-0 changed spec.containers[0].resources.requests[cpu]=1"
+            " spec.containers[0].resources.limits[cpu]=2"
+        ],
+    ),
     ("set node/a1 status.allocatable.cpu=3", ["Node a1 changed status.allocatable[cpu]=3"]),
     ("set node/a1 status.allocatable.example.com/fpga=2", ["Node a1 changed status.allocatable[example.com/fpga]=2"]),
     ('set node/a1 metadata.labels["disk"]=null', ["Node a1 changed metadata.labels[disk]=None"]),
@@ -183,6 +216,29 @@ REFUSED: list[tuple[Said, str]] = [
     ),
     ("scale ds/shop/agent=3", "a DaemonSet has no number of replicas"),
     ("scale deployment/shop/*=3", "ambiguous"),
+    ("scale all by x", "'x' is not a factor (write `scale all by 1.5`"),
+    ("scale all by -1", "'-1' is not a factor"),
+    ("scale by 2", "cannot be read"),
+    ("scale -n", "does not say how many pods"),
+    ("scale all -n by 2", "-n names no namespace"),
+    ("scale -n blog by 2", "no workload in namespace blog has a number of pods"),
+    ("scale ds/shop/agent by 2", "DaemonSet shop/agent cannot be multiplied"),
+    ("scale db to max", "db has no maximum"),
+    ("scale hpa to max", "no HorizontalPodAutoscaler scales a workload of the input"),
+    ("resize pod/shop/db-0", "cannot be read"),
+    ("resize pod/shop/db-0 cpus=1", "'cpus=1' is not a resource to resize"),
+    ("resize pod/shop/db-0 cpu=much", "'cpu=much': quantities must match"),
+    ("resize pod/shop/db-0 a:cpu=1 b:cpu=1", "resizes several containers"),
+    ("resize pod/shop/db-0 b:cpu=1", "there is no container 'b' (there is main)"),
+    ("resize pod/shop/db-9 cpu=1", 'pods "db-9" not found in namespace shop'),
+    ("resize pod/shop/db-0 limits.cpu=100m", "must be less than or equal to cpu limit of 100m"),
+    ("restart", "names no workload"),
+    ("restart rs/shop/web-1", "ReplicaSet shop/web-1 has no rollout (restart a Deployment, StatefulSet or DaemonSet)"),
+    ("restart pod/shop/db-0", "Pod shop/db-0 has no rollout"),
+    (
+        "restart deployment/shop/wbe",
+        'deployments "wbe" not found in namespace shop (did you mean deployment/shop/web?)',
+    ),
     ("set node/a1", "cannot be read"),
     ("set node/a1 spec", "has no value"),
     ("set node/a1 status.alocatable.cpu=3", 'unknown field "status.alocatable" (did you mean allocatable?)'),
@@ -255,6 +311,52 @@ def test_refusals(said: Said, message: str) -> None:
 def test_what_is_so_already_is_no_mistake(said: str, note: str) -> None:
     (row,) = kwhatif.edited(load(), said).changes
     assert (row.touched, row.notes) == ((), (note,))
+
+
+def autoscaler(name: str, most: int) -> dict[str, Any]:
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": name, "namespace": "shop"},
+        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": name}, "minReplicas": 1, "maxReplicas": most},
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("scale all by 2", {"Deployment shop/web": "4", "Deployment shop/same": "2", "StatefulSet shop/db": "4"}),
+        ("scale -n shop by 1.1", {"Deployment shop/web": "4", "Deployment shop/same": "2", "StatefulSet shop/db": "3"}),
+        ({"scale": {"by": 1.1, "namespace": "shop"}}, {"Deployment shop/web": "4", "StatefulSet shop/db": "3"}),
+        ("scale hpa to max", {"Deployment shop/web": "4"}),
+        ("scale hpa -n shop to max", {"Deployment shop/web": "4"}),
+        ({"scale": {"to": "max"}}, {"Deployment shop/web": "4"}),
+    ],
+)
+def test_growth_stops_at_what_autoscalers_allow(said: Said, expected: dict[str, str]) -> None:
+    """A Deployment's ReplicaSet is not scaled by itself; 1.1 of one pod are two."""
+    (row,) = kwhatif.edited(load(autoscaler("web", 4)), said).changes
+    found = {each.object: each.fields[0].after for each in row.touched if each.change == "changed"}
+    assert expected.items() <= found.items()
+    assert not any(name.startswith("ReplicaSet shop/web") for name in found)
+    assert ("no more than the maximum" in " ".join(row.notes)) == (said == "scale all by 2")
+
+
+def test_a_resize_is_as_setting_the_fields() -> None:
+    one, other = (
+        kwhatif.edited(load(), said).cluster.all(Pod)["shop/db-0"]
+        for said in ("resize pod/shop/db-0 cpu=1", "set pod/shop/db-0 spec.containers[0].resources.requests.cpu=1")
+    )
+    assert one == other
+
+
+def test_a_restart_comes_after_each_other_but_not_while_it_is_paused() -> None:
+    again = "restart deployment/shop/web"
+    assert touched(again, again) == [
+        "Deployment shop/web changed spec.template.metadata.labels[kwhatif.dev/restarted]=2"
+    ]
+    with pytest.raises(kwhatif.InputError, match=re.escape("Deployment shop/web is paused (resume it first)")):
+        touched("set deployment/shop/web spec.paused=true", again)
 
 
 def test_all_mistakes_at_once() -> None:

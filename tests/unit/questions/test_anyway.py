@@ -11,6 +11,7 @@ import kwhatif
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaSpec
 from kwhatif.questions.decisions.fail_on import fails
+from kwhatif.render.story import first_line
 from kwhatif.report import Report
 from tests.unit.questions.test_drain import bare, web
 from tests.unit.questions.test_outage import THREE, lost, patient
@@ -142,3 +143,5 @@ def test_what_is_not_done_by_the_horizon() -> None:
     report = kwhatif.simulate(kwhatif.load([*cluster, slow]), then=["delete pod/slow"])
     assert report.story is not None
     assert (report.story.settled, report.story.caused) == ("horizon", "horizon")
+    _, said = first_line(report.story)
+    assert said.startswith("it has not settled within 3600 s: Pod default/slow is not done; ")

@@ -12,8 +12,12 @@ from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
+from typer.testing import CliRunner
 
 import kwhatif
+from kwhatif.cli.app import app
+from kwhatif.errors import ExitCode
 from kwhatif.kube.model.caveat.workloads import OwnersSilent
 from kwhatif.policy.aftermath import Audited, consequences_of_audit
 from kwhatif.policy.schema import AuditRule
@@ -25,8 +29,10 @@ from kwhatif.questions.audit.probes import PROBES, AuditPlayer
 from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario, Stage
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import Played
+from kwhatif.render.audit import fix_words
+from kwhatif.render.formats import FORMATS
 from kwhatif.report import Report
-from kwhatif.report.audit import AuditFindingRow, AuditRow, HarmRow
+from kwhatif.report.audit import AuditFindingRow, AuditFixRow, AuditRow, HarmRow
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.manifests.edits import read_edits
 from kwhatif.sources.text.files import standard_input
@@ -47,6 +53,10 @@ PLANTED = {
     "restart-surge": [("pods-pending", "room", WEB)],
     "restart-quota": [("pods-refused", "quota", WEB)],
     "restart-volume": [("restart-hangs", "volume", "Deployment shop/ledger")],
+    "restart-attached": [
+        ("service-lost", "volume", "Deployment shop/ledger"),
+        ("restart-hangs", "volume", "Deployment shop/ledger"),
+    ],
     "zone-volume": [("service-lost", "volume", "Deployment shop/ledger")],
     "peak": [("peak-out-of-reach", "room", WEB)],
     "next-replica": [("pods-refused", "quota", WEB), ("pods-pending", "spread", WEB)],
@@ -71,7 +81,8 @@ PLANTED = {
 }
 CLEAN = ["clean", "clean-growing"]
 #: Without a fix: what would help is not an edit of the cluster, or none of those that are tried.
-UNFIXED = {"silent-node", "bare-pod", "far-from-usage", "unlabelled-since"}
+#: A silent node keeps the volume of `zone-volume` until somebody marks it as down.
+UNFIXED = {"silent-node", "bare-pod", "far-from-usage", "unlabelled-since", "zone-volume"}
 #: Of these the first finding has none: a pod whose volume no other pod may use, and pods that no zone may have.
 NOT_FIRST = {"restart-volume"}
 
@@ -171,6 +182,9 @@ def _in_story(report: Report, finding: AuditFindingRow) -> bool:
             return workload is not None and not workload.ready_lowest
         case "pods-pending" | "data-blocked" | "restart-hangs" | "peak-out-of-reach" | "no-growth":
             waiting = any(worst.subject in (row.owner, f"Pod {row.pod}") for row in story.pending)
+            waiting |= any(
+                event.object == f"Pod {worst.example}" for event in story.events if event.detail == worst.said
+            )
             return waiting or any(row.workload == worst.subject for row in story.refused)
         case "pods-refused":
             return any(row.workload == worst.subject for row in story.refused)
@@ -185,6 +199,22 @@ def _in_story(report: Report, finding: AuditFindingRow) -> bool:
         case "evictable":
             return any(row.owner == worst.subject and row.how == "Preempted" for row in story.gone)
     raise AssertionError(finding.harm)
+
+
+def test_a_fix_that_was_proven_on_a_part_says_so() -> None:
+    report = kwhatif.audit(load("drain-demands-all"), fixes=0, jobs=1)
+    (finding,) = _row(report).findings
+    for played, said in ((12, " (played for 12 of 40 what-ifs)"), (40, "")):
+        fixed = replace(finding, fix=AuditFixRow(edits=("scale deployment/shop/web=4",), played=played, of=40))
+        assert fix_words(fixed) == f"scale deployment/shop/web=4{said}"
+        row = replace(_row(report), findings=(fixed,), explained=finding.id)
+        text = FORMATS["markdown"](replace(report, audit=row))
+        assert ("gone from all 12 that were played again, of 40 what-ifs that show it" in text) is (played < 40)
+
+
+def test_pods_that_are_evicted_after_the_simulated_time_do_not_stay() -> None:
+    player = AuditPlayer(load("clean"), Parameters(horizon=200.0))
+    assert "tolerates" not in {row.cause for row in player.play(AuditScenario("outage", "a1", ("a1",))).harms}
 
 
 # --- identifiers, scope and time -----------------------------------------------------------------------------------
@@ -212,8 +242,6 @@ def test_two_processes_say_what_one_says() -> None:
 
 
 def _without_fix(finding: AuditFindingRow) -> AuditFindingRow:
-    from msgspec.structs import replace
-
     return replace(finding, fix=None, tried=None)
 
 
@@ -250,6 +278,47 @@ def test_what_was_not_reached_is_said() -> None:
     assert row.stopped == "budget"
     assert {each.probe for each in row.unjudged} >= {"drain", "restart", "zone"}
     assert sum(each.judged for each in row.probes) == 5
+
+
+def test_an_audit_that_is_interrupted_says_what_it_has_and_goes_on_from_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, row = audited("mixed-platform")
+    file = str(tmp_path / "audit.jsonl")
+
+    def cut(done: int, _total: int) -> None:
+        if done == 4:
+            raise KeyboardInterrupt
+
+    found = _row(kwhatif.audit(session, jobs=1, fixes=0, resume=file, progress=cut))
+    assert found.stopped == "interrupted"
+    assert [each.id for each in found.findings] == ["one-place-ba5b299c", "placement-1bbdbd4e"]
+    played: list[str] = []
+    play = AuditPlayer.play
+
+    def counted(self: AuditPlayer, scenario: AuditScenario) -> AuditOutcome:
+        played.append(scenario.name)
+        return play(self, scenario)
+
+    monkeypatch.setattr(AuditPlayer, "play", counted)
+    found = _row(kwhatif.audit(session, jobs=1, fixes=0, resume=file))
+    assert found.findings == tuple(map(_without_fix, row.findings))
+    assert len(played) == sum(each.scenarios for each in row.probes) - 4  # which the file has
+
+
+def test_an_interrupted_audit_is_printed_and_exits_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    play = AuditPlayer.play
+
+    def cut(self: AuditPlayer, scenario: AuditScenario) -> AuditOutcome:
+        if scenario.probe == "drain":
+            raise KeyboardInterrupt
+        return play(self, scenario)
+
+    monkeypatch.setattr(AuditPlayer, "play", cut)
+    ended = CliRunner().invoke(app, ["audit", "--from", str(FOLDER / "mixed-platform.yaml"), "--jobs", "1"])
+    assert ended.exit_code == ExitCode.INTERRUPTED
+    assert "one-place-ba5b299c" in ended.stdout
+    assert "it was interrupted" in ended.stdout
 
 
 def test_a_finding_that_was_not_reached_is_not_said_to_be_unknown() -> None:
@@ -516,8 +585,6 @@ def test_what_is_played_says_its_caveats_and_comes_to_its_end(probe: Any, monkey
 
 @pytest.mark.parametrize("output", ["junit", "sarif", "github", "gitlab", "markdown", "baseline", "json"])
 def test_every_format_has_the_finding(output: str) -> None:
-    from kwhatif.render.formats import FORMATS
-
     report = kwhatif.audit(load("drain-demands-all"), fixes=0, jobs=1)
     (finding,) = _row(report).findings
     assert finding.id in FORMATS[output](report) or finding.message in FORMATS[output](report)

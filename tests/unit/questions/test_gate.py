@@ -6,14 +6,17 @@ import io
 import re
 import textwrap
 from datetime import date
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from kwhatif.kube.model.caveat.lacking import NoImages
-from kwhatif.kube.model.caveat.scheduling import OtherVersion
-from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.caveat.scheduling import DevicesNotModelled, OtherVersion
+from kwhatif.kube.model.meta import ObjectMeta, OwnerReference
+from kwhatif.kube.model.pod import PodMeta, PodTemplateSpec
 from kwhatif.kube.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
+from kwhatif.kube.model.resource import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
+from kwhatif.kube.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.policy.build import build_rulebook, default_rulebook
 from kwhatif.questions.gate import gate
 from kwhatif.questions.judging.question import Question
@@ -484,6 +487,57 @@ def test_running_pods_of_a_custom_resource_are_replaced_and_that_is_said() -> No
     web = row(report, "Rollout default/web")
     assert (web.removed, web.placed) == (1, 2)
     assert report.caveats == ("Rollout default/web: its controller is not known, so all its pods count as replaced",)
+
+
+@pytest.mark.parametrize(("mine", "replicas"), [(True, 3), (False, 1)])
+@pytest.mark.parametrize("rollout", ["final", "surge"])
+def test_pods_of_a_custom_resource_may_stand_below_its_replica_sets(
+    rollout: Literal["final", "surge"], mine: bool, replicas: int
+) -> None:
+    """As those of Argo Rollouts: a manifest without `replicas` keeps as many, and they go with their ReplicaSets."""
+    owner = OwnerReference(
+        kind="Rollout", name="web" if mine else "other", api_version="example.com/v1", uid="u", controller=True
+    )
+    meta = ReplicaSetMeta(name="web-1", namespace="default", owner_references=(owner,))
+    labels = {"app": "web"}
+    template = PodTemplateSpec(metadata=PodMeta(labels=labels), spec=pod().cpu("1").build().spec)
+    old_set = ReplicaSet(metadata=meta, spec=ReplicaSetSpec(replicas=3, selector=selector(**labels), template=template))
+    old = [
+        pod(f"web-1-{name}").labels(labels).cpu("1").on("n1").owner("ReplicaSet", "web-1").status(phase="Running")
+        for name in "abc"
+    ]
+    report = run(
+        Session(cluster(node("n1"), old_set, *old)),
+        ROLLOUT.replace("replicas: 2,", ""),
+        template_paths={"Rollout": [".spec.template"]},
+        rollout=rollout,
+    )
+    web = row(report, "Rollout default/web")
+    assert (web.replicas, web.removed, web.placed) == (replicas, 3 if mine else 0, replicas)
+
+
+@pytest.mark.parametrize(
+    ("expression", "stored", "said"),
+    [
+        ("device.driver == 'x'", "", False),
+        ("device.attributes['x'].all(a, true)", "", True),
+        ("cel.bind(x, device.attributes['x'], x.small)", "device.driver == 'x'", True),
+        ("device.attributes['x'].all(a, true)", "device.attributes['x'].all(a, true)", False),
+    ],
+)
+def test_the_estimated_cost_of_a_new_selector_is_not_judged(expression: str, stored: str, said: bool) -> None:
+    selectors = (DeviceSelector(cel=CELDeviceSelector(expression=stored)),)
+    known = DeviceClass(metadata=ObjectMeta(name="known"), spec=DeviceClassSpec(selectors=selectors))
+    chosen = f'selectors: [{{cel: {{expression: "{expression}"}}}}]'
+    request = f"devices: {{requests: [{{name: a, firstAvailable: [{{name: b, deviceClassName: known, {chosen}}}]}}]}}"
+    for kind, spec in (
+        ("DeviceClass", chosen),
+        ("ResourceClaim", request),
+        ("ResourceClaimTemplate", f"spec: {{{request}}}"),
+    ):
+        text = f"---\napiVersion: resource.k8s.io/v1\nkind: {kind}\nmetadata: {{name: new}}\nspec: {{{spec}}}\n"
+        found = run(Session(cluster(node("n1"), known)), bare("p") + text).caveat_details
+        assert any(isinstance(each, DevicesNotModelled) for each in found) is said, kind
 
 
 # --- judged by the policy --------------------------------------------------------------------------------

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
+import kwhatif
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.lacking import NoBudgets, NoLimits, NoNamespaces, NoPods, NoPriorityClasses, NoServices
+from kwhatif.kube.model.caveat.lacking import (
+    Lacking,
+    NoBudgets,
+    NoLimits,
+    NoNamespaces,
+    NoPods,
+    NoPriorityClasses,
+    NoServices,
+)
 from kwhatif.kube.model.caveat.manifests import PodSecurityNotChecked, UnknownQuotaScope
 from kwhatif.kube.model.caveat.reading import StaleSnapshot
 from kwhatif.kube.model.cluster import Cluster, key_of
@@ -17,10 +30,12 @@ from kwhatif.kube.model.workload import Service
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.session.completeness import lacking_for_story
+from kwhatif.questions.session.completeness import gaps, lacking_for_story
 from kwhatif.questions.session.session import Session
+from kwhatif.render.caveats.lacking import absent
 from kwhatif.report import Report
 from kwhatif.report.inputs import SourceRow
+from kwhatif.sources.decoding.kinds import BY_KIND
 from tests.builders import budget, cluster, namespace, node, pod, selector
 
 RESTRICTED = "pod-security.kubernetes.io/enforce"
@@ -161,3 +176,20 @@ def test_a_simulation_lacks_pods_and_where_it_evicts_budgets_and_where_it_makes_
     made: Cluster, evicts: bool, makes: bool, lacking: list[type[Caveat]]
 ) -> None:
     assert [type(caveat) for caveat in lacking_for_story(made, evicts=evicts, makes_pods=makes)] == lacking
+
+
+def test_the_printed_command_silences_the_caveat_also_where_the_cluster_has_none(tmp_path: Path) -> None:
+    """What it prints there: for each path an empty list that says its kind."""
+    (tmp_path / "dump.json").write_text(
+        '{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}]}'
+    )
+    lacking = [each for each in gaps(kwhatif.load(tmp_path / "dump.json").cluster) if isinstance(each, Lacking)]
+    assert {kind for each in lacking for kind in each.kinds} > {"Pod", "LimitRange", "ResourceQuota"}
+    kinds = {BY_KIND[kind].path: kind for kind in BY_KIND}
+    command = re.findall(r"/apis?/\S+[a-z]", absent(lacking))
+    lists = [
+        {"apiVersion": BY_KIND[kinds[path]].api_version, "kind": f"{kinds[path]}List", "items": []} for path in command
+    ]
+    (tmp_path / "more.json").write_text("\n".join(map(json.dumps, lists)))
+    found = gaps(kwhatif.load(tmp_path / "dump.json", tmp_path / "more.json").cluster)
+    assert [each for each in found if isinstance(each, Lacking)] == []

@@ -7,8 +7,12 @@ from typing import Any
 import pytest
 
 from kwhatif.kube.model.caveat.scheduling import OrderOfEquals
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.pod import PodMeta, PodTemplateSpec
+from kwhatif.kube.model.policy import PriorityClass
+from kwhatif.kube.model.workload import StatefulSet, StatefulSetSpec, StatefulSetStatus
 from kwhatif.questions.session.session import Session
-from tests.builders import cluster, namespace, node
+from tests.builders import cluster, namespace, node, pod, selector
 from tests.unit.questions.test_gate import bare, row, run, workload
 
 NEAR_CACHE = (
@@ -55,3 +59,38 @@ def test_runs_of_two_cron_jobs_do_not_take_room_from_each_other() -> None:
     other = nightly("2").replace("name: nightly", "name: hourly")
     report = run(session("2"), nightly("2") + other)
     assert [each.placed for each in report.workloads] == [1, 1]
+
+
+@pytest.mark.parametrize("rollout", ["final", "surge"])
+def test_a_pod_that_is_made_again_under_its_name_does_not_keep_the_place_of_the_one_that_is_gone(rollout: str) -> None:
+    """The StatefulSet controller replaces a pending pod of an old revision, which had more priority."""
+    classes = [
+        PriorityClass(metadata=ObjectMeta(name=name), value=value) for name, value in (("top", 1000), ("low", 1))
+    ]
+    labels = {"app": "db"}
+    template = pod().image("x:1").cpu("1").spec(priority_class_name="low", priority=None, preemption_policy=None)
+    stateful_set = StatefulSet(
+        metadata=ObjectMeta(name="db", namespace="default"),
+        spec=StatefulSetSpec(
+            replicas=2,
+            selector=selector(**labels),
+            template=PodTemplateSpec(metadata=PodMeta(labels=labels), spec=template.build().spec),
+            pod_management_policy="Parallel",
+        ),
+        status=StatefulSetStatus(current_revision="db-1", update_revision="db-2", current_replicas=1),
+    )
+    pods = [
+        pod(f"db-{number}").labels(labels, **{"controller-revision-hash": revision}).image("x:1").cpu("1")
+        .owner("StatefulSet", "db").priority(priority).spec(priority_class_name=name).meta(uid=f"db-{number}")
+        for number, revision, name, priority in ((0, "db-1", "top", 1000), (1, "db-2", "low", 1))
+    ]  # fmt: skip
+    other = pod("other").cpu("1").priority(500).meta(uid="other")
+    text = workload("StatefulSet", "db", 1, spec="priorityClassName: low,")
+    report = run(
+        Session(cluster(node("a").allocatable(cpu="1"), stateful_set, *pods, other, *classes)),
+        text.replace("spec: {", "spec: {podManagementPolicy: Parallel, ", 1),
+        rollout=rollout,
+    )
+    (db,) = report.workloads
+    assert (db.removed, db.placed) == (2, 0)
+    assert db.message == "2 removed; stays pending after default/other, which was pending"

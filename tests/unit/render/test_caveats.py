@@ -13,6 +13,7 @@ from kwhatif.kube.model.caveat.autoscaling import (
     AutoscalerKnowsNoGroups,
     AutoscalerObjectsNotModelled,
     AutoscalerSettingsAssumed,
+    AutoscalerSettingsRead,
     CloudCapacityUnknown,
     ExpanderAssumed,
     ExpanderTied,
@@ -151,18 +152,20 @@ BUDGET = "PodDisruptionBudget shop/web has no status; computed as the disruption
 
 SENTENCES: dict[Caveat, str] = {
     NoNodes(): "the input holds no Node: kube-scheduler finds no nodes available to schedule pods",
-    NoPods(kinds=("Pod",)): ("the dump has no Pods: every node counts as empty (kubectl get nodes,pods -A -o yaml)"),
+    NoPods(kinds=("Pod",)): (
+        "the dump has no Pods: every node counts as empty (as another --from: kubectl get --raw /api/v1/pods)"
+    ),
     NoBudgets(kinds=("PodDisruptionBudget",), reason=FORBIDDEN): (
         "no permission to list poddisruptionbudgets in policy: budgets count as if there were none, so whether an"
         " eviction violates one is unknown, and with it whom the scheduler would rather spare"
     ),
     NoPriorityClasses(kinds=("PriorityClass",)): (
         "the dump has no PriorityClasses: the priority of a new pod that names a class, or none, is unknown"
-        " (kubectl get nodes,pods,priorityclasses -A -o yaml)"
+        " (as another --from: kubectl get --raw /apis/scheduling.k8s.io/v1/priorityclasses)"
     ),
     NoNamespaces(kinds=("Namespace",)): (
         "the dump has no Namespaces: namespace selectors see no label of a namespace but its name"
-        " (kubectl get nodes,pods,namespaces -A -o yaml)"
+        " (as another --from: kubectl get --raw /api/v1/namespaces)"
     ),
     NoServices(kinds=("Service", "ReplicaSet"), reason=FORBIDDEN): (
         "no permission to list services in the core group, replicasets in apps: pods of one service or controller are"
@@ -177,7 +180,7 @@ SENTENCES: dict[Caveat, str] = {
     ),
     NoStorage(kinds=("CSINode",)): (
         "the dump has no CSINodes: answers about pods with volumes cannot be trusted"
-        " (kubectl get nodes,pods,csinodes -A -o yaml)"
+        " (as another --from: kubectl get --raw /apis/storage.k8s.io/v1/csinodes)"
     ),
     NoDevices(kinds=("DeviceClass",), reason=FORBIDDEN): (
         "no permission to list deviceclasses in resource.k8s.io: answers about pods that claim devices cannot be"
@@ -217,7 +220,7 @@ SENTENCES: dict[Caveat, str] = {
     ),
     OwnersInferred(kinds=("ReplicaSet", "Job"), count=2): (
         "the dump has no ReplicaSets and Jobs: owners are inferred from pods, with as many replicas as pods"
-        " (kubectl get nodes,pods,replicasets,jobs -A -o yaml)"
+        " (as another --from: for l in /apis/apps/v1/replicasets /apis/batch/v1/jobs; do kubectl get --raw $l; done)"
     ),
     NodesNotInInput(nodes=("elsewhere-7",), count=1): (
         "1 pod is on 1 node that the input lacks (elsewhere-7): taken to stay there"
@@ -666,6 +669,10 @@ SENTENCES: dict[Caveat, str] = {
     ),
     AutoscalerObjectsNotModelled(kinds=(("NodeOverlay", 2), ("CapacityBuffer", 1))): (
         "2 NodeOverlays and 1 CapacityBuffer would change what the autoscaler does, and are not modelled"
+    ),
+    AutoscalerSettingsRead(source="Deployment kube-system/cluster-autoscaler", flags=("expander", "nodes")): (
+        "the Cluster Autoscaler's settings are the arguments of Deployment kube-system/cluster-autoscaler: expander and"
+        " nodes"
     ),
     AutoscalerKnowsNoGroups(autoscaler="karpenter", groups=("batch/train",)): (
         "Karpenter does not know groups of pods: it adds nodes for each pod of batch/train by itself; the scheduler"

@@ -67,6 +67,12 @@ def test_the_report_is_the_same(cluster: Any, demo: Session) -> None:
     assert kwhatif.outage(demo, each=ZONE, dask=cluster.scheduler_address).to_json() == alone
 
 
+def test_an_audit_is_the_same(cluster: Any, demo: Session) -> None:
+    only = "budgets,outage,drain,upgrade"
+    alone = kwhatif.audit(demo, only=only, fixes=0, jobs=1).to_json()
+    assert kwhatif.audit(demo, only=only, fixes=0, dask=cluster.scheduler_address).to_json() == alone
+
+
 def test_what_a_lost_worker_was_at_others_do(cluster: Any, demo: Session) -> None:
     asked = scenarios(demo)
     pid = next(iter(cluster.workers.values())).pid

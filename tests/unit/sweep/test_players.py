@@ -209,6 +209,14 @@ def test_blocks_leave_nothing_out() -> None:
         assert len(made) >= workers
 
 
+def test_what_concerns_many_nodes_is_a_block_by_itself() -> None:
+    zones = [SweepScenario(name, tuple(f"{name}{number}" for number in range(50))) for name in "ab"]
+    asked = [*(SweepScenario(str(number), (str(number),)) for number in range(200)), *zones]
+    made = list(blocks(asked, 2))
+    assert [scenario for block in made for scenario in block] == asked
+    assert [len(block) for block in made[-3:]] == [200 % 12 or 12, 1, 1]
+
+
 def test_processes_have_to_be_worth_while(demo: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     assert default_jobs(player(demo), 12) == 1
     monkeypatch.setattr(processes, "available_cores", lambda: 4)

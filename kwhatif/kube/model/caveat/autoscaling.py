@@ -96,6 +96,14 @@ class AutoscalerSettingsAssumed(BaseCaveat, tag="autoscaler-settings-assumed", k
     autoscaler: str
 
 
+class AutoscalerSettingsRead(BaseCaveat, tag="autoscaler-settings-read", kw_only=True):
+    """The autoscaler's settings are those of its own workload's arguments."""
+
+    source: str
+    #: The flags that count.
+    flags: tuple[str, ...]
+
+
 class AutoscalerKnowsNoGroups(BaseCaveat, tag="autoscaler-knows-no-groups", kw_only=True):
     """Pods of groups wait, and the autoscaler adds nodes pod by pod: the scheduler places the groups on them."""
 
@@ -133,6 +141,7 @@ AutoscalingCaveat = (
     | UnreadableObject
     | AutoscalerObjectsNotModelled
     | AutoscalerSettingsAssumed
+    | AutoscalerSettingsRead
     | AutoscalerKnowsNoGroups
     | KarpenterVersionAssumed
     | AutoscalerDisagrees

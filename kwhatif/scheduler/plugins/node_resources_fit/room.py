@@ -30,6 +30,7 @@ class Room(Relaxing, Reprieving, NodeFilter):
     _too_large: ClassVar[Code] = Code.UNRESOLVABLE
 
     def __init__(self, requested: Resources, backed: frozenset[str] = frozenset()) -> None:
+        self.requested = requested
         self._cpu, self._memory, self._ephemeral, self._scalars = requested
         self.signature = requested, backed
         amounts = (CPU, self._cpu), (MEMORY, self._memory), (EPHEMERAL_STORAGE, self._ephemeral), *self._scalars

@@ -1,0 +1,95 @@
+"""A report as one HTML file, and the picture of the cluster in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwhatif.api.metrics import POOL_LABELS
+from kwhatif.kube.matching.requests import CPU, MEMORY, is_extended_resource
+from kwhatif.kube.model.node import ZONE
+from kwhatif.questions.rows import owner_and_workload
+from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.rows import node_state
+from kwhatif.report import Report
+from kwhatif.report.picture import Picture, PictureGroup, PictureNode
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+
+#: Labels that say of which pool a node is, and one that many give themselves.
+_POOL_LABELS = ("pool", *POOL_LABELS)
+
+
+def html(report: Report, session: Session | None = None) -> str:
+    """The report as a page that needs nothing else: to open, to attach, to print.
+
+    Args:
+        report: what a question has answered.
+        session: the cluster that was asked about: with it, the page has a map.
+    """
+    from kwhatif.render.html.page import to_html
+
+    return to_html(report, None if session is None else picture(session, _racks(report)))
+
+
+def _racks(report: Report) -> str:
+    """The label by which groups of pods are placed, if any is: then racks say more than zones."""
+    rows = report.pod_groups or (report.story.pod_groups if report.story is not None else None)
+    return next((row.topology_key for row in rows.groups if row.topology_key), "") if rows is not None else ""
+
+
+def picture(session: Session, place_label: str = "") -> Picture:
+    """The nodes with their pods, in the order of the state."""
+    nodes = session.state.nodes
+    scalars = {name for node in nodes for name, count in node.allocatable.scalars if count}
+    extended = filter(is_extended_resource, scalars)
+    resources = (CPU, MEMORY, *sorted(extended))
+    pool_label = next((each for each in _POOL_LABELS if any(each in node.labels for node in nodes)), "")
+    place_label = place_label or ZONE
+    groups = _Groups(resources)
+    drawn = [
+        PictureNode(
+            name=node.name,
+            place=node.labels.get(place_label, ""),
+            pool=node.labels.get(pool_label, ""),
+            state=node_state(node.node),
+            allocatable=tuple(node.allocatable.of(name) for name in resources),
+            used=_used(node, resources),
+            most_pods=node.allowed_pods,
+            pods=tuple(map(groups.place, sorted(node.pods, key=lambda pod: (-pod.priority, pod.key)))),
+        )
+        for node in nodes
+    ]
+    pending = tuple(map(groups.place, session.state.pending.values()))
+    return Picture(
+        place_label=place_label,
+        pool_label=pool_label,
+        resources=resources,
+        nodes=tuple(drawn),
+        groups=tuple(groups.known),
+        pending=pending,
+    )
+
+
+def _used(node: NodeInfo, resources: Sequence[str]) -> tuple[int, ...]:
+    own = {CPU: node.cpu, MEMORY: node.memory}
+    return tuple(own[name] if name in own else node.scalars.get(name, 0) for name in resources)
+
+
+class _Groups:
+    """Pods that differ only in their names, each said once."""
+
+    def __init__(self, resources: Sequence[str]) -> None:
+        self._resources = resources
+        self.known: dict[PictureGroup, int] = {}
+
+    def place(self, pod: PodInfo) -> tuple[int, str]:
+        """The pod's group, and its name."""
+        _, workload = owner_and_workload(pod.pod)
+        requested = pod.resources.requested
+        group = PictureGroup(
+            namespace=pod.namespace,
+            workload=workload or "",
+            priority=pod.priority,
+            requests=tuple(requested.of(name) for name in self._resources),
+        )
+        return self.known.setdefault(group, len(self.known)), pod.name

@@ -1,0 +1,109 @@
+"""`kwhatif.threats` and `kwhatif.who_fits`: who could evict pods, and which pods a node takes, as a library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Unpack
+
+from kwhatif.api.arguments import require_known, require_no_autoscaler, require_session
+from kwhatif.api.options import ThreatsArguments
+from kwhatif.api.simulate import parameters_of
+from kwhatif.errors import InputError, Problem
+from kwhatif.garbage import rare_garbage_collection
+from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.questions.session.session import Session
+from kwhatif.render.worded import worded
+from kwhatif.report import Report
+from kwhatif.sources.manifests.given import Source, named_input
+from kwhatif.sources.text.files import standard_input
+
+if TYPE_CHECKING:
+    from kwhatif.questions.threats.threats import DeschedulerAsked
+    from kwhatif.report.threats import ThreatKind
+
+
+def threats(
+    session: Session,
+    subject: str,
+    *,
+    namespace: str | None = None,
+    policy: Source | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    now: datetime | None = None,
+    **options: Unpack[ThreatsArguments],
+) -> Report:
+    """Who could evict these pods, what protects them, and what would?
+
+    Args:
+        session: the cluster; it stays as it is.
+        subject: "pod/shop/web-0", a workload, "node/a1", or "priorityclass/high": all its running pods.
+        namespace: where the subject is, if it names no namespace.
+        policy: a DeschedulerPolicy that runs once; see `kwhatif.Source`.
+        progress: is called with how many nodes' losses and drains are done, of how many.
+        now: what a live cluster's ages count to, instead of now.
+        options: what is asked, how long things take, and who plays it, see `ThreatsArguments`.
+
+    Raises:
+        InputError: there is no such object, none of its pods is on a node, or a kind of threat is none.
+        ValueError: a duration is none.
+    """
+    require_session(session, "threats")
+    require_no_autoscaler(session, "threats")
+    require_known(options, ThreatsArguments, "threats")
+    from kwhatif.api.scenarios import runner
+    from kwhatif.questions.threats.nodes import NodeOutcome
+    from kwhatif.questions.threats.threats import ThreatsQuestion, ask_threats
+
+    question = ThreatsQuestion(
+        subject=subject,
+        namespace=namespace or session.namespace,
+        kinds=_kinds(options.get("only", "")),
+        parameters=parameters_of(options),
+    )
+    descheduler = None if policy is None else _descheduler(session, policy, now or datetime.now(UTC))
+    run = runner(options, NodeOutcome, progress)
+    with rare_garbage_collection():
+        return worded(ask_threats(session, question, run, descheduler))
+
+
+def who_fits(session: Session, node: str) -> Report:
+    """Which pending pods, and which workloads' next pods, does this node take?
+
+    Args:
+        session: the cluster; it stays as it is.
+        node: its name, "node/NAME", or as reports print it.
+
+    Raises:
+        InputError: there is no such node.
+    """
+    require_session(session, "who_fits")
+    require_no_autoscaler(session, "who_fits")
+    from kwhatif.questions.threats.who_fits import ask_who_fits
+
+    with rare_garbage_collection():
+        return worded(ask_who_fits(session, node))
+
+
+def _kinds(only: str) -> tuple[ThreatKind, ...]:
+    """The kinds of these names, in the order of the answer; "": all."""
+    from kwhatif.questions.threats.threats import KINDS
+
+    names = [name.strip() for name in only.split(",") if name.strip()]
+    unknown = [name for name in names if name not in KINDS]
+    if unknown:
+        hints = [did_you_mean(nearest(name, KINDS)) or f"there are {', '.join(KINDS)}" for name in unknown]
+        raise InputError(
+            [Problem("--only", f"there is no {name!r}", hint=hint) for name, hint in zip(unknown, hints, strict=True)]
+        )
+    return tuple(kind for kind in KINDS if kind in names or not names)
+
+
+def _descheduler(session: Session, policy: Source, now: datetime) -> DeschedulerAsked:
+    from kwhatif.questions.session.moment import moment_of
+    from kwhatif.questions.threats.threats import DeschedulerAsked
+    from kwhatif.sources.descheduler_policy import read_descheduler_policy
+
+    file = read_descheduler_policy(named_input(policy, "policy"), session.cluster, stdin=standard_input())
+    moment, _ = moment_of(session, None, now.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    return DeschedulerAsked(file.policy, file.name, moment)

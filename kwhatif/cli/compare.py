@@ -1,0 +1,192 @@
+"""`kwhatif compare`: what is different between two clusters, and which answers because of it?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kwhatif.api.options import CompareArguments
+from kwhatif.cli.cluster import ClusterSource
+from kwhatif.cli.cluster_options import FeatureGates, complete_version
+from kwhatif.cli.option_groups import reads_cluster
+from kwhatif.cli.options import Output, OutputOption, Printing, fail_on
+from kwhatif.cli.progress import counting_progress
+from kwhatif.cli.reports import Answers
+from kwhatif.cli.run import Style, answer, now, parse_conditions
+from kwhatif.cli.usage import SCHEDULER, UsageError
+from kwhatif.cli.watcher import WATCHER
+from kwhatif.garbage import no_garbage_collection
+
+if TYPE_CHECKING:
+    from kwhatif.api.live import LiveCluster
+    from kwhatif.questions.session.session import Session
+    from kwhatif.report import Report
+
+#: What stands for the live cluster in place of a dump.
+_LIVE = "live"
+#: Commands that can be a question: they have one answer about a cluster.
+QUESTIONS = ("schedule", "preempt", "queue", "capacity", "simulate", "drain", "outage", "deschedule", "gate")
+
+Dumps = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[OLD] [NEW]", help="Two dumps or snapshots; `live` is the live cluster."),
+]
+Questions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--question",
+        metavar="COMMAND",
+        help="What is asked of both, such as 'schedule web.yaml'. Repeatable. Without it, the pending pods.",
+    ),
+]
+Configs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="The KubeSchedulerConfiguration; twice: one cluster under two of them.",
+        rich_help_panel=SCHEDULER,
+    ),
+]
+Versions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kubernetes-version",
+        metavar="VERSION",
+        help="The release whose scheduler is asked; twice: one cluster under two of them.",
+        rich_help_panel=SCHEDULER,
+        autocompletion=complete_version,
+    ),
+]
+
+
+@reads_cluster
+def compare(
+    *,
+    ctx: typer.Context,
+    where: ClusterSource,
+    dumps: Dumps = None,
+    question: Questions = None,
+    options: CompareArguments,
+    config: Configs = None,
+    kubernetes_version: Versions = None,
+    feature_gates: FeatureGates = None,
+    output: OutputOption = Output.TABLE,
+    fail_on: Annotated[str, fail_on("answers", "changes")] = "answers",
+    printing: Printing,
+) -> None:
+    """What is different between two clusters, and which answers because of which changes?
+
+    For each answer that differs: the smallest set of changes that makes the difference, found and proven by asking.
+
+    \b
+    Examples:
+      kwhatif compare monday.json.gz tuesday.json.gz --question 'schedule web.yaml'
+      kwhatif compare monday.json.gz live --question queue --question 'drain a1 --ignore-daemonsets'
+      kwhatif compare --from cluster.yaml --config now.yaml --config then.yaml --question 'schedule web.yaml'
+    """
+    import kwhatif
+
+    conditions = parse_conditions(fail_on, strict=where.strict)
+    sources = _sources(dumps or (), where)
+    pairs = {
+        "--config": _pair(config, "--config"),
+        "--kubernetes-version": _pair(kubernetes_version, "--kubernetes-version"),
+    }
+    if sources[0] == sources[1] and all(one == other for one, other in pairs.values()):
+        raise typer.BadParameter("name two dumps, or two of --config or --kubernetes-version", param_hint="OLD NEW")
+    asked = {words: _question(words, ctx.find_root().command) for words in question or ()}
+    gates = ",".join(feature_gates or ())
+
+    def read(side: int) -> Session:
+        scheduler: dict[str, Any] = {
+            "scheduler_config": pairs["--config"][side],
+            "kubernetes_version": pairs["--kubernetes-version"][side],
+            "feature_gates": gates,
+        }
+        with where.progress() as advance, no_garbage_collection():
+            if sources[side] == (_LIVE,):
+                return kwhatif.load_live(**where.live(), strict=where.strict, progress=advance, **scheduler)
+            return kwhatif.load(*sources[side], strict=where.strict, progress=advance, now=now(), **scheduler)
+
+    before, after = read(0), read(1)
+    one, other = pairs["--config"]
+    with counting_progress("answers") as advance:
+        report = kwhatif.compare_clusters(
+            before, after, asked or None, configured=one != other, progress=advance, **options
+        )
+    answer(Answers(report), Style(output.value, printing), conditions)
+
+
+def _sources(dumps: Sequence[str], where: ClusterSource) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the two clusters are read from."""
+    if where.at is not None:
+        raise typer.BadParameter("`kwhatif snapshot info` shows what is in a recording", param_hint="--at")
+    if len(dumps) == 2 and not where.from_:
+        return (dumps[0],), (dumps[1],)
+    if dumps:
+        raise typer.BadParameter("name two dumps, and no --from", param_hint="OLD NEW")
+    named = tuple(where.from_ or (_LIVE,))
+    return named, named
+
+
+def _pair(given: Sequence[str] | None, option: str) -> tuple[str | None, str | None]:
+    if given is None or not given:
+        return None, None
+    if len(given) > 2:
+        raise typer.BadParameter("give it once for both, or once for each", param_hint=option)
+    return given[0], given[-1]
+
+
+def _question(text: str, commands: Any) -> Callable[[Session], Report]:
+    """Asks the command, as it is typed, about a cluster; `commands`: all that there are, as Typer makes them.
+
+    Raises:
+        BadParameter: it is not such a command.
+    """
+    from kwhatif.edits.parse import split_words
+
+    try:
+        words = split_words(text)
+    except ValueError as wrong:
+        raise typer.BadParameter(f"cannot be split into words: {wrong}", param_hint="--question") from wrong
+    if words[:1] == ["kwhatif"]:
+        words = words[1:]
+    if not words or words[0] not in QUESTIONS:
+        said = f"{words[0] if words else text!r} is not one of {', '.join(QUESTIONS)}"
+        raise typer.BadParameter(said, param_hint="--question")
+
+    def ask(session: Session) -> Report:
+        asking = _Asking(session)
+        token = WATCHER.set(asking)
+        try:
+            commands(words, prog_name="kwhatif", standalone_mode=False)
+        except UsageError as wrong:
+            raise typer.BadParameter(f"{text!r}: {wrong.message}", param_hint="--question") from wrong
+        finally:
+            WATCHER.reset(token)
+        if asking.report is None:
+            raise typer.BadParameter(f"{text!r} has no answer", param_hint="--question")
+        return asking.report
+
+    return ask
+
+
+class _Asking:
+    """Has a cluster for a command, and keeps its answer."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.report: Report | None = None
+
+    def session(self, watch: Callable[[], LiveCluster]) -> Session:
+        """The cluster."""
+        del watch
+        return self._session
+
+    def show(self, report: Report, output: str, printing: Printing, explain: bool) -> None:  # noqa: FBT001
+        """Keep the answer."""
+        del output, printing, explain
+        self.report = report

@@ -1,0 +1,1 @@
+"""What is different between two clusters, and which answers differ because of it."""

@@ -1,0 +1,1 @@
+"""Who could evict pods, and which pods a node takes."""

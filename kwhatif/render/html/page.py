@@ -1,0 +1,190 @@
+"""Blocks as a page: what terminal and Markdown say, in HTML that is whole without its script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from kwhatif._version import __version__
+from kwhatif.render.answer import answer, difference, suited
+from kwhatif.render.blocks import Block, Cell, Folded, Heading, Sentence, Sign, Table, Value, Verdict, Words
+from kwhatif.render.detail import Detail, clock
+from kwhatif.render.html.chart import chart_of
+from kwhatif.render.html.map import map_of
+from kwhatif.render.safe import safe, shortened
+from kwhatif.report import Report
+from kwhatif.report.comparison import Comparison
+from kwhatif.report.picture import Picture
+
+_HERE = Path(__file__).parent
+#: Of longer tables a page has the first rows.
+_MOST_ROWS = 1_000
+#: Where no more parts are folded, they are open from the start.
+_FEW_FOLDED = 2
+#: Characters of a browser tab's title.
+_MOST_TITLE = 120
+#: Sign -> its glyph, what it is read out as, and its tone.
+SIGNS: Mapping[Sign, tuple[str, str, str]] = {
+    "Placed": ("✔", "fits", "good"),
+    "Preempts": ("!", "fits by eviction", "warn"),
+    "Unschedulable": ("✘", "does not fit", "bad"),
+    "Gated": ("‖", "is not queued", "warn"),
+    "Denied": ("✘", "is refused", "bad"),
+    "Ignored": ("-", "is ignored", "faint"),
+    "Waits": ("-", "waits", "faint"),
+    "good": ("✔", "yes", "good"),
+    "doubtful": ("!", "with a doubt", "warn"),
+    "bad": ("✘", "no", "bad"),
+}
+
+
+def to_html(report: Report, picture: Picture | None = None) -> str:
+    """The report as a file to open, to attach, to print; with a picture of the cluster, it has a map."""
+    detail = suited(_page(), report)
+    return _document(report, answer(report, detail), picture)
+
+
+def comparison_to_html(comparison: Comparison) -> str:
+    """Two answers side by side."""
+    return _document(comparison.after, difference(comparison, suited(_page(), comparison.after)))
+
+
+def _page() -> Detail:
+    return Detail(now=clock(), page=True)
+
+
+def _document(report: Report, blocks: Iterable[Block], picture: Picture | None = None) -> str:
+    before, verdict, others = _parted(list(blocks))
+    notes = list(takewhile(_is_note, others))
+    style, script = _asset("style.css"), _asset("page.mjs")
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            report=report,
+            before=list(_placed(before)),
+            verdict=verdict,
+            notes=list(_placed(notes)),
+            blocks=list(_placed(others[len(notes) :])),
+            title=_plain(verdict.text)[:_MOST_TITLE],
+            version=__version__,
+            map=map_of(report, picture) if picture is not None and picture.nodes else None,
+            chart=chart_of(report.story),
+            style=style,
+            script=script,
+        )
+    )
+
+
+def _parted(blocks: list[Block]) -> tuple[list[Block], Verdict, list[Block]]:
+    """What stands before the answer, the answer, and all else."""
+    place = next((at for at, block in enumerate(blocks) if isinstance(block, Verdict)), None)
+    if place is None:
+        return [], Verdict("The answer"), blocks
+    verdict = blocks[place]
+    assert isinstance(verdict, Verdict)
+    return blocks[:place], verdict, blocks[place + 1 :]
+
+
+def _is_note(block: Block) -> bool:
+    """Whether it stands right below the answer: a part of it, the release, the policy."""
+    return isinstance(block, Sentence)
+
+
+class Placed(NamedTuple):
+    """A block, and how it stands in the page.
+
+    `caption`: what a table is about, by the title above it; of a heading, itself. `anchor`: what a link to it names;
+    `anchors`: title -> the anchor of that part, for tables that name parts.
+    """
+
+    block: Block
+    caption: str
+    anchor: str = ""
+    anchors: Mapping[str, str] = {}
+    is_open: bool = False
+
+
+def _placed(blocks: Sequence[Block], title: str = "Answer") -> Iterator[Placed]:
+    folded = sum(isinstance(block, Folded) for block in blocks)
+    headings = [block.text.removesuffix(":") for block in blocks if isinstance(block, Heading)]
+    anchors = {text: f"part{number}" for number, text in enumerate(headings, 1)}
+    for block in blocks:
+        match block:
+            case Heading(text):
+                title = text.removesuffix(":")
+                yield Placed(block, title, anchors[title])
+                continue
+            case Verdict(text) | Sentence(text, "strong"):
+                title = _plain(text).removesuffix(":")
+        first = block.columns[0].title if isinstance(block, Table) else ""
+        yield Placed(block, f"{title}: {first}" if first else title, "", anchors, folded <= _FEW_FOLDED)
+
+
+# --- text ------------------------------------------------------------------------------------------------------------
+
+
+def _inert(text: str) -> str:
+    """Text without characters that act, and not longer than anyone reads; the template escapes it."""
+    return safe(shortened(text))
+
+
+def _plain(said: Words) -> str:
+    """The words without their marks."""
+    if isinstance(said, str):
+        return _inert(said)
+    return "".join(_inert(part if isinstance(part, str) else part.text) for part in said)
+
+
+def _cell(value: Value | Cell) -> Cell:
+    return value if isinstance(value, Cell) else Cell(value)
+
+
+def _kind(block: object) -> str:
+    return type(block).__name__
+
+
+# --- the template ----------------------------------------------------------------------------------------------------
+
+
+class Asset(NamedTuple):
+    """A text that stands in the page as it is, and the only one of its kind that a browser obeys there."""
+
+    text: Markup
+    digest: str
+
+
+@cache
+def _asset(name: str) -> Asset:
+    text = (_HERE / name).read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return Asset(Markup(text), f"sha256-{digest}")  # noqa: S704 - a file of this package
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    filters: dict[str, Any] = {
+        "inert": _inert,
+        "plain": _plain,
+        "kind": _kind,
+        "cell": _cell,
+        "placed": _placed,
+    }
+    made.filters.update(filters)
+    made.globals.update(signs=SIGNS, most_rows=_MOST_ROWS)
+    return made
