@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kwhatif.api.html import html
     from kwhatif.api.maintenance import drain, outage, upgrade
     from kwhatif.api.questions import advise, pending, preempt, schedule
+    from kwhatif.api.resize import resize
     from kwhatif.api.scheduler import SchedulerOptions
     from kwhatif.api.sessions import edited, load, load_live
     from kwhatif.api.simulate import simulate
@@ -167,6 +168,7 @@ __all__ = [
     "outage",
     "pending",
     "preempt",
+    "resize",
     "save_snapshot",
     "schedule",
     "simulate",
@@ -190,6 +192,7 @@ _HOMES = {
     "kwhatif.api.html": "html",
     "kwhatif.api.maintenance": "drain outage upgrade",
     "kwhatif.api.questions": "advise pending preempt schedule",
+    "kwhatif.api.resize": "resize",
     "kwhatif.api.scheduler": "SchedulerOptions",
     "kwhatif.api.sessions": "edited load load_live",
     "kwhatif.api.simulate": "simulate",

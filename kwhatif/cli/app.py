@@ -30,6 +30,7 @@ from kwhatif.cli.outage import outage
 from kwhatif.cli.preempt import preempt
 from kwhatif.cli.queue import queue
 from kwhatif.cli.rbac import rbac
+from kwhatif.cli.resize import resize
 from kwhatif.cli.schedule import schedule
 from kwhatif.cli.serve import serve
 from kwhatif.cli.simulate import simulate
@@ -71,6 +72,7 @@ for command in (
     outage,
     threats,
     who_fits,
+    resize,
     queue,
     capacity,
     deschedule,

@@ -25,6 +25,10 @@ class Wrong(ValueError):
         self.hint = hint
 
 
+class Refusal(Wrong):
+    """The API server rejects an edit, in its own words."""
+
+
 class Reference(msgspec.Struct, frozen=True):
     """`KIND/[NAMESPACE/]NAME`; the name may be a glob. Without a namespace it means the default one."""
 

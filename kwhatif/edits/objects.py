@@ -10,13 +10,26 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.left_out import with_pod_images
+from kwhatif.admission.new_group import GROUP_KINDS, admit_grouping
 from kwhatif.admission.new_pod import stored_pod
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.admission.outcome import Denied
 from kwhatif.admission.resize import is_resize, refuse_resize
 from kwhatif.admission.updated import updated
 from kwhatif.admission.validation.pod import validate_pod
-from kwhatif.edits.edit import Apply, Assignment, Label, Patch, Reference, Resize, Resolved, Restart, SetFields, Wrong
+from kwhatif.edits.edit import (
+    Apply,
+    Assignment,
+    Label,
+    Patch,
+    Reference,
+    Refusal,
+    Resize,
+    Resolved,
+    Restart,
+    SetFields,
+    Wrong,
+)
 from kwhatif.edits.policies import counted
 from kwhatif.edits.selection import Lookup
 from kwhatif.kube.matching.names import did_you_mean, nearest
@@ -161,11 +174,14 @@ def _stored(new: Any, known: Any, cluster: Cluster) -> Any:
             new = replace(new, spec=replace(new.spec, priority=None, preemption_policy=""))
         stored: Any = stored_pod(new, cluster)
         denied = stored if isinstance(stored, Denied) else validate_pod(with_pod_images(stored, known))
+    elif isinstance(new, GROUP_KINDS):
+        stored = admit_grouping(new, cluster)
+        denied = stored if isinstance(stored, Denied) else None
     else:
         stored = default_object(new)
         denied = check_workload(stored, cluster) if isinstance(stored, Workload) else None
     if denied is not None:
-        raise Wrong(denied.message)
+        raise Refusal(denied.message)
     return stored
 
 
@@ -177,7 +193,7 @@ def _asking(new: Pod, known: Pod, cluster: Cluster) -> Pod:
     """
     denied = refuse_resize(new, known, cluster)
     if denied is not None:
-        raise Wrong(denied.message)
+        raise Refusal(denied.message)
     return asks_as_before(new, known)
 
 
@@ -269,5 +285,15 @@ def apply(edit: Apply, lookup: Lookup) -> Resolved:
             made.append(obj)
             written.append(default_object(new))
         else:
-            written.append(updated(default_object(applied_object(obj, lookup.cluster)), lookup.cluster))
+            stored = _surrounding(obj, lookup.cluster)
+            if isinstance(stored, Denied):
+                refused.append((obj, stored.message))
+            else:
+                written.append(stored)
     return Resolved(tuple(map(Upsert, written)), workloads=tuple(made), refused=tuple(refused), notes=edit.notes)
+
+
+def _surrounding(obj: Any, cluster: Cluster) -> Any:
+    """The object as it is stored, of which no pods are made; or `Denied`."""
+    new = applied_object(obj, cluster)
+    return admit_grouping(new, cluster) if isinstance(obj, GROUP_KINDS) else updated(default_object(new), cluster)

@@ -86,6 +86,7 @@ _MAKERS: Mapping[str, tuple[str, str]] = {
     "drain": ("story", "story.story_blocks"),
     "outage": ("story", "story.story_blocks"),
     "queue": ("queue", "queue.queue"),
+    "resize": ("resize", "resize.resize"),
     "simulate": ("story", "story.story_blocks"),
     "threats": ("threats", "threats.threats"),
     "upgrade": ("upgrade", "upgrade.upgrade"),

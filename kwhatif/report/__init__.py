@@ -18,6 +18,7 @@ from kwhatif.report.inputs import EditRow, ProblemRow, SchedulerInfo, SnapshotIn
 from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.policy import PolicyRow
 from kwhatif.report.queue import QueueRow
+from kwhatif.report.resize import ResizeRow
 from kwhatif.report.row import Document
 from kwhatif.report.story import ScenarioRow, Story
 from kwhatif.report.threats import ThreatsRow, WhoFitsRow
@@ -64,6 +65,8 @@ class Report(Document, kw_only=True, tag_field="kind", tag="Report"):
     audit: AuditRow | None = None
     #: Of the command `compare`.
     compare: CompareRow | None = None
+    #: Of the command `resize`.
+    resize: ResizeRow | None = None
     #: Of the command `threats`.
     threats: ThreatsRow | None = None
     #: Of the command `who-fits`.

@@ -178,6 +178,10 @@ COMMANDS = {
     "threats-unknown": f"kwhatif threats pod/shop/api {FROM}",
     "who-fits": f"kwhatif who-fits general-a1 {QUEUE}",
     "who-fits-quiet": f"kwhatif who-fits node/control-1 {FROM} -q",
+    "resize": f"kwhatif resize pod/shop/api-64f75d757d-472td --requests cpu=1 {FROM}",
+    "resize-deferred": f"kwhatif resize shop/api-64f75d757d-472td --requests cpu=3 {FROM}",
+    "resize-refused": f"kwhatif resize pod/shop/api-64f75d757d-472td --requests memory=2Gi,cpu=9 {FROM} -o markdown",
+    "resize-nothing": f"kwhatif resize pod/shop/api-64f75d757d-472td {FROM}",
     "compare": f"kwhatif compare {DAYS} --question 'schedule fixtures/compare/shop.yaml' --question 'drain b1'",
     "compare-tries": f"kwhatif compare {DAYS} --question 'schedule fixtures/compare/shop.yaml' --tries 3 -o markdown",
     "compare-config": "kwhatif compare --from fixtures/compare/monday.yaml --config fixtures/compare/default.yaml"

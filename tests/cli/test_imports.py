@@ -53,6 +53,7 @@ OURS = {
     "kwhatif.cli.rbac",
     "kwhatif.cli.reports",
     "kwhatif.cli.run",
+    "kwhatif.cli.resize",
     "kwhatif.cli.schedule",
     "kwhatif.cli.serve",
     "kwhatif.cli.simulate",
