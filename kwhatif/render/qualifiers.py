@@ -228,6 +228,7 @@ _CONSTANT: Mapping[type, str] = {
     workloads.Injected: "webhooks add to new pods",
     scheduling.BudgetRecounted: "a budget's status is not what its pods say",
     scheduling.GangsNotModelled: "groups of pods are judged one by one",
+    scheduling.GroupFieldsNotModelled: "groups have fields that are not modelled",
     scheduling.ForeignGroups: "groups are those of another scheduler",
     scheduling.TaintRulesIgnored: "DeviceTaintRules are not looked at",
     manifests.ServiceAccountsNotChecked: "ServiceAccounts are not checked",

@@ -100,6 +100,7 @@ from kwhatif.kube.model.caveat.scheduling import (
     ForeignGroups,
     GangsNotModelled,
     GateNotModelled,
+    GroupFieldsNotModelled,
     HugeAmounts,
     NodeNameSet,
     OrderOfEquals,
@@ -348,6 +349,10 @@ SENTENCES: dict[Caveat, str] = {
     GangsNotModelled(groups=2, objects=("Job batch/train",)): (
         "groups of pods are not modelled (2 PodGroups; pods of groups: Job batch/train): kube-scheduler places the pods"
         " of a group together or not at all; here each is judged by itself"
+    ),
+    GroupFieldsNotModelled(groups=("ml/a",), field="resourceClaims", gate="DRAWorkloadResourceClaims"): (
+        "1 PodGroup with resourceClaims (ml/a): what the gate DRAWorkloadResourceClaims makes of that is not modelled;"
+        " each is judged as if it were not there"
     ),
     MissingServiceAccounts(names=("a/robot",)): (
         "the dump has no ServiceAccount a/robot, but others of that namespace: the API server refuses the pods"
