@@ -20,6 +20,13 @@ from kwhatif.kube.model.policy import PriorityClass
 
 Fields = TypeVar("Fields", bound=GroupFields)
 _SINGLE = DisruptionMode(single=NoFields())
+#: What these rules are about.
+GROUP_KINDS = (PodGroup, Workload)
+
+
+def admit_grouping(obj: PodGroup | Workload, cluster: Cluster) -> PodGroup | Workload | Denied:
+    """The object as it is stored, or why it is refused; where the cluster has it, this is a change."""
+    return admit_group(obj, cluster) if isinstance(obj, PodGroup) else admit_workload(obj, cluster)
 
 
 def admit_group(group: PodGroup, cluster: Cluster) -> PodGroup | Denied:

@@ -49,10 +49,11 @@ class FeasibilityBound:
         ]
         self._needed: dict[RequestKey, int] = {}
         self._usable: dict[RequestKey, list[PoolDevice]] = {}
-        self._clear = not (rules.forgets_alternative and any(map(_has_later_all, claims))) and all(
+        #: Whether devices are taken one by one, whole, and no error ends the search: its outcome can be foreseen.
+        self.is_clear = not (rules.forgets_alternative and any(map(_has_later_all, claims))) and all(
             _is_plain(device) and not pool.problem for pool, device in candidates
         )
-        for request in _all_requests(claims) if self._clear else ():
+        for request in _all_requests(claims) if self.is_clear else ():
             fixed = devices_of.get(request.key)
             self._needed[request.key] = len(fixed) if fixed is not None else request.count or 0
             try:
@@ -60,9 +61,9 @@ class FeasibilityBound:
                     device for _, device in candidates if _can_serve(request, device, node, so_far)
                 ]
             except AllocationError:
-                self._clear = False
+                self.is_clear = False
                 break
-        self._clear = self._clear and all(map(self._is_small_and_free, claims))
+        self.is_clear = self.is_clear and all(map(self._is_small_and_free, claims))
 
     def _is_small_and_free(self, claim: ClaimToAllocate) -> bool:
         """Whether neither the maximum size of a claim nor a failing constraint can end the search in another way."""
@@ -72,7 +73,7 @@ class FeasibilityBound:
 
     def hopeless(self, start: RequestPlace = (0, 0)) -> RequestPlace | None:
         """The first request from `start` on for which too few devices are left; None: there may be a solution."""
-        if not self._clear:
+        if not self.is_clear:
             return None
         for claim, index, alternatives in self._requests:
             if (claim, index) >= start and not any(self._is_possible(claim, request) for request in alternatives):
@@ -81,7 +82,7 @@ class FeasibilityBound:
 
     def excludes(self, claim: int, request: Request) -> bool:
         """Whether too few devices are left for this request, or alternative."""
-        return self._clear and not self._is_possible(claim, request)
+        return self.is_clear and not self._is_possible(claim, request)
 
     def _is_possible(self, claim: int, request: Request) -> bool:
         needed, usable, in_use = self._needed[request.key], self._usable[request.key], self._so_far.in_use

@@ -170,6 +170,7 @@ class PartialAllocation:
         self._counts_capacity = "DRAConsumableCapacity" in gates
         self._rules = rules
         self._allocated = allocated
+        self._given = allocated, available, gates, rules
         self._counters = ConsumedCounters(available)
         self._constraints = [make_constraints(claim.constraints, rules) for claim in claims]
         #: Device -> the claims that have taken it as a whole.
@@ -178,6 +179,10 @@ class PartialAllocation:
         self._shares: dict[DeviceId, dict[str, int]] = {}
         #: By claim, in the order in which devices were taken.
         self.taken: list[list[Taken]] = [[] for _ in claims]
+
+    def for_one(self, claim: ClaimToAllocate) -> PartialAllocation:
+        """Nothing is taken yet, and the claim is the only one."""
+        return PartialAllocation((claim,), *self._given)
 
     def in_use(self, claim: int, request: Request, device: PoolDevice) -> bool:
         """Whether the request cannot take the device; admin access can share any device, but only once per claim."""

@@ -7,12 +7,16 @@ upstream's recursion, but does not use Python's stack.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from enum import Enum
 from typing import NamedTuple
 
 from kwhatif.dra.feasibility import MAX_DEVICES, FeasibilityBound, RequestPlace, Task
 from kwhatif.dra.partial_allocation import PooledDevice
 from kwhatif.dra.requests import AllocationError, AllocationTimeout, Request
+
+#: After so many steps, each claim is looked at by itself; and how many steps that may take.
+_PATIENCE, _STEPS_ALONE = 200, 20_000
 
 
 class SearchOutcome(Enum):
@@ -46,6 +50,7 @@ class DeviceSearch:
 
     def __init__(self, task: Task) -> None:
         self._node, self._candidates, self._claims, self._so_far, self._devices_of, rules = task
+        self._task = task
         self._forgets_alternative = rules.forgets_alternative
         self._bound = FeasibilityBound(task)
         #: Claim and request of the furthest step: if there is no solution, that is the unsatisfied request.
@@ -60,6 +65,7 @@ class DeviceSearch:
         """
         stack = [self._enter(SearchStep())]
         answer: SearchOutcome | None = None
+        steps = 0
         while stack:
             try:
                 step = stack[-1].send(answer)  # type: ignore[arg-type] # None starts a generator
@@ -69,11 +75,29 @@ class DeviceSearch:
             else:
                 stack.append(self._enter(step))
                 answer = None
-                if tries is not None:
-                    tries -= 1
-                    if tries < 0:
-                        raise AllocationTimeout("timed out trying to allocate devices")
+                steps += 1
+                if tries is not None and steps > tries:
+                    raise AllocationTimeout("timed out trying to allocate devices")
+                if steps == _PATIENCE and self._has_impossible_claim():
+                    return False
         return answer is SearchOutcome.DONE
+
+    def _has_impossible_claim(self) -> bool:
+        """Whether one of several claims gets no devices even if it is the only one; `furthest` is then in it.
+
+        The others can only take devices away from it. Upstream tries that claim again for each way to allocate those
+        before it: the same result, except that kube-scheduler may not find it within its `filterTimeout`.
+        """
+        if len(self._claims) == 1 or not self._bound.is_clear:
+            return False
+        for index, claim in enumerate(self._claims):
+            so_far = self._so_far.for_one(claim)
+            alone = DeviceSearch(self._task._replace(claims=(claim,), so_far=so_far))
+            with suppress(AllocationTimeout):
+                if not alone.run(_STEPS_ALONE):
+                    self.furthest = index, alone.furthest[1]
+                    return True
+        return False
 
     def _enter(self, step: SearchStep) -> SearchSteps:
         if step.claim == len(self._claims):

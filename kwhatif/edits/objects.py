@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.left_out import with_pod_images
+from kwhatif.admission.new_group import GROUP_KINDS, admit_grouping
 from kwhatif.admission.new_pod import stored_pod
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.admission.outcome import Denied
@@ -173,6 +174,9 @@ def _stored(new: Any, known: Any, cluster: Cluster) -> Any:
             new = replace(new, spec=replace(new.spec, priority=None, preemption_policy=""))
         stored: Any = stored_pod(new, cluster)
         denied = stored if isinstance(stored, Denied) else validate_pod(with_pod_images(stored, known))
+    elif isinstance(new, GROUP_KINDS):
+        stored = admit_grouping(new, cluster)
+        denied = stored if isinstance(stored, Denied) else None
     else:
         stored = default_object(new)
         denied = check_workload(stored, cluster) if isinstance(stored, Workload) else None
@@ -281,5 +285,15 @@ def apply(edit: Apply, lookup: Lookup) -> Resolved:
             made.append(obj)
             written.append(default_object(new))
         else:
-            written.append(updated(default_object(applied_object(obj, lookup.cluster)), lookup.cluster))
+            stored = _surrounding(obj, lookup.cluster)
+            if isinstance(stored, Denied):
+                refused.append((obj, stored.message))
+            else:
+                written.append(stored)
     return Resolved(tuple(map(Upsert, written)), workloads=tuple(made), refused=tuple(refused), notes=edit.notes)
+
+
+def _surrounding(obj: Any, cluster: Cluster) -> Any:
+    """The object as it is stored, of which no pods are made; or `Denied`."""
+    new = applied_object(obj, cluster)
+    return admit_grouping(new, cluster) if isinstance(obj, GROUP_KINDS) else updated(default_object(new), cluster)

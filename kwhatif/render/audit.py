@@ -98,8 +98,13 @@ def _cut(text: str, detail: Detail) -> str:
 
 
 def fix_words(finding: AuditFindingRow) -> str | None:
-    """The fix in a few words: edits, or a flag; and on how many what-ifs it was proven, if not on all."""
+    """The fix in a few words: edits, or a flag; and on how many what-ifs it was proven, if not on all.
+
+    Or why none was looked for, if that takes too long.
+    """
     fix = finding.fix
+    if fix is None and finding.takes is not None:
+        return f"fix not looked for (a what-if takes {took(finding.takes)}): --explain does"
     if fix is None:
         return None
     part = "" if fix.is_proven else f" (played for {fix.played} of {fix.of} what-ifs)"

@@ -291,6 +291,8 @@ def _evictions(row: CapacityRow, report: Report) -> str:
         for victim in decision.victims:
             name = victim.workload or f"Pod {victim.pod}"
             owners[name] = owners.get(name, 0) + 1
+    told = {victim.pod for decision in report.decisions for victim in decision.victims}
+    owners |= {f"Pod {pod}": 1 for pod in found.victims if pod not in told}
     who = some([f"{number:,} of {name}" for name, number in sorted(owners.items(), key=lambda each: -each[1])])
     if report.snapshot.pod_disruption_budgets is None:
         broken = "whether that violates budgets is not known"

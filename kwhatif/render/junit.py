@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from xml.etree import ElementTree as ET
 
+from kwhatif.render.audit import fix_words
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import MANIFEST, Issue, issues, place
 from kwhatif.render.nodes import may_evict, rejected_groups
@@ -163,8 +164,9 @@ def _probe_case(probe: ProbeRow) -> ET.Element:
 
 def _finding_case(finding: AuditFindingRow) -> ET.Element:
     case = ET.Element("testcase", name=clean(finding.id), classname="kwhatif.audit")
-    helps = " and ".join(finding.fix.edits) if finding.fix is not None else ""
-    lines = [finding.message, f"shown by: {finding.command}", *([f"what helps: {helps}"] if helps else [])]
+    helps = fix_words(finding)
+    what = "what helps" if finding.fix is not None else "what may help"
+    lines = [finding.message, f"shown by: {finding.command}", *([f"{what}: {helps}"] if helps else [])]
     if finding.level == "high" and finding.accepted is None:
         failure = ET.SubElement(case, "failure", type=finding.harm, message=clean(safe(finding.message)))
         failure.text = clean("\n".join(map(safe, lines[1:])))

@@ -65,7 +65,8 @@ def first_line(story: Story) -> tuple[Quality, str]:
     """How what was asked ends; of a drain or an outage its verdict."""
     story = of_question(story)
     if story.verdict is not None:
-        return _of_verdict(story, story.verdict)
+        quality, said = _of_verdict(story, story.verdict)
+        return quality, "; ".join((*map(group_line, _hit(story)[:1]), said))
     return _quality(story), _headline(story)
 
 
@@ -95,6 +96,14 @@ def _not_placed(story: Story) -> list[GroupRow]:
     """The groups of pods that have no place in the end."""
     groups = () if story.pod_groups is None else story.pod_groups.groups
     return [group for group in groups if group.outcome != "scheduled"]
+
+
+def _hit(story: Story) -> list[GroupRow]:
+    """Of these the groups that lose a pod to what was asked, and do not get it back."""
+    lost = {row.pod for row in story.pending if not row.anyway} | {row.pod for row in story.gone if not row.anyway}
+    members = () if story.pod_groups is None else story.pod_groups.pods
+    hit = {row.group for row in members if row.pod in lost}
+    return [group for group in _not_placed(story) if group.group in hit]
 
 
 def _end(story: Story) -> str:

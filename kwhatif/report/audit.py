@@ -95,7 +95,7 @@ class HarmRow(Row, kw_only=True):
     `about` is what the cause is about: resources, budgets, topology keys, taints. `pool` is the pods' node selector and
     required node affinity, in words. `pods` of `of` are concerned, `priority` is their highest. `seconds`: for how
     long; null for as long as nothing changes. `example` is one of the pods, `said` what the scheduler or the API server
-    says.
+    says. `cut`: the what-if was not over after so many simulated seconds; what comes later is not judged.
     """
 
     probe: ProbeName
@@ -114,6 +114,7 @@ class HarmRow(Row, kw_only=True):
     said: str = ""
     #: Whether an autoscaler may add a node for these pods, which is not modelled.
     autoscaled: bool = False
+    cut: float | None = None
 
 
 class ShownByRow(Row):
@@ -174,6 +175,8 @@ class AuditFindingRow(Row, kw_only=True):
     fix: AuditFixRow | None = None
     #: How many changes were tried, the one that helps among them; null: none was looked for.
     tried: int | None = None
+    #: How many seconds its worst what-if takes, if that is too long to look for a fix unless `--explain` asks for it.
+    takes: float | None = None
     accepted: AcceptedRow | None = None
 
 

@@ -57,19 +57,14 @@ class SimulatedAttempts:
         }
         return other
 
-    def keep(self, nodes: int) -> None:
-        """Limit the verdicts that are kept, here and in forks, to this number of nodes (`BatchCache.kept_nodes`)."""
-        for cache in self._caches.values():
-            cache.kept_nodes = nodes
-
     def end(self) -> None:
         """Drop the results kept for signatures, which refer to this object."""
         self._caches.clear()
 
-    def attempt(self, pod: PodInfo) -> ScheduleResult:
-        """The result of a scheduling cycle for the pod."""
+    def attempt(self, pod: PodInfo, template: bytes = b"") -> ScheduleResult:
+        """The result of a scheduling cycle for the pod; `template`: see `BatchCache.attempt`."""
         name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
-        result = self._caches[name].attempt(pod)
+        result = self._caches[name].attempt(pod, template)
         return self._by_heap(result, self._profiles[name], self._world.state) if self.ties_by_heap else result
 
     def attempt_group(self, group: PodGroup, members: Sequence[PodInfo]) -> GroupResult:

@@ -22,6 +22,8 @@ from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.scheduler.pod_groups.result import GroupResult
+from kwhatif.scheduler.preemption.budgets import Budgets
+from kwhatif.scheduler.preemption.candidate import Victim
 from kwhatif.scheduler.preemption.disruption import disrupt
 from kwhatif.simulation.attempts import SimulatedAttempts
 from kwhatif.simulation.chance import Chance
@@ -189,6 +191,18 @@ class InstantEngine:
     def attempt_group(self, group: PodGroup, members: Sequence[PodInfo]) -> GroupResult:
         """What the scheduler does with the group, whose members that wait are these, in the queue's order."""
         return self._attempts.attempt_group(group, members)
+
+    def evict_for_group(self, result: GroupResult) -> GroupResult:
+        """Those whom the group evicts are gone, and it is tried again: what comes of that."""
+        found, state = result.preemption, self.world.state
+        assert found is not None, "it evicts"
+        budgets = Budgets(state.cluster)
+        victims = [Victim(pod, budgets.of(pod), tuple(found.breaking.get(pod.key, ()))) for pod in found.pods]
+        self._evicted.update(victim.pod.key for victim in victims)
+        self.world.lose_at_once([victim.pod.pod for victim in victims])
+        if self._counts_budgets:
+            disrupt(state, victims)
+        return self.attempt_group(result.group, result.members)
 
     def carry_out_group(self, result: GroupResult) -> dict[str, str]:
         """The members run on their nodes, if the group is placed: the nodes by key of the pod."""

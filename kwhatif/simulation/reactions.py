@@ -221,6 +221,8 @@ class Reactions:
         Raises:
             LivelockError: they never settle.
         """
+        if not any(self._due):
+            return
         numbers = [number for number, one in enumerate(self._controllers) if one.name not in without]
         rounds = 0
         while any(self._due[number] for number in numbers):

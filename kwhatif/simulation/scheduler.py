@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from kwhatif.controllers.contract import DeletePod
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.meta import SECOND
-from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod import Pod, pod_condition
 from kwhatif.kube.model.pod_status import PodCondition
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.diagnosis import NO_NODES
@@ -201,7 +201,7 @@ class Scheduler:
             self.queue.done(info.uid)
             return info.uid
         because = self._causes.pop(info.uid, None)
-        result = self.attempts.attempt(info.pod_info)
+        result = self.attempts.attempt(info.pod_info, info.template)
         if self.watcher is not None:
             self.watcher(result)
         if result.outcome == "Placed" and result.node is not None:
@@ -258,6 +258,10 @@ class Scheduler:
             self._world.state.apply(Nominate(info.key, node))
 
     def _patch(self, pod: Pod, reason: str, nominated: str, event: int | None) -> None:
+        known = pod_condition(pod, "PodScheduled")
+        is_known = known is not None and (known.status, known.reason) == ("False", reason)
+        if is_known and nominated == pod.status.nominated_node_name:
+            return  # as mostly
         time = self._world.stamp(self._world.now)
         condition = PodCondition(type="PodScheduled", status="False", reason=reason, last_transition_time=time)
         after = with_condition(pod, condition)

@@ -11,7 +11,7 @@ from kwhatif.admission.defaults import default_object
 from kwhatif.admission.device_taints import with_times
 from kwhatif.admission.injection import injection_of
 from kwhatif.admission.new_claim import admit_claim, complete_claim
-from kwhatif.admission.new_group import admit_group, admit_workload
+from kwhatif.admission.new_group import GROUP_KINDS, admit_grouping
 from kwhatif.admission.new_pod import ReplicaAdmission, stored_pod
 from kwhatif.admission.outcome import Admitted, Denied, already_exists
 from kwhatif.admission.quota.state import QuotaUsage
@@ -24,7 +24,6 @@ from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.meta import AnnotatedMeta, controller_of
 from kwhatif.kube.model.node import Node, Taint
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
-from kwhatif.kube.model.pod_group import PodGroup, Workload
 from kwhatif.kube.model.pod_status import PodCondition
 from kwhatif.kube.model.policy import ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
@@ -304,10 +303,8 @@ class World(SimulatedView):
         if isinstance(obj, PersistentVolumeClaim):
             taken = admit_claim(obj, cluster, self._usage)
             return taken if isinstance(taken, Denied) else taken.object
-        if isinstance(obj, PodGroup):
-            return admit_group(default_object(obj), cluster)
-        if isinstance(obj, Workload):
-            return admit_workload(obj, cluster)
+        if isinstance(obj, GROUP_KINDS):
+            return admit_grouping(obj, cluster)
         return with_times(default_object(obj), None, self.stamp(self.now))
 
     def _update(self, obj: Any, actor: str, because: int | None) -> None:

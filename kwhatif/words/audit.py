@@ -22,7 +22,9 @@ _EVENTS: Mapping[ProbeName, tuple[str, str]] = {
 
 def finding_message(finding: AuditFindingRow) -> str:
     """The whole line."""
-    return _MESSAGES[finding.harm](finding)
+    said = _MESSAGES[finding.harm](finding)
+    cut = finding.worst.cut
+    return said if cut is None else f"{said} (as it stands after {took(cut)}: what comes later is not judged)"
 
 
 def _lost(finding: AuditFindingRow) -> str:
@@ -149,9 +151,10 @@ def _pods(finding: AuditFindingRow) -> str:
     row = finding.worst
     if row.subject.startswith("Pod ") and len(finding.subjects) == 1:
         return row.subject
-    up_to = "up to " if len(finding.harms) > 1 or sum(each.count for each in finding.shown_by) > 1 else ""
-    count = f"{up_to if row.probe != 'pending' else ''}{plural(row.pods, 'pod')}"
-    return f"{count} of {_whom(finding)}"
+    if len(finding.subjects) > 1:  # the worst row counts the pods of one of them
+        return f"pods of {_whom(finding)}"
+    varies = row.pods > 1 and row.probe != "pending" and sum(each.count for each in finding.shown_by) > 1
+    return f"{'up to ' if varies else ''}{plural(row.pods, 'pod')} of {_whom(finding)}"
 
 
 def _nodes(finding: AuditFindingRow) -> str:
@@ -211,8 +214,8 @@ _CAUSES: Mapping[AuditCause, str] = {
     "devices": "no node has the devices free",
     "gates": "scheduling gates {about}",
     "quota": "quota {about} is used up",
-    "limits": "a LimitRange refuses them: {said}",
-    "pod-security": "Pod Security refuses them",
+    "limits": "a LimitRange forbids it: {said}",
+    "pod-security": "Pod Security forbids it",
     "admission": "{said}",
     "one-node": "its pods share a node",
     "one-zone": "its pods share the zone",
@@ -235,7 +238,7 @@ def why(row: HarmRow) -> str:
     about = listed(row.about)
     match row.cause:
         case "room":
-            pool = f" on nodes with {row.pool}" if row.pool else ""
+            pool = f" with {row.pool}" if row.pool else ""
             return f"no node{pool} has enough {about or 'room'} free"
         case "priority":
             return f"pods of {f'class {about}' if about else 'higher priority'} may evict it"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -76,6 +76,14 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
         return replace(observed, groups=groups, flags=self.flags, expander=self.expander, unmodelled=unknown)
 
 
+#: What stands before the name of a group, and behind it.
+_AROUND: Mapping[str, re.Pattern[str]] = {
+    "eks-": re.compile(r"-[0-9a-f-]{36}"),
+    "aks-": re.compile(r"-\d+-vmss"),
+    "": re.compile(r"(\..+)?"),
+}
+
+
 def _is_called(group: NodeGroup, cloud_name: str) -> bool:
     """Whether the cloud's name is that of the group, as labels of its nodes have it.
 
@@ -84,9 +92,11 @@ def _is_called(group: NodeGroup, cloud_name: str) -> bool:
     pool, _, zone = group.name.partition("/")
     if zone:
         return f"/zones/{zone}/" in cloud_name and f"-{pool}-" in cloud_name.rpartition("/")[2]
-    last, name = cloud_name.rpartition("/")[2], re.escape(group.name)
-    around = rf"(eks-{name}-[0-9a-f-]{{36}}|aks-{name}-\d+-vmss|{name}(\..+)?)"
-    return re.fullmatch(around, last) is not None
+    last = cloud_name.rpartition("/")[2]
+    return any(
+        last.startswith(before + group.name) and behind.fullmatch(last, len(before + group.name))
+        for before, behind in _AROUND.items()
+    )
 
 
 def arguments_of(cluster: Cluster) -> Arguments | None:

@@ -205,6 +205,10 @@ class Cluster:
             self._asked[build] = kinds
         return cast("V", remembered.value)
 
+    def forget_derived(self, kind: type) -> None:
+        """Drop what is derived of that kind: for a fork in which many such objects change, and few ask for it."""
+        self._derived = {build: found for build, found in self._derived.items() if kind not in found.kinds}
+
     def derive_all(self) -> None:
         """Derive here what any fork of this collection has asked for, so that later forks share it."""
         for build, kinds in list(self._asked.items()):

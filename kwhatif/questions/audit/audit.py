@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import inf
 from typing import Literal
 
 import msgspec
@@ -15,7 +16,7 @@ from kwhatif.kube.model.kinds import BY_WORD
 from kwhatif.kube.model.workload import Namespace
 from kwhatif.policy.aftermath import Brought
 from kwhatif.questions.audit.findings import extents, findings_of, namespace_of, worse_than
-from kwhatif.questions.audit.fixes import Fixes
+from kwhatif.questions.audit.fixes import MOST_SECONDS, Fixes
 from kwhatif.questions.audit.probes import PROBES, AuditPlayer, command_of
 from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario
 from kwhatif.questions.session.session import Session
@@ -106,7 +107,13 @@ def ask_audit(
         found = [each for each in found if question.namespace in each.namespaces]
     owners = _Owners(player.session.cluster, question.owner_label)
     found = [replace(each, owner=owners.of(each)) for each in found]
-    fixes = Fixes(player, scope.scenarios, (lambda: False) if stopped else goes_on)
+    fixes = Fixes(
+        player,
+        scope.scenarios,
+        (lambda: False) if stopped else goes_on,
+        {name: outcome.took for name, outcome in scope.outcomes.items()},
+        inf if question.explain else MOST_SECONDS,
+    )
     found = [
         fixes.fixed(each) if (each.id == question.explain if question.explain else place < question.fixes) else each
         for place, each in enumerate(found)

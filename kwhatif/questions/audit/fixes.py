@@ -7,7 +7,7 @@ stays pending; and from a few rules about what neither of them looks at: strateg
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -40,6 +40,9 @@ from kwhatif.report.inputs import SourceRow
 
 #: So many candidates are tried for a finding, and so many of its what-ifs are played again with each.
 _MOST_TRIED, _MOST_AGAIN = 6, 12
+#: What-ifs that took longer than this together, in seconds of processor time, are not played again with each candidate.
+#: `--explain` knows no such limit.
+MOST_SECONDS = 5.0
 #: Advice that is no lasting change of the cluster, or takes from others.
 _PASSING: frozenset[AdviceKind] = frozenset(
     {
@@ -75,9 +78,26 @@ class Candidate(NamedTuple):
 class Fixes:
     """Finds a fix for one finding after another."""
 
-    def __init__(self, player: AuditPlayer, scenarios: Sequence[AuditScenario], goes_on: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        player: AuditPlayer,
+        scenarios: Sequence[AuditScenario],
+        goes_on: Callable[[], bool],
+        took: Mapping[str, float],
+        most: float = MOST_SECONDS,
+    ) -> None:
+        """Set up.
+
+        Args:
+            player: plays the what-ifs without a fix.
+            scenarios: all what-ifs.
+            goes_on: whether there is still time.
+            took: how long scenarios took, by name, in seconds of processor time.
+            most: how long those may have taken together that are played again with a candidate.
+        """
         self._player = player
         self._scenarios = {(each.probe, each.about): each for each in scenarios}
+        self._took, self._most = took, most
         self._goes_on = goes_on
 
     def fixed(self, finding: AuditFindingRow) -> AuditFindingRow:
@@ -85,6 +105,9 @@ class Fixes:
         tried = 0
         if not self._goes_on():
             return finding
+        takes = self._time_of(self._scenarios.get((finding.worst.probe, finding.worst.scenario)))
+        if takes > self._most:
+            return replace(finding, takes=round(takes, 1))
         for candidate in self._candidates(finding):
             if tried >= _MOST_TRIED:
                 break
@@ -128,12 +151,20 @@ class Fixes:
         return True
 
     def _again(self, finding: AuditFindingRow) -> Iterator[AuditScenario]:
-        """The what-ifs that show it, the worst first; of many, some of each kind."""
+        """The what-ifs that show it, the worst first; of many, some of each kind; none beyond the time there is."""
         worst = self._scenarios.get((finding.worst.probe, finding.worst.scenario))
         shown = [[self._scenarios.get((each.probe, name)) for name in each.names] for each in finding.shown_by]
         mixed = [scenario for row in zip_longest(*shown) for scenario in row]
         found = dict.fromkeys(each for each in (worst, *mixed) if each is not None and each != NOW)
-        yield from list(found)[:_MOST_AGAIN]
+        left = self._most
+        for scenario in list(found)[:_MOST_AGAIN]:
+            takes = self._time_of(scenario)
+            if takes <= left:
+                left -= takes
+                yield scenario
+
+    def _time_of(self, scenario: AuditScenario | None) -> float:
+        return 0.0 if scenario is None else self._took.get(scenario.name, 0.0)
 
     @cached_property
     def _before(self) -> frozenset[Key]:

@@ -11,6 +11,7 @@ from kwhatif.admission.quota.state import exceeded_in
 from kwhatif.controllers.budget_pods import budget_pods, pods_selected_by
 from kwhatif.controllers.taint_eviction import stays_for_ever
 from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.workloads import CutAtHorizon
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
@@ -73,8 +74,12 @@ class PlayedProbe:
     def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
         """What is wrong at the end, and what is to be said about the answer."""
         played = stage.played(scenario)
-        yield from self.found(played, scenario, stage)
+        cut = played.engine.parameters.horizon if played.is_cut else None
+        for row in self.found(played, scenario, stage):
+            yield row if cut is None else replace(row, cut=cut)
         yield from caveats_of_end(played.engine)
+        if cut is not None:
+            yield CutAtHorizon(what_ifs=(scenario.name,), horizon=cut)
         played.engine.end()
 
     def found(self, played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:

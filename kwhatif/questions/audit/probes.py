@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -286,10 +287,11 @@ class AuditPlayer(Stage):
     """Plays each scenario as its probe says."""
 
     def _outcome(self, scenario: AuditScenario) -> AuditOutcome:
+        start = time.process_time()
         found = list(PROBES[scenario.probe].harms(scenario, self))
         harms = tuple(each for each in found if isinstance(each, HarmRow))
         caveats = tuple(each for each in found if not isinstance(each, HarmRow))
-        return AuditOutcome(scenario.name, harms, caveats)
+        return AuditOutcome(scenario.name, harms, caveats, round(time.process_time() - start, 3))
 
 
 def command_of(scenario: AuditScenario) -> str:

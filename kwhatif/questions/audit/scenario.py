@@ -50,11 +50,12 @@ class Asked(NamedTuple):
 
 
 class AuditOutcome(msgspec.Struct, frozen=True):
-    """What a scenario of that name does."""
+    """What a scenario of that name does; playing it took so many seconds of processor time."""
 
     name: str
     harms: tuple[HarmRow, ...] = ()
     caveats: tuple[Caveat, ...] = ()
+    took: float = 0.0
 
 
 class Performed(Played):

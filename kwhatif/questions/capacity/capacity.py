@@ -91,12 +91,12 @@ class _Filled:
     def _evict(self, limit: int) -> None:
         more = self.filling.fill(limit, evicts=True)
         evicting = self.filling.evicting
-        victims = [victim for decision in evicting for victim in decision.victims]
+        victims = list(self.filling.victims)
         self.preempting = PreemptingRow(
             fit=more.row,
             evicting=len(evicting),
-            victims=tuple(victim.pod for victim in victims),
-            violations=tuple(sorted({budget for victim in victims for budget in victim.violates})),
+            victims=tuple(pod for pod, _ in victims),
+            violations=tuple(sorted({budget for _, broken in victims for budget in broken})),
         )
         self.decisions += [*evicting, *_stop(more)]
 

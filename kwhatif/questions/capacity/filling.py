@@ -36,7 +36,7 @@ from kwhatif.questions.manifests.daemons import arrive, new_nodes, run_daemons
 from kwhatif.questions.manifests.new_pods import NewPod, NewPods
 from kwhatif.questions.placing.described import AtOnce
 from kwhatif.questions.placing.pending_pods import in_queue_order
-from kwhatif.questions.rows import requests_of
+from kwhatif.questions.rows import decision_about, requests_of
 from kwhatif.questions.session.session import Session
 from kwhatif.report.capacity import CountedRow, FitRow, StopOutcome, StopRow
 from kwhatif.report.decision import Decision
@@ -141,6 +141,15 @@ class Filling:
         self._own: set[str] = set()
 
     @property
+    def victims(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """Keys of the evicted pods, each with the budgets that this breaks."""
+        for decision in self.evicting:
+            yield from ((victim.pod, victim.violates) for victim in decision.victims)
+        for result in () if self._gangs is None else self._gangs.evicting:
+            found = result.preemption
+            yield from () if found is None else ((pod.key, found.breaking.get(pod.key, ())) for pod in found.pods)
+
+    @property
     def state(self) -> State:
         """The cluster as it is filled."""
         return self._state
@@ -212,7 +221,7 @@ class Filling:
         while self._next:
             source, candidate, info = self._next[0]
             if self._gangs is not None and group_of(candidate.pod) in self._cluster.all(PodGroup):
-                stop = self._place_gang(self._gangs, group_of(candidate.pod))
+                stop = self._place_gang(self._gangs, group_of(candidate.pod), evicts=evicts)
                 if stop is not None:
                     return stop
                 continue
@@ -234,14 +243,16 @@ class Filling:
             del self._next[0]
         return None
 
-    def _place_gang(self, gangs: Gangs, key: str) -> Fit | None:
+    def _place_gang(self, gangs: Gangs, key: str, *, evicts: bool) -> Fit | None:
         """Place the pods of the set that are of this group, together; returns the reason if they do not fit."""
         members = [each for each in self._next if group_of(each.candidate.pod) == key]
         for source, candidate, _ in members:
             if candidate.refusal:
                 return self._stopped(denied(candidate, self._cluster), source.part.applied.source.object, None)
         self._place_earlier(members[0].info.priority)
-        result = gangs.place(key, self._sets + 1, [each.info.pod for each in members])
+        before = len(gangs.evicting)
+        pods = [each.info.pod for each in members]
+        result = gangs.place(key, self._sets + 1, pods, self._own if evicts else None)
         if not result.is_placed:
             outcome: StopOutcome = "Unschedulable" if result.preemption is None else "Preempts"
             stop = StopRow(pod=key, workload=f"PodGroup {key}", outcome=outcome, message=result.status.message)
@@ -252,6 +263,8 @@ class Filling:
             if node is not None:
                 self._own.add(info.key)
                 self._placed.append((source, node))
+                if len(gangs.evicting) > before:
+                    self.evicting.append(decision_about(info.pod, "Preempts", node=node, detail="short"))
         self._next = [each for each in self._next if each not in members]
         return None
 

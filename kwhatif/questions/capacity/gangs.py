@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
@@ -21,16 +21,19 @@ class Gangs:
 
     def __init__(self, engine: InstantEngine) -> None:
         self._engine = engine
+        #: The cycles of groups that have evicted others.
+        self.evicting: list[GroupResult] = []
         #: By key of the group that others are like: what is said of them.
         self._rows: dict[str, GangFitRow] = {}
 
-    def place(self, key: str, number: int, pods: Sequence[Pod]) -> GroupResult:
+    def place(self, key: str, number: int, pods: Sequence[Pod], spared: Collection[str] | None) -> GroupResult:
         """Try one more group like that one, with these pods; what finds no node does not stay.
 
         Args:
             key: of the group that it is like.
             number: how many of them there are with it.
             pods: its pods, which are of the group of that key.
+            spared: keys of the pods that it may not evict: they would not fit together; None: it evicts none at all.
         """
         state = self._engine.world.state
         like = state.cluster.all(PodGroup)[key]
@@ -39,6 +42,10 @@ class Gangs:
         infos.sort(key=lambda info: (-info.priority, info.key))
         state.apply(Upsert(group), *(Upsert(info.pod) for info in infos))
         result = self._engine.attempt_group(group, infos)
+        victims = () if result.preemption is None else [pod.key for pod in result.preemption.pods]
+        if victims and spared is not None and not any(key in spared for key in victims):
+            self.evicting.append(result)
+            result = self._engine.evict_for_group(result)
         placed = self._engine.carry_out_group(result)
         state.apply(*(Delete(Pod, info.key) for info in infos if info.key not in placed))
         if not placed:

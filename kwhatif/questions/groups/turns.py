@@ -63,9 +63,8 @@ class GroupTurns:
         placed: Outcome = "Placed"
         evicting: tuple[GroupResult, ...] = ()
         if self._evicts and result.preemption is not None and result.preemption.victims:
-            self._engine.world.lose_at_once([victim.pod for victim in result.preemption.pods])
             evicting = (result,)
-            result, placed = self._engine.attempt_group(group, members), "Preempts"
+            result, placed = self._engine.evict_for_group(result), "Preempts"
         self._groups[key] = GroupOutcome(result, "" if result.is_placed else result.status.message, evicting)
         nodes = self._engine.carry_out_group(result)
         self._placed.update(info.pod.metadata.uid or info.key for info in members if info.key in nodes)

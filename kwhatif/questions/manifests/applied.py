@@ -9,14 +9,13 @@ import msgspec
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.load import counted_budgets
-from kwhatif.admission.new_group import admit_group, admit_workload
+from kwhatif.admission.new_group import GROUP_KINDS, admit_grouping
 from kwhatif.admission.outcome import Denied
 from kwhatif.admission.updated import updated
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.helm import HelmHook
-from kwhatif.kube.model.pod_group import PodGroup, Workload
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import POD_SOURCES, Namespace, NamespaceMeta
 from kwhatif.report.inputs import SourceRow
@@ -60,7 +59,7 @@ def apply_surroundings(state: State, applied: Sequence[Applied], *, admission: b
     if admission:
         _keep_namespaces(state, applied)
     for each in applied:
-        if not each.is_workload and not isinstance(each.object, PersistentVolumeClaim | PodGroup | Workload):
+        if not each.is_workload and not isinstance(each.object, (PersistentVolumeClaim, *GROUP_KINDS)):
             stored: Any = default_object(applied_object(each.object, state.cluster))  # type: ignore[type-var]
             state.apply(Upsert(updated(stored, state.cluster)))
     yield from (caveat for caveat in fill_budgets(state) if caveat.missing)
@@ -69,16 +68,10 @@ def apply_surroundings(state: State, applied: Sequence[Applied], *, admission: b
 def apply_groups(state: State, applied: Sequence[Applied]) -> Iterator[tuple[Applied, Denied]]:
     """Put PodGroups and Workloads into the cluster; yields those that the API server refuses."""
     for each in applied:
-        if not isinstance(each.object, PodGroup | Workload):
+        if not isinstance(each.object, GROUP_KINDS):
             continue
         group = applied_object(each.object, state.cluster)
-        admitted: PodGroup | Workload | Denied = group
-        if not each.stored:
-            admitted = (
-                admit_group(group, state.cluster)
-                if isinstance(group, PodGroup)
-                else admit_workload(group, state.cluster)
-            )
+        admitted = group if each.stored else admit_grouping(group, state.cluster)
         if isinstance(admitted, Denied):
             yield each, admitted
         else:

@@ -17,6 +17,7 @@ from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.workloads import (
     AutoscalerNotModelled,
+    CutAtHorizon,
     LeftOutOfStory,
     OldRevisionsUnknown,
     OwnersSilent,
@@ -357,15 +358,20 @@ def caveats_of_end(engine: Engine, before: Cluster | None = None) -> Iterator[Ca
 
 
 def in_one(caveats: Iterable[Caveat]) -> Iterator[Caveat]:
-    """The caveats, with those about silent owners merged into one."""
+    """The caveats, with those about silent owners merged into one, and those about what-ifs that were cut."""
     owners: dict[str, None] = {}
+    cut: dict[float, dict[str, None]] = {}
     count = 0
     for caveat in caveats:
         if isinstance(caveat, OwnersSilent):
             owners.update(dict.fromkeys(caveat.owners))
             count += caveat.count
+        elif isinstance(caveat, CutAtHorizon):
+            cut.setdefault(caveat.horizon, {}).update(dict.fromkeys(caveat.what_ifs))
         else:
             yield caveat
+    for horizon, what_ifs in cut.items():
+        yield CutAtHorizon(what_ifs=tuple(what_ifs), horizon=horizon)
     if owners:
         yield OwnersSilent(owners=tuple(sorted(owners)), count=count)
 

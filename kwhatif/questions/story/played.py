@@ -201,8 +201,13 @@ class Played:
             return None
         return WorstRow(what="unsettled", messages=tuple(sorted(ending.participants)))
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether it is not over at the horizon, and would be without the question."""
+        return self.ending.is_endless and self.engine.is_over_horizon
+
     def _worst_late(self) -> WorstRow | None:
-        if self.ending.is_endless and self.engine.is_over_horizon:
+        if self.is_cut:
             return WorstRow(what="horizon", subject=self.engine.under_way)
         return None
 

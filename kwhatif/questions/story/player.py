@@ -19,10 +19,6 @@ from kwhatif.questions.story.simulate import Playing
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 
-#: The limit of kept verdicts about nodes, of the base and of a scenario: lower than elsewhere, as scenarios of the same
-#: workloads follow each other.
-_KEPT_NODES = 250_000
-
 
 class Named(Protocol):
     """Anything that can be asked about by itself."""
@@ -61,9 +57,7 @@ class Player(ABC, Generic[S, Outcome]):
     @cached_property
     def base(self) -> SettledCluster:
         """The start of all scenarios."""
-        base = SettledCluster(self.session, self.parameters, self._prepare if self.edits else None)
-        base.engine.scheduler.attempts.keep(_KEPT_NODES)
-        return base
+        return SettledCluster(self.session, self.parameters, self._prepare if self.edits else None)
 
     def _prepare(self, engine: Engine) -> None:
         playing = Playing(engine, self.session.namespace)

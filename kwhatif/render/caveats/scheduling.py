@@ -31,6 +31,11 @@ def sentence(caveat: scheduling.SchedulingCaveat) -> str:  # noqa: C901, PLR0911
             )
         case scheduling.GangsNotModelled(groups=groups, objects=objects):
             return _gangs(groups, objects)
+        case scheduling.GroupFieldsNotModelled(groups=names, field=field, gate=gate):
+            return (
+                f"{plural(len(names), 'PodGroup')} with {field} ({some(names)}): what the gate {gate} makes of that is"
+                " not modelled; each is judged as if it were not there"
+            )
         case scheduling.ForeignGroups(system=system, objects=objects, treated=treated):
             about = f"foreign groups of {system} ({some(objects)})"
             if treated:

@@ -9,6 +9,7 @@ from kwhatif.kube.model.caveat.workloads import (
     AutoscalerNotModelled,
     AutoscalersNotRead,
     ContainerRequests,
+    CutAtHorizon,
     EvictedByTaint,
     FieldsNotCompared,
     ImagesNotCompared,
@@ -30,7 +31,7 @@ from kwhatif.kube.model.caveat.workloads import (
     WorkloadNotInDump,
     WorkloadsCaveat,
 )
-from kwhatif.words.amounts import listed, plural, some
+from kwhatif.words.amounts import listed, plural, some, took
 
 #: What a story leaves out.
 _LEFT_OUT: Mapping[Unmodelled, str] = {
@@ -95,6 +96,12 @@ def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - 
             return (
                 f"{some(pods)} on lost nodes: nothing says for how long they tolerate that (the API server"
                 " writes it into every pod), so they are left there"
+            )
+        case CutAtHorizon(what_ifs=what_ifs, horizon=horizon):
+            return (
+                f"{some(what_ifs)} {'is' if len(what_ifs) == 1 else 'are'} not over after the simulated"
+                f" {took(horizon)}: what would happen later, such as evictions, is not judged (a longer --horizon plays"
+                " more)"
             )
         case EvictedByTaint(seconds=seconds, pods=pods):
             gone = "at once" if seconds == 0 else f"after {seconds} s"

@@ -22,7 +22,8 @@ from kwhatif.scheduler.framework.scoring import Scores
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-#: The most verdicts of nodes to cache in total: beyond that, the least recently used signatures are dropped.
+#: The most verdicts of nodes to cache in total, separately for each fork: beyond that, the least recently used
+#: signatures are dropped. Fewer save memory; too few make the cache useless for a round of many workloads.
 _KEPT_NODES = 500_000
 #: The least and the most signatures to cache, for clusters of any size. At least that of the workload whose pods are
 #: being placed, and that of one whose pods come in between.
@@ -70,6 +71,30 @@ class _Errors:
         self._known[result.pod.uid] = replace(result, whole=None)
 
 
+class _InVain:
+    """Attempts that found no node: as long as nothing changes, the next pod of the same template finds none either.
+
+    So the pods of a workload that waits need not be signed one by one.
+    """
+
+    def __init__(self) -> None:
+        self._generation = 0
+        self._known: dict[bytes, ScheduleResult] = {}
+
+    def of(self, template: bytes, state: State) -> ScheduleResult | None:
+        """The result for another pod of the template, if known."""
+        if self._generation != state.generation:
+            self._known.clear()
+            self._generation = state.generation
+            return None
+        return self._known.get(template)
+
+    def keep(self, template: bytes, result: ScheduleResult, state: State) -> None:
+        """Store the result of a pod that is not nominated."""
+        if self._generation == state.generation:
+            self._known[template] = result
+
+
 def _unconditional(pod: Pod) -> Pod:
     """The pod without the conditions that the scheduler sets."""
     return replace(pod, status=replace(pod.status, conditions=()))
@@ -109,11 +134,11 @@ class BatchCache:
         self._scored, self._choose, self._placement = scored, choose, placement
         self._columns = profile.columns
         self._errors = _Errors()
+        self._in_vain = _InVain()
+        #: Whether equal templates (`QueuedPodInfo.template`) have equal signatures.
+        self._knows_templates = self._asks_base and not self._signer.reads_all
         #: By signature; the most recently used one is at the end.
         self._batches: dict[Hashable, Batch] = {}
-        #: The most verdicts of nodes to cache, separately for each fork. Fewer save memory; too few make the cache
-        #: useless for a round of many workloads.
-        self.kept_nodes = _KEPT_NODES
         #: The cache that this one was forked from, and the generation of its state at that time: while that does not
         #: change, first attempts are made there, for all forks.
         self._base: tuple[BatchCache, int] | None = None
@@ -131,14 +156,23 @@ class BatchCache:
         other._state, other._cycles, other._mark = state, cycles or copy(self._cycles), object()
         other._opportunistic = copy(self._opportunistic)
         other._batches = self._batches.copy()
-        other._errors = _Errors()
+        other._errors, other._in_vain = _Errors(), _InVain()
         other._base = self, self._state.generation
         self._mark = object()
         return other
 
-    def attempt(self, pod: PodInfo) -> ScheduleResult:
-        """What the scheduler would do with the pod if it were next in the queue; the state does not change."""
+    def attempt(self, pod: PodInfo, template: bytes = b"") -> ScheduleResult:
+        """What the scheduler would do with the pod if it were next in the queue; the state does not change.
+
+        `template`: that of its record in the queue; empty if it has none.
+        """
         state, opportunistic = self._state, self._opportunistic
+        if not self._knows_templates or pod.pod.status.nominated_node_name or is_reference():
+            template = b""
+        known = self._in_vain.of(template, state) if template else None
+        if known is not None:
+            self._cycles.begin()
+            return replace(known, pod=pod)
         gated = held_back(self._profile, pod, state)
         if gated is not None:
             return gated_result(pod, gated)
@@ -146,6 +180,9 @@ class BatchCache:
         signature = opportunistic.sign(pod, state)
         hinted = opportunistic.hint(pod, signature, state, cycle) if self._placement is None else ()
         result = self._choose(self._try_first(pod, hinted) if hinted else self._from_batch(pod))
+        is_of_batch = result.whole is None and not result.failed
+        if template and result.outcome == "Unschedulable" and is_of_batch:
+            self._in_vain.keep(template, result, state)
         opportunistic.store(signature, result, hinted[0].name if hinted else "", state, cycle)
         return result
 
@@ -225,6 +262,6 @@ class BatchCache:
         return batch
 
     def _forget_some(self) -> None:
-        most = min(max(_KEPT, self.kept_nodes // max(len(self._state.nodes), 1)), _MOST)
+        most = min(max(_KEPT, _KEPT_NODES // max(len(self._state.nodes), 1)), _MOST)
         while len(self._batches) > most:
             del self._batches[next(iter(self._batches))]

@@ -74,10 +74,10 @@ class Signer:
     def __init__(self, profile: Profile) -> None:
         claim_readers = by_claims(profile.pre_filter)
         #: Whether plugins may read anything: custom plugins, or those whose PreFilter is disabled.
-        self._reads_all = any(isinstance(plugin, GuardedPlugin) for plugin in profile.plugins) or (
+        self.reads_all = any(isinstance(plugin, GuardedPlugin) for plugin in profile.plugins) or (
             claim_readers.keys() != by_claims(profile.filter).keys()
         )
-        self._claim_readers = () if self._reads_all else tuple(claim_readers.values())
+        self._claim_readers = () if self.reads_all else tuple(claim_readers.values())
         self._specs = _ByIdentity[_SignedSpec]()
         #: The text of a selector of a controller, and the labels that it reads.
         self._selectors = _ByIdentity[tuple[bytes, frozenset[str]]]()
@@ -96,7 +96,7 @@ class Signer:
         signed = self._specs.of(spec, lambda: _signed_spec(pod))
         if signed.is_alone:
             return None
-        if self._reads_all:
+        if self.reads_all:
             return Signature(_encode(_unnamed(pod.pod)), {})
         claims = self._sign_claims(pod, state) if signed.has_disks else ((), {})
         if claims is None:

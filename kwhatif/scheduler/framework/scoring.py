@@ -176,6 +176,8 @@ def weighted(name: str, scorer: NodeScorer, raw: list[int], nodes: Sequence[Node
         InvalidScore: a normalised score is not between 0 and 100.
     """
     scores = scorer.normalize(raw.copy(), nodes) if scorer.normalizes else raw
+    if len(scores) == 1 and 0 <= scores[0] <= MAX_NODE_SCORE:  # asked often, as groups of equal nodes have one sample
+        return scores if weight == 1 else [scores[0] * weight]
     different = set(scores)  # few, of thousands
     if different and not (min(different) >= 0 and max(different) <= MAX_NODE_SCORE):
         place = next(place for place, score in enumerate(scores) if not 0 <= score <= MAX_NODE_SCORE)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.batch.result import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import attempt
@@ -195,6 +196,7 @@ def _tried_in_turn(
 ) -> Iterator[ScheduleResult]:
     """Each member on what those before it leave: with the node, in the end, that it would get."""
     work = state.fork()
+    work.cluster.forget_derived(Pod)  # no filter asks for it, and keeping it up takes as long as a tenth of the rest
     some = None if placement is None or not placement.name else frozenset(node.name for node in placement.nodes)
     attempts = cycle.tries(work, some)
     for pod in members:

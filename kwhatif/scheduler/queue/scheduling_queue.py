@@ -241,7 +241,7 @@ class SchedulingQueue(QueueParts):
             info.timestamp = self.now
             info.backoff_expiration = None
             strategy = self._strategy_after_flight(info)
-            if not self._requeue(info, strategy):
+            if not self._requeue(info, strategy) and self.unschedulable.get(info.key) is not info:
                 self.unschedulable.add_or_update(info)
             return True
         finally:

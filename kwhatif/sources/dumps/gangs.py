@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from kwhatif.kube.gates import COMPOSITE_GROUPS_GATE, GROUP_CLAIMS_GATE
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.scheduling import GangsNotModelled
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.caveat.scheduling import GangsNotModelled, GroupFieldsNotModelled
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup, Workload
@@ -26,7 +27,23 @@ def gangs(cluster: Cluster, skipped: Counter[str]) -> Iterator[Caveat]:
     objects = cluster.derived(_Grouped, *WORKLOADS, Pod).names
     if groups or objects:
         yield GangsNotModelled(groups=groups, objects=objects)
+    yield from fields_not_modelled(cluster.all(PodGroup).values())
     yield from cluster.derived(_Foreign, Pod).caveats
+
+
+def fields_not_modelled(groups: Iterable[PodGroup]) -> Iterator[Caveat]:
+    """That stored groups have fields of gates that are not modelled: while these are off, the API server drops them."""
+    fields: Mapping[tuple[str, str], Callable[[PodGroup], object]] = {
+        ("resourceClaims", GROUP_CLAIMS_GATE): lambda group: group.spec.resource_claims,
+        ("parentCompositePodGroupName", COMPOSITE_GROUPS_GATE): (
+            lambda group: group.spec.parent_composite_pod_group_name
+        ),
+    }
+    all_groups = list(groups)
+    for (field, gate), value in fields.items():
+        names = tuple(key_of(group) for group in all_groups if value(group))
+        if names:
+            yield GroupFieldsNotModelled(groups=names, field=field, gate=gate)
 
 
 class _Grouped:

@@ -17,13 +17,14 @@ from kwhatif.kube.model.caveat.manifests import (
     ServiceAccountsNotChecked,
     UnjudgedKind,
 )
-from kwhatif.kube.model.caveat.scheduling import DevicesNotModelled, GangsNotModelled
+from kwhatif.kube.model.caveat.scheduling import DevicesNotModelled, GangsNotModelled, GroupFieldsNotModelled
 from kwhatif.kube.model.caveat.workloads import AutoscalerNotModelled, AutoscalersNotRead
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
 from kwhatif.kube.model.helm import HelmHook, Phase, hook_of
 from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.resource import (
     DeviceClass,
     DeviceClassSpec,
@@ -36,7 +37,7 @@ from kwhatif.kube.model.resource import (
 from kwhatif.kube.model.workload import SCALABLE
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.sources.decoding.kinds import group_of
-from kwhatif.sources.dumps.gangs import is_gang, is_grouped
+from kwhatif.sources.dumps.gangs import fields_not_modelled, is_gang, is_grouped
 from kwhatif.sources.dumps.left_out import rules_ignored, unknown_rules
 from kwhatif.sources.manifests.outline import Outline
 from kwhatif.workloads.autoscaling import bounded, target_of
@@ -145,6 +146,10 @@ def in_cluster(caveats: Iterable[Caveat], applied: Sequence[Applied], cluster: C
     grouped = tuple(each.source.object for each in applied if each.is_workload and is_grouped(each.object))
     if grouped and GROUPS_GATE in cluster.gates:
         yield GangsNotModelled(objects=grouped)
+    groups = [each.object for each in applied if isinstance(each.object, PodGroup)]
+    for caveat in fields_not_modelled(groups):
+        if isinstance(caveat, GroupFieldsNotModelled) and caveat.gate in cluster.gates:  # else they are dropped
+            yield caveat
     for caveat in caveats:
         if isinstance(caveat, ServiceAccountsNotChecked):
             yield from _accounts(caveat.names, cluster)

@@ -459,6 +459,15 @@ def test_the_effort_for_a_node_is_bounded() -> None:
     assert isinstance(answer([mine(request())], there, tries=1000), tuple)
 
 
+def test_a_claim_that_gets_nothing_even_alone_is_not_tried_with_each_choice_for_others() -> None:
+    there = slice_("n1", *(device(f"x{index}", key=index) for index in range(60)))
+    first = claim("first", request())
+    second = claim("second", request(count=2), constraints=(match(f"{GPU}/key"),))
+    found = answer([first, second, claim("third", request())], there, tries=5_000)  # 60 * 60 * 59 / 2 in all
+    assert isinstance(found, UnsatisfiedRequest)
+    assert found.claim == "default/second"
+
+
 # --- what comes of it ------------------------------------------------------------------------------------------
 
 

@@ -18,12 +18,13 @@ from typer.testing import CliRunner
 import kwhatif
 from kwhatif.cli.app import app
 from kwhatif.errors import ExitCode
-from kwhatif.kube.model.caveat.workloads import OwnersSilent
+from kwhatif.kube.model.caveat.workloads import CutAtHorizon, OwnersSilent
 from kwhatif.policy.aftermath import Audited, consequences_of_audit
 from kwhatif.policy.schema import AuditRule
 from kwhatif.questions.audit import harms
 from kwhatif.questions.audit.audit import AuditQuestion, Runner, ask_audit
 from kwhatif.questions.audit.findings import Extent, extents, findings_of, identifier, key_of_cause, worse_than
+from kwhatif.questions.audit.fixes import MOST_SECONDS
 from kwhatif.questions.audit.harms import PlayedProbe
 from kwhatif.questions.audit.probes import PROBES, AuditPlayer
 from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario, Stage
@@ -31,6 +32,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import Played
 from kwhatif.render.audit import fix_words
 from kwhatif.render.formats import FORMATS
+from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.report.audit import AuditFindingRow, AuditFixRow, AuditRow, HarmRow
 from kwhatif.simulation.parameters import Parameters
@@ -210,6 +212,45 @@ def test_a_fix_that_was_proven_on_a_part_says_so() -> None:
         row = replace(_row(report), findings=(fixed,), explained=finding.id)
         text = FORMATS["markdown"](replace(report, audit=row))
         assert ("gone from all 12 that were played again, of 40 what-ifs that show it" in text) is (played < 40)
+        junit = FORMATS["junit"](replace(report, audit=replace(row, explained="")))
+        assert f"what helps: scale deployment/shop/web=4{said}" in junit
+        assert ("(played for" in junit) is (played < 40)
+
+
+def _times(rows: Sequence[AuditOutcome], took: float) -> Runner:
+    """Plays no more: the outcomes are known, and took so long."""
+    return lambda _, __: [replace(each, took=took) for each in rows]
+
+
+def test_a_fix_that_takes_too_long_is_looked_for_only_if_it_is_asked_for() -> None:
+    session = load("drain-demands-all")
+    player, outcomes = AuditPlayer(session, Parameters()), list[AuditOutcome]()
+
+    def play(_: AuditPlayer, scenarios: Sequence[AuditScenario]) -> list[AuditOutcome]:
+        outcomes.extend(map(player.play, scenarios))
+        return outcomes
+
+    (known,) = _row(ask_audit(session, AuditQuestion(), Parameters(), play)).findings
+    assert known.fix is not None
+    assert known.takes is None
+    slow = _times(outcomes, MOST_SECONDS + 1)
+    report = ask_audit(session, AuditQuestion(), Parameters(), slow)
+    (finding,) = _row(report).findings
+    assert (finding.fix, finding.tried, finding.takes) == (None, None, MOST_SECONDS + 1)
+    assert "fix not looked for (a what-if takes 6 s): --explain does" in FORMATS["markdown"](worded(report))
+    (explained,) = _row(ask_audit(session, AuditQuestion(explain=finding.id), Parameters(), slow)).findings
+    assert explained.fix == known.fix
+
+
+def test_a_what_if_that_is_cut_says_so() -> None:
+    session = load("clean")
+    player = AuditPlayer(session, Parameters(horizon=200.0))
+    outcome = player.play(AuditScenario("outage", "a1", ("a1",)))
+    (caveat,) = (each for each in outcome.caveats if isinstance(each, CutAtHorizon))
+    assert caveat == CutAtHorizon(what_ifs=("outage a1",), horizon=200.0)
+    assert {row.cut for row in outcome.harms} <= {200.0}
+    whole = AuditPlayer(session, Parameters()).play(AuditScenario("outage", "a1", ("a1",)))
+    assert not any(isinstance(each, CutAtHorizon) for each in whole.caveats)
 
 
 def test_pods_that_are_evicted_after_the_simulated_time_do_not_stay() -> None:

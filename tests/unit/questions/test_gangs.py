@@ -183,3 +183,57 @@ def _placed(report: Any) -> int:
     (row,) = _json(report)["podGroups"]["groups"]
     placed: int = row["placed"]
     return placed
+
+
+def test_gangs_that_fit_by_evicting_count_where_that_is_asked() -> None:
+    it = _racks(GROUPS)
+    it.fill(full=1.0)
+    it.gang("g", 2, 2, "2", priority=100)
+    it.manifest.insert(0, _class("high", 100))
+    for each in it.manifest[1:]:
+        each["spec"]["priorityClassName"] = "high"
+    found = _json(kwhatif.capacity(_session(it), _text(it.manifest), with_preemption=True))
+    capacity = found["capacity"]
+    assert capacity["fit"]["stop"]["outcome"] == "Preempts"
+    more = capacity["preempting"]
+    assert more["fit"]["gangs"][0]["fit"] > capacity["fit"]["gangs"][0]["fit"]
+    assert more["evicting"] == 2 * (more["fit"]["sets"] - capacity["fit"]["sets"])
+    assert set(more["victims"]) < {
+        pod["metadata"]["namespace"] + "/" + pod["metadata"]["name"] for pod in it.cluster if pod["kind"] == "Pod"
+    }
+
+
+def _class(name: str, value: int) -> dict[str, Any]:
+    return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
+
+
+def test_a_group_that_is_refused_leaves_its_pods_outside_the_queue() -> None:
+    it = _racks(GROUPS)
+    it.gang("g", 2, 2, "1")
+    it.manifest[0]["spec"]["schedulingPolicy"] = {"gang": {"minCount": 0}}
+    del it.manifest[0]["metadata"]["uid"]  # not one that the API server has taken
+    report = kwhatif.schedule(_session(it), _text(it.manifest))
+    outcomes = [each.outcome for each in report.decisions]
+    assert sorted(outcomes) == ["Denied", "Gated", "Gated"]
+    refused = next(each for each in report.decisions if each.outcome == "Denied")
+    assert "spec.schedulingPolicy.gang.minCount: Required value" in refused.message
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "gate"),
+    [
+        ("resourceClaims", [{"name": "a", "resourceClaimName": "a"}], "DRAWorkloadResourceClaims"),
+        ("parentCompositePodGroupName", "top", "CompositePodGroup"),
+    ],
+)
+def test_fields_of_gates_that_are_not_modelled_are_named(field: str, value: Any, gate: str) -> None:
+    it = _racks(GROUPS)
+    it.gang("g", 2, 2, "1")
+    del it.manifest[0]["metadata"]["uid"]
+    it.manifest[0]["spec"] |= {field: value, "workloadRef": {"workloadName": "w", "templateName": "t"}}
+    dropped = _json(kwhatif.schedule(_session(it), _text(it.manifest)))
+    assert not [each for each in dropped["caveatDetails"] if each["code"] == "group-fields-not-modelled"]
+    it.cluster += it.manifest
+    found = _json(kwhatif.pending(_session(it)))
+    (caveat,) = [each for each in found["caveatDetails"] if each["code"] == "group-fields-not-modelled"]
+    assert (caveat["groups"], caveat["field"], caveat["gate"]) == (["default/g"], field, gate)

@@ -100,6 +100,7 @@ from kwhatif.kube.model.caveat.scheduling import (
     ForeignGroups,
     GangsNotModelled,
     GateNotModelled,
+    GroupFieldsNotModelled,
     HugeAmounts,
     NodeNameSet,
     OrderOfEquals,
@@ -116,6 +117,7 @@ from kwhatif.kube.model.caveat.workloads import (
     AutoscalerNotModelled,
     AutoscalersNotRead,
     ContainerRequests,
+    CutAtHorizon,
     EvictedByTaint,
     FieldsNotCompared,
     ImagesNotCompared,
@@ -348,6 +350,10 @@ SENTENCES: dict[Caveat, str] = {
         "groups of pods are not modelled (2 PodGroups; pods of groups: Job batch/train): kube-scheduler places the pods"
         " of a group together or not at all; here each is judged by itself"
     ),
+    GroupFieldsNotModelled(groups=("ml/a",), field="resourceClaims", gate="DRAWorkloadResourceClaims"): (
+        "1 PodGroup with resourceClaims (ml/a): what the gate DRAWorkloadResourceClaims makes of that is not modelled;"
+        " each is judged as if it were not there"
+    ),
     MissingServiceAccounts(names=("a/robot",)): (
         "the dump has no ServiceAccount a/robot, but others of that namespace: the API server refuses the pods"
     ),
@@ -413,6 +419,10 @@ SENTENCES: dict[Caveat, str] = {
     ReplicasKept(workload="Deployment a/b", replicas=4): (
         "Deployment a/b leaves spec.replicas out: it keeps the 4 that it has, as kubectl apply does unless the"
         " manifest applied before named a number"
+    ),
+    CutAtHorizon(what_ifs=("zone eu-1a", "outage n1"), horizon=3600.0): (
+        "zone eu-1a, outage n1 are not over after the simulated 3600 s: what would happen later, such as evictions, is"
+        " not judged (a longer --horizon plays more)"
     ),
     TooManyPods(workload="Deployment a/b", count=2147483647, judged=10000): (
         "Deployment a/b asks for 2,147,483,647 pods, of which 10,000 were judged: the others count like the last of"

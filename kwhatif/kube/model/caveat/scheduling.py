@@ -123,6 +123,16 @@ class GangsNotModelled(BaseCaveat, tag="gangs-not-modelled", kw_only=True):
     objects: tuple[str, ...] = ()
 
 
+class GroupFieldsNotModelled(BaseCaveat, tag="group-fields-not-modelled", kw_only=True):
+    """PodGroups are parts of larger ones, or have claims of their own: gates that are off by default, not modelled."""
+
+    warns = True
+    #: The PodGroups, `namespace/name`.
+    groups: tuple[str, ...]
+    field: str
+    gate: str
+
+
 class ForeignGroups(BaseCaveat, tag="foreign-group", kw_only=True):
     """Pods are of groups that another scheduler places together: its rules are not modelled."""
 
@@ -233,6 +243,7 @@ SchedulingCaveat = (
     | BudgetRecounted
     | HugeAmounts
     | GangsNotModelled
+    | GroupFieldsNotModelled
     | ForeignGroups
     | DevicesNotModelled
     | TaintRulesIgnored

@@ -180,6 +180,13 @@ class TolerationUnknown(BaseCaveat, tag="toleration-unknown", kw_only=True):
     pods: tuple[str, ...]
 
 
+class CutAtHorizon(IncompleteCaveat, tag="cut-at-horizon", kw_only=True):
+    """What-ifs are not over at the end of the simulated time, `horizon` in seconds: what comes later is not judged."""
+
+    what_ifs: tuple[str, ...]
+    horizon: float
+
+
 class EvictedByTaint(BaseCaveat, tag="evicted-by-taint", kw_only=True):
     """Pods are placed on a node with a NoExecute taint that they tolerate only for a time: then they are evicted."""
 
@@ -252,6 +259,7 @@ WorkloadsCaveat = (
     | ReplicaSetsInferred
     | OwnersSilent
     | TolerationUnknown
+    | CutAtHorizon
     | EvictedByTaint
     | OldRevisionsUnknown
     | ResizeAssumed

@@ -15,12 +15,14 @@ from msgspec.structs import replace
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_status import PodCondition
 from kwhatif.scheduler.batch import BatchCache, ScheduleResult, cache, result_of
+from kwhatif.scheduler.batch.signature import Signer
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.scheduler.framework.reference import use_reference
 from kwhatif.scheduler.framework.status import Status, error
 from kwhatif.scheduler.preemption.victims import VictimSearch
+from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
 from kwhatif.simulation.pods import with_condition
 from kwhatif.state.change import Bind, Change, Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
@@ -254,6 +256,34 @@ def test_signatures_that_were_not_asked_for_longest_are_forgotten(monkeypatch: p
     for kind in (plain, spread, alone, plain):
         watched.place(kind(watched.attempts).info())
     assert watched.attempts == 4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_replicas_that_find_no_node_are_signed_once_until_something_changes(
+    kind: Callable[[int], PodBuilder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(monkeypatch, *nodes())
+    state, sign, signed = watched.state, Signer.sign, list[str]()
+
+    def counted(signer: Signer, info: PodInfo, there: State) -> object:
+        signed.append(info.key)
+        return sign(signer, info, there)
+
+    monkeypatch.setattr(Signer, "sign", counted)
+    known, plainly = BatchCache(default_profile(), state), BatchCache(default_profile(), state)
+
+    def both(number: int) -> ScheduleResult:
+        info = kind(number).cpu("5").info()
+        found, other = known.attempt(info, QueuedPodInfo(info, 0).template), plainly.attempt(info)
+        same = ("pod", "outcome", "node", "message", "rejectors", "nominated", "failed")
+        assert [getattr(found, name) for name in same] == [getattr(other, name) for name in same]
+        return found
+
+    for number in range(5):
+        assert both(number).outcome == "Unschedulable"
+    assert Counter(signed) == {"default/web-0": 2, "default/web-1": 2, **{f"default/web-{n}": 1 for n in (2, 3, 4)}}
+    state.apply(Upsert(node(NAMES[4]).allocatable(cpu="9", pods="9").zone("b").build()))
+    assert both(5).node == NAMES[4], "it has changed"
 
 
 @pytest.mark.parametrize("kind", [plain, spread, softly_spread, particular, alone])

@@ -392,7 +392,8 @@ def test_what_was_made_up_is_said_once_with_the_kinds_to_add() -> None:
     )
     report = kwhatif.drain(session, "a")
     (said,) = (text for text in report.caveats if "owners are inferred from pods" in text)
-    assert "kubectl get nodes,pods,replicasets,deployments,statefulsets,poddisruptionbudgets -A -o yaml" in said
+    lists = ("apps/v1/replicasets", "apps/v1/deployments", "apps/v1/statefulsets", "policy/v1/poddisruptionbudgets")
+    assert f"for l in {' '.join(f'/apis/{each}' for each in lists)}; do kubectl get --raw $l; done" in said
     assert report.story is not None
     assert report.story.verdict is not None
     assert (report.story.verdict.ok, report.story.verdict.moved) == (True, 2)
