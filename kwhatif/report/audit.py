@@ -95,7 +95,7 @@ class HarmRow(Row, kw_only=True):
     `about` is what the cause is about: resources, budgets, topology keys, taints. `pool` is the pods' node selector and
     required node affinity, in words. `pods` of `of` are concerned, `priority` is their highest. `seconds`: for how
     long; null for as long as nothing changes. `example` is one of the pods, `said` what the scheduler or the API server
-    says. `cut`: the what-if was not over after so many simulated seconds; what comes later is not judged.
+    says. `cut`: the what-if was not over after this number of simulated seconds; what comes later is not judged.
     """
 
     probe: ProbeName
