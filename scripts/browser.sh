@@ -19,4 +19,4 @@ if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null; the
 fi
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-browser.lock \
     || missing "pip cannot install Selenium"
-exec .venv/bin/python -m pytest -m browser tests/browser
+exec .venv/bin/python -m pytest -rs -m browser tests/browser
