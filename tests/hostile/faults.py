@@ -7,13 +7,18 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from tests.hostile.asking import SLOW, Answer
+from tests.hostile.layout import Files
 
 _ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u202a-\u202e\u2066-\u2069]")
+#: How many nodes a step adds.
+_COUNT = re.compile(r"\bcount\"?: *(\d{1,6})\b")
+#: Answers about that many nodes are quick.
+_HANDFUL = 200
 #: Exit codes of answers, and of refusals.
 _ANSWERS, _REFUSALS = (0, 1), (2, 3, 4)
 
 
-def faults(command: Sequence[str], files: Collection[str], answer: Answer) -> Iterator[str]:
+def faults(command: Sequence[str], files: Files, answer: Answer) -> Iterator[str]:
     """The kinds of what is wrong with an answer; nothing if it is an answer or a clean refusal."""
     if answer.code is None:
         yield answer.stderr
@@ -21,13 +26,19 @@ def faults(command: Sequence[str], files: Collection[str], answer: Answer) -> It
     if answer.code == 70 or "Traceback" in answer.stderr:
         yield "crash"
         return
-    if answer.seconds > SLOW:
+    if answer.seconds > SLOW * max(1, _added(files) / _HANDFUL):
         yield "slow"
     if answer.code not in _ANSWERS + _REFUSALS:
         yield f"exit code {answer.code}"
     if _ACTING.search(answer.stdout) or _ACTING.search(answer.stderr):
         yield "characters that act on a terminal"
     yield from _refusal(command, files, answer) if answer.code in _REFUSALS else _answered(command, answer)
+
+
+def _added(files: Files) -> int:
+    """How many nodes scenarios and edits add: with a thousand more, it is not a handful any longer."""
+    texts = [text.decode(errors="replace") for name, text in files.items() if name.startswith(("scenario", "edits"))]
+    return sum(int(count) for text in texts for count in _COUNT.findall(text))
 
 
 def _refusal(command: Sequence[str], files: Collection[str], answer: Answer) -> Iterator[str]:
