@@ -144,6 +144,20 @@ def test_what_is_watched_is_what_would_be_read(random: Random) -> None:
     assert indexes(session) == indexes(anew)
 
 
+def test_an_image_has_the_size_of_the_first_node_that_has_it_now() -> None:
+    def node(name: str, *sizes: int) -> WatchEvent:
+        images = [{"names": ["app:1"], "sizeBytes": size} for size in sizes]
+        return world.put("Node", {"metadata": {"name": name}, "status": {"images": images}})
+
+    world = World()
+    node("a", 100)
+    node("b", 200)
+    watched = Watched(world.all_listed())
+    assert watched.session.state.images["app:1"].size == 100
+    watched.take([node("a")])
+    assert watched.session.state.images["app:1"].size == 200
+
+
 @given(RANDOMS)
 @settings(max_examples=examples(60))
 def test_answers_are_those_of_reading_it_anew(random: Random) -> None:

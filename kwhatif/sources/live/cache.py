@@ -81,6 +81,8 @@ class Cache:
         self._unfinished_budgets: dict[str, PodDisruptionBudget] = {}
         #: What came since the last moment, or is elsewhere.
         self._misplaced: set[Reference] = set()
+        #: Whether a node has other images since then: which node's size counts may be another one.
+        self._has_other_images = False
         #: Lists that could not be read -> why.
         self._unread: dict[Asked, str] = {}
         #: Fills in what pods do not say, as other objects are now.
@@ -266,6 +268,7 @@ class Cache:
             found.append(ChangedObject(before, after))
             if _moves(before, after):
                 self._misplaced.add((kind, key))
+            self._has_other_images |= _images_differ(before, after)
         if self._state is not None and changes:
             self._state.cluster.take_over()
             self._state.apply(*changes)
@@ -284,10 +287,11 @@ class Cache:
         """The state as it is now, independent of what happens later; it says of itself that it is of `taken_at`."""
         state = self.state
         self.finish()
-        if self._misplaced:
+        if self._misplaced or self._has_other_images:
             state.apply(Sort(tuple(self._misplaced)))
             state.forget_history()
             self._misplaced.clear()
+            self._has_other_images = False
         self.has_news = self.has_remarks = False
         state.cluster.take_over()
         fork = state.fork()
@@ -369,6 +373,11 @@ def _make(changes: Iterable[Change], cluster: Cluster) -> None:
             cluster.add(change.obj)
         elif isinstance(change, Delete):
             cluster.discard(change.kind, change.key)
+
+
+def _images_differ(before: KubernetesObject | None, after: KubernetesObject | None) -> bool:
+    """Whether the node, which stays where it is, has other images: the size of an image is the first node's."""
+    return isinstance(before, Node) and isinstance(after, Node) and before.status.images != after.status.images
 
 
 def _moves(before: KubernetesObject | None, after: KubernetesObject | None) -> bool:
