@@ -51,7 +51,7 @@ def resize(
     given = {"resize": content | ({"container": container} if container else {})}
     read = read_edits([given], namespace=where, stdin=standard_input(), minor=session.cluster.minor, option="resize")
     if read.problems:
-        raise InputError(read.problems)
+        raise InputError([problem._replace(where=pod) for problem in read.problems])  # the user wrote no edit
     edit = read.edits[0].edit
     assert isinstance(edit, Resize), "nothing else was written"
     with rare_garbage_collection():

@@ -17,6 +17,7 @@ from kwhatif.cli.reports import Answers
 from kwhatif.cli.run import Style, answer, now, parse_conditions
 from kwhatif.cli.usage import SCHEDULER, UsageError
 from kwhatif.cli.watcher import WATCHER
+from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import no_garbage_collection
 
 if TYPE_CHECKING:
@@ -111,13 +112,32 @@ def compare(
                 return kwhatif.load_live(**where.live(), strict=where.strict, progress=advance, **scheduler)
             return kwhatif.load(*sources[side], strict=where.strict, progress=advance, now=now(), **scheduler)
 
-    before, after = read(0), read(1)
+    before, after = _both(read)
     one, other = pairs["--config"]
     with counting_progress("answers") as advance:
         report = kwhatif.compare_clusters(
             before, after, asked or None, configured=one != other, progress=advance, **options
         )
     answer(Answers(report), Style(output.value, printing), conditions)
+
+
+def _both(read: Callable[[int], Session]) -> tuple[Session, Session]:
+    """The two clusters.
+
+    Raises:
+        InputError: with what is wrong with each.
+    """
+    found: list[Session] = []
+    problems: list[Problem] = []
+    for side in range(2):
+        try:
+            found.append(read(side))
+        except InputError as wrong:
+            problems += wrong.problems
+    if problems:
+        raise InputError(list(dict.fromkeys(problems)))
+    before, after = found
+    return before, after
 
 
 def _sources(dumps: Sequence[str], where: ClusterSource) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -1,0 +1,26 @@
+"""`kwhatif compare` and `kwhatif resize` with input that is wrong: all of it is said, in the words of the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kwhatif.errors import ExitCode
+from tests.cli.running import run
+
+CLUSTER = Path(__file__).parents[2] / "fixtures" / "demo" / "cluster.yaml"
+
+
+def test_what_is_wrong_with_each_dump_is_said(tmp_path: Path) -> None:
+    broken, lacking = tmp_path / "broken.yaml", tmp_path / "lacking.yaml"
+    broken.write_text("kind: [")
+    ran = run(f"kwhatif compare {broken} {lacking}")
+    first, second = ran.stderr.splitlines()
+    assert first.startswith(f"error: {broken}, document 1, line ")
+    assert second == f"error: {lacking}: cannot be read: No such file or directory"
+    assert (ran.code, ran.stdout) == (ExitCode.BAD_INPUT, "")
+
+
+def test_an_amount_that_is_none_is_said_of_the_pod() -> None:
+    ran = run(f"kwhatif resize pod/shop/x --requests cpu=zz --from {CLUSTER}")
+    assert ran.stderr.startswith("error: pod/shop/x: 'requests.cpu=zz': quantities must match")
+    assert (ran.code, ran.stdout) == (ExitCode.BAD_INPUT, "")
