@@ -71,7 +71,7 @@ class _Errors:
         self._known[result.pod.uid] = replace(result, whole=None)
 
 
-class _InVain:
+class _Unplaced:
     """Attempts that found no node: as long as nothing changes, the next pod of the same template finds none either.
 
     So the pods of a workload that waits need not be signed one by one.
@@ -134,7 +134,7 @@ class BatchCache:
         self._scored, self._choose, self._placement = scored, choose, placement
         self._columns = profile.columns
         self._errors = _Errors()
-        self._in_vain = _InVain()
+        self._unplaced = _Unplaced()
         #: Whether equal templates (`QueuedPodInfo.template`) have equal signatures.
         self._knows_templates = self._asks_base and not self._signer.reads_all
         #: By signature; the most recently used one is at the end.
@@ -156,7 +156,7 @@ class BatchCache:
         other._state, other._cycles, other._mark = state, cycles or copy(self._cycles), object()
         other._opportunistic = copy(self._opportunistic)
         other._batches = self._batches.copy()
-        other._errors, other._in_vain = _Errors(), _InVain()
+        other._errors, other._unplaced = _Errors(), _Unplaced()
         other._base = self, self._state.generation
         self._mark = object()
         return other
@@ -169,7 +169,7 @@ class BatchCache:
         state, opportunistic = self._state, self._opportunistic
         if not self._knows_templates or pod.pod.status.nominated_node_name or is_reference():
             template = b""
-        known = self._in_vain.of(template, state) if template else None
+        known = self._unplaced.of(template, state) if template else None
         if known is not None:
             self._cycles.begin()
             return replace(known, pod=pod)
@@ -182,7 +182,7 @@ class BatchCache:
         result = self._choose(self._try_first(pod, hinted) if hinted else self._from_batch(pod))
         is_of_batch = result.whole is None and not result.failed
         if template and result.outcome == "Unschedulable" and is_of_batch:
-            self._in_vain.keep(template, result, state)
+            self._unplaced.keep(template, result, state)
         opportunistic.store(signature, result, hinted[0].name if hinted else "", state, cycle)
         return result
 
