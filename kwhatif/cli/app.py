@@ -25,8 +25,8 @@ from kwhatif.cli.compare import compare
 from kwhatif.cli.completion import completion
 from kwhatif.cli.deschedule import deschedule
 from kwhatif.cli.drain import drain
-from kwhatif.cli.failures import explained
 from kwhatif.cli.gate import gate
+from kwhatif.cli.mcp.command import mcp
 from kwhatif.cli.outage import outage
 from kwhatif.cli.preempt import preempt
 from kwhatif.cli.queue import queue
@@ -77,6 +77,7 @@ for command in (
     upgrade,
     compare,
     serve,
+    mcp,
     rbac,
     completion,
     version,
@@ -140,6 +141,8 @@ def _run() -> int:
     except Exception as failure:  # noqa: BLE001 - no traceback ever reaches a user
         if isinstance(failure, OSError) and failure.errno == errno.ENOSPC:
             _stop_printing()
+        from kwhatif.cli.failures import explained
+
         said = explained(failure)
         with suppress(OSError):  # standard error is closed, and the exit code is all that is left
             print(*said.lines, sep="\n", file=sys.stderr)  # noqa: T201
