@@ -17,6 +17,7 @@ from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.workload import DaemonSet
 from kwhatif.questions.capacity.capacity import CapacityQuestion, ask_capacity
 from kwhatif.questions.capacity.filling import Part
+from kwhatif.questions.capacity.gangs import members_of
 from kwhatif.questions.capacity.headroom import ask_headroom
 from kwhatif.questions.groups.gates import with_groups
 from kwhatif.questions.manifests.applied import Applied
@@ -24,7 +25,6 @@ from kwhatif.questions.manifests.hooks import ends
 from kwhatif.questions.session.session import Session
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
-from kwhatif.report.inputs import SourceRow
 from kwhatif.sources.manifests.applied import parse_template_paths
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.manifests.named import parse_reference
@@ -120,7 +120,7 @@ def _read(session: Session, inputs: Sequence[str], options: ManifestOptions) -> 
         times, path = _times(given)
         group = _group_named(path, session, options)
         if group is not None:
-            found = list(_members(path, group, session))
+            found = list(members_of(group, session.state, path))
             problems += [] if found else [Problem(path, f"PodGroup {group} has no pods", hint="give its manifest")]
             parts += [Part(each, times) for each in found]
             continue
@@ -149,11 +149,6 @@ def _group_named(path: str, session: Session, options: ManifestOptions) -> str |
     if reference is None or reference.resource.type is not PodGroup or not has_groups(session.cluster):
         return None
     return reference.key if session.cluster.get(PodGroup, reference.key) is not None else None
-
-
-def _members(path: str, group: str, session: Session) -> Iterator[Applied]:
-    for key, info in sorted(session.state.members_of(group).items()):
-        yield Applied(info.pod, SourceRow(file=path, object=f"Pod {key}"), restarted=True)
 
 
 def _times(given: str) -> tuple[int, str]:
