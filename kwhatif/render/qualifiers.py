@@ -29,8 +29,8 @@ def qualifier(report: Report, concerns: Callable[[Caveat], bool] = lambda _: Tru
         concerns: whether a caveat is about what the verdict is about, see `about_pod` and `about_workload`.
     """
     found = sorted(filter(concerns, _that_count(report)), key=_urgency)
-    absent = [caveat for caveat in found if isinstance(caveat, reading.Lacking) and not caveat.reason]
-    words = list(dict.fromkeys(_absent(absent) if caveat in absent else _words(caveat) for caveat in found))
+    absent = [caveat for caveat in found if reading.is_absent(caveat)]
+    words = list(dict.fromkeys(_absent(absent) if reading.is_absent(caveat) else _words(caveat) for caveat in found))
     shown = words[:_MOST]
     if len(words) > _MOST:
         shown.append(plural(len(words) - _MOST, "more caveat"))

@@ -117,7 +117,7 @@ class Filling:
         self._new_pods = NewPods(self._engine.world)
         self._tried = AtOnce(self._engine.world, session.profiles)
         deque(run_daemons(self._new_pods, new_nodes(applied, session.state), session.profiles), 0)
-        self._gangs = Gangs(self._engine) if is_about_groups(self._cluster) else None
+        self._gangs = Gangs(self._engine, session.profiles) if is_about_groups(self._cluster) else None
         self._refused = [
             refusal(each, wrong.message, self._cluster)
             for each, wrong in (*refused_groups, *self._new_pods.apply_claims(applied))
@@ -252,10 +252,11 @@ class Filling:
         self._place_earlier(members[0].info.priority)
         before = len(gangs.evicting)
         pods = [each.info.pod for each in members]
-        result = gangs.place(key, self._sets + 1, pods, self._own if evicts else None)
+        result, row = gangs.place(key, self._sets + 1, pods, self._own if evicts else None)
         if not result.is_placed:
             outcome: StopOutcome = "Unschedulable" if result.preemption is None else "Preempts"
-            stop = StopRow(pod=key, workload=f"PodGroup {key}", outcome=outcome, message=result.status.message)
+            said = result.status.message
+            stop = StopRow(pod=key, workload=f"PodGroup {key}", outcome=outcome, message=said, gang=row)
             return Fit(self._row(stop), None)
         nodes = {each.pod.key: each.node for each in result.placed}
         for source, _, info in members:

@@ -134,8 +134,7 @@ class _Judging:
         self._state = session.state.fork()
         self._cluster = self._state.cluster
         told = (*session.caveats, *question.caveats)
-        is_alone = question.alone or not question.admission
-        self._caveats = dict.fromkeys(told if is_alone else without_modelled(told, session.cluster))
+        self._caveats = dict.fromkeys(without_modelled(told, session.cluster))
         #: What was assumed of pods and claims that were made.
         self._assumed: dict[Caveat, None] = {}
         self._problems = list(question.problems)
@@ -201,14 +200,19 @@ class _Judging:
             admission=question.admission,
         )
         decisions = [
-            refusal(applied, denied.message, self._cluster)
-            for applied, denied in self._new_pods.apply_claims(question.applied)
+            *(decision for refused in self._refused for decision in refused.decisions.values() if decision is not None),
+            *(
+                refusal(applied, denied.message, self._cluster)
+                for applied, denied in self._new_pods.apply_claims(question.applied)
+            ),
         ]
         for applied in question.applied:
             if applied.is_workload:
                 with self._noting_problems(applied):
                     decisions.extend(alone.judge(applied, self._planner))
-        decisions += [alone.decide(info.pod) for info in self._asked_pending()]
+        decisions += filter(None, [alone.decide(info.pod) for info in self._asked_pending()])
+        of_groups, self._groups = alone.judge_groups()
+        decisions += of_groups
         self._assumed = alone.assumed
         return [], decisions, []
 

@@ -108,7 +108,7 @@ class Answer(msgspec.Struct, kw_only=True):
         """The answer as a report."""
         decisions = [*(decision for each in self.judged for decision in each.decisions), *self.others]
         report = replace(
-            session.report(command, decisions, self.caveats, groups=not self.alone),
+            session.report(command, decisions, self.caveats),
             alone=self.alone,
             workloads=tuple(each.row for each in self.judged),
             queued_before=tuple(map(queued_row, self.earlier)),

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.decisions.decide import ignored
@@ -17,9 +18,9 @@ from kwhatif.questions.queue_report.replay import PendingPod, Replay
 from kwhatif.questions.queue_report.trying import QueueQuestion, Tried, kind_of
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.queue import AfterEditsRow, QueuedPodRow, QueueFate, QueueState
-from kwhatif.scheduler.batch import ScheduleResult, result_of
-from kwhatif.scheduler.framework.attempt import Attempt
+from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.hints import registrations
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
@@ -32,6 +33,7 @@ class AfterEdits(NamedTuple):
     rows: Mapping[str, AfterEditsRow]
     new: list[QueuedPodRow]
     decisions: Mapping[str, Decision]
+    groups: PodGroupsRow | None
     caveats: Mapping[Caveat, None]
 
 
@@ -69,6 +71,8 @@ class _Answering:
     def _pending_pod(self, tried: Tried) -> PendingPod:
         """Plugins that reject now did so before; a pod that would fit, with unknown rejectors, stays unschedulable."""
         info = tried.info
+        if group_of(info.pod) and has_groups(self._before.cluster):
+            return PendingPod(info, None)  # a group that was rejected is tried again when its backoff is over
         if tried.decision.outcome == "Unschedulable":
             return PendingPod(info, frozenset(tried.rejectors))
         if self._states[info.key] != "Unschedulable":
@@ -85,7 +89,12 @@ class _Answering:
         replay.run()
         rows = {each.info.key: self._row(each.info) for each in self._tried if question.asks_for(each.info)}
         new = [self._new_row(PodInfo(pod)) for pod in self._new_pods()]
-        return AfterEdits(rows, new, self._decisions, replay.caveats)
+        return AfterEdits(rows, new, self._decisions, self._groups(), replay.caveats)
+
+    def _groups(self) -> PodGroupsRow | None:
+        pods = self._replay.world.pods
+        decided = ((pods[key], decision) for key, decision in self._decisions.items() if key in pods)
+        return self._replay.groups.rows(decided)
 
     def _new_pods(self) -> list[Pod]:
         pods = self._session.cluster.all(Pod)
@@ -105,7 +114,8 @@ class _Answering:
         replay = self._replay
         turn = replay.turns.get(info.key)
         if turn is not None:
-            return self._made("Woken" if info.key in replay.woken else "Active", info, turn.result, turn.decision)
+            fate: QueueFate = "Woken" if info.key in replay.woken else "Active"
+            return self._made(fate, info, turn.result, turn.decision)
         if info.key not in self._session.cluster.all(Pod):
             self._decisions[info.key] = next(each.decision for each in self._tried if each.info.key == info.key)
             return AfterEditsRow(fate="Gone", outcome="Ignored", message="the edits delete it")
@@ -120,12 +130,11 @@ class _Answering:
         template = QueuedPodInfo(info, 0).template
         known = self._at_last.get(template)
         if known is None:
-            whole: Attempt = self._replay.at_last(info)
-            known = self._at_last[template] = result_of(whole).settled, in_full(whole)
+            known = self._at_last[template] = self._replay.at_last(info)
         if known[0].pod is info:
             return known
         result = replace(known[0], pod=info)
-        return result, in_short(result)
+        return result, replace(known[1], pod=info.key) if group_of(info.pod) else in_short(result)
 
     def _made(self, fate: QueueFate, info: PodInfo, result: ScheduleResult, decision: Decision) -> AfterEditsRow:
         self._decisions[info.key] = decision
@@ -135,11 +144,11 @@ class _Answering:
             fate=fate,
             woken_by=self._replay.woken_by(info.key),
             turn=turn.number if turn else None,
-            outcome=result.outcome,
-            node=result.node,
+            outcome=decision.outcome,
+            node=decision.node,
             message=decision.said,
             rejected_by=result.rejectors,
-            victims=tuple(victim.pod.key for victim in result.victims),
+            victims=turn.victims if turn else tuple(victim.pod.key for victim in result.victims),
             behind=self._replay.behind(info) if stuck else (),
         )
 

@@ -69,19 +69,19 @@ def ask_queue(session: Session, question: QueueQuestion) -> Report:
     shown = [each for each in tried.found if question.asks_for(each.info)]
     rows = [_with_events(row, events.get(row.pod), backoffs[row.pod]) for row in _rows(shown, tried.found, states)]
     decisions = {each.info.key: each.decision for each in shown}
-    caveats = {**dict.fromkeys(session.caveats), **tried.caveats}
+    caveats, groups = {**dict.fromkeys(session.caveats), **tried.caveats}, tried.groups
     if session.unedited is not None:
         after = after_edits(session, question, tried.found, states)
         rows = [replace(row, after=after.rows[row.pod]) for row in rows] + after.new
         rows.sort(key=_turn)
         decisions |= after.decisions
         caveats |= after.caveats
+        groups = after.groups
     shown_decisions = [decisions[row.pod] for row in rows]
     caveats |= dict.fromkeys((*session.left_out(session.cluster, shown_decisions), *session.remarks()))
     if rows:
         caveats |= dict.fromkeys(_assumed(rows, events))
-    report = session.report("queue", shown_decisions, caveats, groups=session.unedited is None)
-    groups = tried.groups if session.unedited is None else None  # after edits each pod is tried by itself
+    report = session.report("queue", shown_decisions, caveats)
     return replace(report, queue=QueueRow(pending=len(pending), pods=tuple(rows)), pod_groups=groups)
 
 

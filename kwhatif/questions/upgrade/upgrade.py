@@ -191,7 +191,10 @@ class _Upgrade:
             for session, judged in zip(self._sessions, (was, now), strict=True)
             for caveat in session.left_out(session.cluster, judged.others)
         }  # said once of all, in the end
-        self._caveats.update(dict.fromkeys(each for each in (*was.caveats, *now.caveats) if each not in parts))
+        for caveats in (was.caveats, now.caveats):
+            self._caveats |= dict.fromkeys(caveats)
+        for caveat in parts:
+            self._caveats.pop(caveat, None)
         pending = list(self._pending(was.others, now.others))
         workloads, judged = self._workloads()
         _, after = self._sessions

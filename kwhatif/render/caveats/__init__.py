@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import AutoscalingCaveat
 from kwhatif.kube.model.caveat.manifests import ManifestsCaveat
-from kwhatif.kube.model.caveat.reading import Lacking, LackingCaveat, ReadingCaveat
+from kwhatif.kube.model.caveat.reading import LackingCaveat, ReadingCaveat, is_absent
 from kwhatif.kube.model.caveat.scheduling import DeschedulingCaveat, SchedulingCaveat
 from kwhatif.kube.model.caveat.workloads import WorkloadsCaveat
 from kwhatif.questions.session.inventory import Inventory
@@ -44,8 +44,8 @@ def besides_findings(report: Report) -> Sequence[str]:
 
 def sentences(caveats: Sequence[Caveat]) -> tuple[str, ...]:
     """All caveats in words; kinds that a dump has none of are one sentence."""
-    absent = [caveat for caveat in caveats if isinstance(caveat, Lacking) and not caveat.reason]
-    said = dict.fromkeys(reading.absent(absent) if caveat in absent else sentence(caveat) for caveat in caveats)
+    absent = [caveat for caveat in caveats if is_absent(caveat)]
+    said = dict.fromkeys(reading.absent(absent) if is_absent(caveat) else sentence(caveat) for caveat in caveats)
     return tuple(said)
 
 

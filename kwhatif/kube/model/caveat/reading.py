@@ -5,6 +5,8 @@ Caveats about what the input lacks.
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from kwhatif.kube.model.caveat.base import BaseCaveat, IncompleteCaveat
 
 
@@ -13,6 +15,11 @@ class Lacking(IncompleteCaveat, kw_only=True):
 
     kinds: tuple[str, ...] = ()
     reason: str = ""
+
+
+def is_absent(caveat: BaseCaveat) -> TypeGuard[Lacking]:
+    """Whether it says of kinds that the input simply has none, not that they could not be read."""
+    return isinstance(caveat, Lacking) and not caveat.reason
 
 
 class NoNodes(IncompleteCaveat, tag="no-nodes", kw_only=True):
