@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kwhatif.cli.mcp.pages import PAGE, Shelf, Unknown, address, cut, page_of, size
 from kwhatif.cli.mcp.server import fenced
-from kwhatif.render.blocks import Heading, Item, Listing, Sentence, Table, Verdict, name, number
+from kwhatif.render.blocks import Block, Heading, Item, Listing, Sentence, Table, Verdict, name, number
 from kwhatif.render.brief import lines_within, tokens
 from tests.examples import examples
 
@@ -88,7 +88,7 @@ def test_no_text_ends_the_fence_around_it(text: str) -> None:
 def test_a_summary_has_less_of_each_table_where_there_is_little_room() -> None:
     table = Table([name("Pod"), number("Priority")], [(f"shop/web-{place}", place) for place in range(200)])
     items = Listing([Item(f"the caveat number {place}") for place in range(30)])
-    blocks = [Verdict("it fits", "good"), Heading("Pods"), table, Sentence("So be it"), items]
+    blocks: list[Block] = [Verdict("it fits", "good"), Heading("Pods"), table, Sentence("So be it"), items]
     wide, narrow = (lines_within(blocks, most, 30) for most in (2_000, 150))
     assert "… 180 more" in wide
     assert "- the caveat number 19" in wide
