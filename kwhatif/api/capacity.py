@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Unpack
@@ -29,7 +28,7 @@ from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import parse_template_paths
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.manifests.named import parse_reference
-from kwhatif.sources.text.files import GivenText
+from kwhatif.sources.text.files import GivenText, exists
 
 #: The default limits: of pods or sets, and of each kind of the cluster's pods.
 LIMIT, LIMIT_OF_SHAPES = 10_000, 1_000
@@ -154,7 +153,7 @@ def _group_named(path: str, session: Session, options: ManifestOptions) -> str |
 
 def _times(given: str) -> tuple[int, str]:
     """How many of it are in a set: `2*web.yaml`, unless there is a file of that name."""
-    found = None if isinstance(given, GivenText) or os.path.lexists(given) else _TIMES.fullmatch(given)
+    found = None if isinstance(given, GivenText) or exists(given) else _TIMES.fullmatch(given)
     return (int(found[1]), found[2]) if found else (1, given)
 
 

@@ -191,6 +191,20 @@ class Session:
         """The objects of the snapshot."""
         return self.state.cluster
 
+    @property
+    def sources(self) -> Sequence[str]:
+        """What it was read from, by the names that reports give it."""
+        return self._sources
+
+    def anew(self) -> Session:
+        """The same cluster with nothing remembered: a question that was stopped may have left half of a result."""
+        other = copy(self)
+        other.state = State(self.cluster)
+        other.profiles = {name: replace(profile) for name, profile in self.profiles.items()}
+        keep_queued(other.state, other.profiles)
+        other._with_owners = None
+        return other
+
     def with_owners(self) -> Session:
         """The session with the owners of pods that the input lacks altogether; itself, where it lacks none.
 
