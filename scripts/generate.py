@@ -74,7 +74,7 @@ def run(arguments: list[str], out: int, err: int) -> int:
 def import_all() -> None:
     """Everything that a command may need, once for all of them."""
     for module in pkgutil.walk_packages(kwhatif.__path__, "kwhatif."):
-        if not module.name.endswith(("__main__", "on_dask")):
+        if not module.name.endswith(("__main__", "on_dask")) and not module.name.startswith("kwhatif.cli.mcp."):
             importlib.import_module(module.name)
     importlib.import_module("kwhatif.cli.app").commands()
 

@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from kwhatif.controllers.contract import DeletePod
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.meta import SECOND
-from kwhatif.kube.model.pod import Pod, pod_condition
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import Pod, PodCondition, pod_condition
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.diagnosis import NO_NODES
 from kwhatif.scheduler.framework.profile import Profile

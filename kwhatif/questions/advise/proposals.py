@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from kwhatif.kube.model.cluster import key_of
-from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import Job
 from kwhatif.questions.advise.blocking import (
     Resizable,
     delete_pods,

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod import Pod, is_terminal
-from kwhatif.kube.model.pod_status import SchedulingEvents
+from kwhatif.kube.model.pod import Pod, SchedulingEvents, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
+from kwhatif.kube.model.resource import DeviceTaintRule
 from kwhatif.questions.again.sight import EVERYTHING, sight_of
 from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.session.session import Session

@@ -13,14 +13,12 @@ from msgspec.structs import replace
 
 from kwhatif.kube.model.admission_hooks import ADMISSION_HOOKS
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler, ServiceAccount
-from kwhatif.kube.model.job import CronJob, Job
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node, NodeCondition
-from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_status import ContainerStatus, PodCondition
+from kwhatif.kube.model.pod import ContainerStatus, Pod, PodCondition
 from kwhatif.kube.model.policy import LimitRange, ResourceQuota, RuntimeClass
 from kwhatif.kube.model.resource import ResourceClaimTemplate
-from kwhatif.kube.model.workload import DaemonSet
+from kwhatif.kube.model.workload import CronJob, DaemonSet, Job
 from kwhatif.report import Report
 from kwhatif.state.history import ChangedObject
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.left_out import with_pod_images
-from kwhatif.admission.new_workload import check_workload
+from kwhatif.admission.new_objects import check_workload
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import PendingAsleep

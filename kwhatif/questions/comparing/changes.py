@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.admission.changes import ChangeRow, changes_between
+from kwhatif.admission.outcome import ChangeRow, changes_between
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.meta import Model
 from kwhatif.kube.model.node import Node

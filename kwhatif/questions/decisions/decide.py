@@ -14,9 +14,7 @@ from kwhatif.questions.decisions.unknown_names import unknown_objects
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.new_pods import NewPod
 from kwhatif.questions.rows import decision_about, decision_about_result, feasible_row, rejected_rows
-from kwhatif.report.decision import Decision
-from kwhatif.report.nodes import FeasibleRow, NearRow
-from kwhatif.report.preemption import PreemptionRow
+from kwhatif.report.decision import Decision, FeasibleRow, NearRow, PreemptionRow
 from kwhatif.scheduler.batch import result_of
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.scheduler.framework.evidence import Note

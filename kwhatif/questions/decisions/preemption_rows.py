@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from kwhatif.questions.rows import owner_and_workload, rejected_rows
-from kwhatif.report.nodes import RejectedRow
-from kwhatif.report.preemption import BudgetRow, CandidateRow, PreemptionRow, ReprieveRow, VictimRow
+from kwhatif.report.decision import BudgetRow, CandidateRow, PreemptionRow, RejectedRow, ReprieveRow, VictimRow
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.scheduler.preemption.candidate import Candidate, Preemption, Reprieve, Victim
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.new_workload import check_workload
+from kwhatif.admission.new_objects import check_workload
 from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat

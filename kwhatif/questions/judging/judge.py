@@ -22,10 +22,10 @@ from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.kube.model.caveat.scheduling import EvictionsAtOnce, PendingAsleep
 from kwhatif.kube.model.caveat.workloads import TooManyPods
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.job import CronJob
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.policy import PriorityClass, RuntimeClass
+from kwhatif.kube.model.workload import CronJob
 from kwhatif.questions.decisions.decide import decision_of, refusal
 from kwhatif.questions.decisions.short import in_full
 from kwhatif.questions.decisions.workload_rows import room_for_pods, workload_row

@@ -10,8 +10,8 @@ import msgspec
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.load import counted_budgets
 from kwhatif.admission.new_group import GROUP_KINDS, admit_grouping
+from kwhatif.admission.new_objects import updated
 from kwhatif.admission.outcome import Denied
-from kwhatif.admission.updated import updated
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import KubernetesObject

@@ -8,7 +8,7 @@ from typing import cast
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.new_workload import check_workload
+from kwhatif.admission.new_objects import check_workload
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat.workloads import ReplicasKept, UnknownController

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.admission.changes import changes_between
-from kwhatif.admission.outcome import Admitted, Denied
+from kwhatif.admission.outcome import Admitted, Denied, changes_between
 from kwhatif.admission.quota.state import Counted, QuotaUsage
 from kwhatif.controllers.catalog import MAKING_PODS
 from kwhatif.edits.edit import Edit, Resolved, Scaling
@@ -20,7 +19,7 @@ from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.lacking import NoNodes
+from kwhatif.kube.model.caveat.reading import NoNodes
 from kwhatif.kube.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
 from kwhatif.kube.model.caveat.workloads import TooManyPods
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of

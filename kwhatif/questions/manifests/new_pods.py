@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.admission.changes import ChangeRow
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.outcome import Admitted, Denied
+from kwhatif.admission.outcome import Admitted, ChangeRow, Denied
 from kwhatif.controllers.catalog import BINDING_CLAIMS, FOR_CLAIMS
 from kwhatif.controllers.contract import Create, Remove
 from kwhatif.kube.model.caveat import Caveat

@@ -13,9 +13,8 @@ from kwhatif.admission.outcome import Denied
 from kwhatif.controllers.contract import Create, Remove, Update
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.job import CronJob, Job, JobStatus
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.workload import Deployment, ReplicaSet, StatefulSet
+from kwhatif.kube.model.workload import CronJob, Deployment, Job, JobStatus, ReplicaSet, StatefulSet
 from kwhatif.simulation.world import World
 from kwhatif.workloads.applied_object import applied_object
 from kwhatif.workloads.autoscaling import autoscaled

@@ -11,8 +11,7 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.reading import ScheduledMeanwhile
 from kwhatif.kube.model.caveat.scheduling import QueueNotSeen
 from kwhatif.kube.model.meta import FIRST_SECOND, LAST_SECOND, SECOND, format_time, parse_time
-from kwhatif.kube.model.pod import Pod, pod_condition
-from kwhatif.kube.model.pod_status import SchedulingEvents
+from kwhatif.kube.model.pod import Pod, SchedulingEvents, pod_condition
 from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.queue_report.after_edits import after_edits
 from kwhatif.questions.queue_report.trying import QueueQuestion, Tried, Trying

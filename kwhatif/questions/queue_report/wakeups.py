@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity
-from kwhatif.kube.matching.node_selector import named
+from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity, named
 from kwhatif.kube.matching.requests import CPU, pod_requests, to_resources
 from kwhatif.kube.matching.tolerations import UNSCHEDULABLE_TAINT
 from kwhatif.kube.matching.volumes import WAIT_FOR_FIRST_CONSUMER, claim_class, claim_names, is_fully_bound

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kwhatif.admission.new_workload import check_workload
+from kwhatif.admission.new_objects import check_workload
 from kwhatif.edits.edit import Apply
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster

@@ -15,9 +15,9 @@ from typing import Literal
 from msgspec.structs import replace
 
 from kwhatif.kube.model.cluster import key_of
-from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import Job
 from kwhatif.questions.decisions.workload_rows import room_for_pods
 from kwhatif.questions.story.end import participants, stuck_rollouts, terminating_pods, unavailable_pods
 from kwhatif.report.story import FailedRow, PendingRow, RefusedRow, Settled

@@ -22,8 +22,7 @@ from kwhatif.kube.matching.field_errors import (
     required,
     unsupported,
 )
-from kwhatif.kube.matching.node_affinity import PreferredTerms
-from kwhatif.kube.matching.node_selector import Term, TermError
+from kwhatif.kube.matching.node_affinity import PreferredTerms, Term, TermError
 from kwhatif.kube.model.affinity import NodeSelectorTerm, PreferredSchedulingTerm
 from kwhatif.kube.model.duration import parse_duration
 from kwhatif.scheduler.configuration.resource_args import (

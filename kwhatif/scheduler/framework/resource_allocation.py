@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import NamedTuple
 
-from kwhatif.dra.usage import DeviceUsage
+from kwhatif.dra.allocated import DeviceUsage
 from kwhatif.kube.gates import BASE_GATES, Gates
 from kwhatif.kube.matching.device_classes import classes_under
 from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, is_scalar_resource, units

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.read_only import read_only
-from kwhatif.state.objects import StateObjects
+from kwhatif.state.state import StateObjects
 
 T = TypeVar("T", bound=KubernetesObject)
 K = TypeVar("K")

@@ -12,11 +12,10 @@ from msgspec import field
 from msgspec.structs import force_setattr, replace
 
 from kwhatif.admission.pod_security.checks import PROFILES
-from kwhatif.kube.model.job import CronJob, Job
 from kwhatif.kube.model.meta import LastApplied, controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, PodMeta, PodTemplateSpec, TemplateText
-from kwhatif.kube.model.workload import WORKLOADS
+from kwhatif.kube.model.workload import WORKLOADS, CronJob, Job
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.text.documents import Buffer
 from kwhatif.workloads.applied_template import template_of

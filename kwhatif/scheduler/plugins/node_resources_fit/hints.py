@@ -8,8 +8,7 @@ from functools import partial
 
 from kwhatif.kube.gates import BASE_GATES, Gates
 from kwhatif.kube.matching.device_classes import IMPLICIT_PREFIX, ClassesOf, classes_under
-from kwhatif.kube.matching.pod_resources import pod_resources
-from kwhatif.kube.matching.requests import PODS, Resources, pod_requests, resource_nanos, to_resources
+from kwhatif.kube.matching.requests import PODS, Resources, pod_requests, pod_resources, resource_nanos, to_resources
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from kwhatif.kube.gates import BASE_GATES, Gates
 from kwhatif.kube.matching.csi_migration import in_tree_disk
 from kwhatif.kube.matching.volumes import claim_class
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject
-from kwhatif.kube.model.generation import next_generation
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, next_generation
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.storage import (
     CSIDriver,

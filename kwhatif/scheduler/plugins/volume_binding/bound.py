@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from kwhatif.kube.matching.csi_migration import UntranslatableError, in_tree_disk, plugin_of, translated_affinity
 from kwhatif.kube.matching.labels import describe
-from kwhatif.kube.matching.reach import Reach, affinity_reach
-from kwhatif.kube.matching.volumes import volume_reaches
+from kwhatif.kube.matching.volumes import Reach, affinity_reach, volume_reaches
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, VolumeNodeAffinity
 from kwhatif.scheduler.framework.status import Status, error

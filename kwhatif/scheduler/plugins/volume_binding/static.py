@@ -6,8 +6,9 @@ from bisect import bisect_left
 from collections.abc import Container, Iterator
 
 from kwhatif.kube.matching.labels import EVERYTHING, Labels, Selector, SelectorError, compile_selector
-from kwhatif.kube.matching.reach import Reach, Reachable
 from kwhatif.kube.matching.volumes import (
+    Reach,
+    Reachable,
     capacity_of,
     claim_class,
     is_bound_to,

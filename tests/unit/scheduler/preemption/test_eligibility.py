@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import PodCondition
 from kwhatif.scheduler.framework.status import Status, unresolvable, unschedulable
 from kwhatif.scheduler.preemption.eligibility import NEVER, TERMINATING
 from kwhatif.scheduler.preemption.policy import Policy

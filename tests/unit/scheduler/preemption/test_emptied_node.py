@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import PodCondition
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.scheduler.preemption.candidate import Victim
 from kwhatif.scheduler.preemption.disruption import disrupt

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import SECOND
-from kwhatif.kube.model.pod_status import PodStatus
+from kwhatif.kube.model.pod import PodStatus
 from kwhatif.scheduler.framework.events import ActionType, ClusterEvent, EventResource
 from kwhatif.scheduler.framework.hints import QUEUE, QUEUE_SKIP, Registration
 from kwhatif.scheduler.framework.status import SUCCESS, unresolvable

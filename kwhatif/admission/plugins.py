@@ -1,4 +1,10 @@
-"""Priority admission: from class name to number (`plugin/pkg/admission/priority/admission.go`)."""
+"""Priority admission: from class name to number (`plugin/pkg/admission/priority/admission.go`).
+
+DefaultTolerationSeconds (`plugin/pkg/admission/defaulttolerationseconds/admission.go`).
+NamespaceLifecycle: nothing is created in a namespace that does not exist or is being deleted.
+
+(`apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go`.)
+"""
 
 from __future__ import annotations
 
@@ -7,8 +13,49 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied, forbidden
+from kwhatif.kube.matching.tolerations import NO_EXECUTE
+from kwhatif.kube.model.affinity import Toleration
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PriorityClass
+from kwhatif.kube.model.workload import Namespace
+
+DEFAULT_TOLERATIONS = tuple(
+    Toleration(key=key, operator="Exists", effect=NO_EXECUTE, toleration_seconds=300)
+    for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+)
+
+
+def add_default_tolerations(pod: Pod) -> Pod:
+    """Tolerate nodes that are not ready or unreachable for five minutes, unless the pod has its own tolerations."""
+    tolerations = pod.spec.tolerations
+    missing = tuple(default for default in DEFAULT_TOLERATIONS if not _speaks_of(default.key, tolerations))
+    return replace(pod, spec=replace(pod.spec, tolerations=tolerations + missing)) if missing else pod
+
+
+def _speaks_of(key: str, tolerations: tuple[Toleration, ...]) -> bool:
+    return any(toleration.key in ("", key) and toleration.effect in ("", NO_EXECUTE) for toleration in tolerations)
+
+
+#: Namespaces that the API server creates itself.
+ALWAYS_THERE = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
+
+
+def check_namespace(obj: KubernetesObject, cluster: Cluster) -> Denied | None:
+    """The rejection of an object whose namespace is missing or terminating.
+
+    A cluster without any Namespace is a dump of other kinds: then nothing is known, and nothing is rejected.
+    """
+    name = obj.metadata.namespace
+    namespace = cluster.get(Namespace, name)
+    if namespace is None:
+        if name in ALWAYS_THERE or not cluster.all(Namespace):
+            return None
+        return Denied(f'namespaces "{name}" not found')
+    if namespace.metadata.deletion_timestamp is None:
+        return None
+    return forbidden(obj, f"unable to create new content in namespace {name} because it is being terminated")
+
 
 DEFAULT_POLICY = "PreemptLowerPriority"
 
