@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from threading import Thread
 from typing import Any
 
@@ -37,12 +38,14 @@ def work(desk: Desk, script: Callable[[], Awaitable[None]]) -> list[str]:
 
 
 def test_what_is_asked_runs_in_the_main_thread_in_turn() -> None:
-    desk, done = Desk(), []
+    desk = Desk()
+    done: list[tuple[int, threading.Thread]] = []
+
+    def note(number: int) -> None:
+        done.append((number, threading.current_thread()))
 
     async def script() -> None:
-        asked = [
-            desk.ask(lambda number=number: done.append((number, threading.current_thread()))) for number in range(3)
-        ]  # type: ignore[misc]
+        asked = [desk.ask(partial(note, number)) for number in range(3)]
         await asyncio.gather(*asked)
         with pytest.raises(ZeroDivisionError):
             await desk.ask(lambda: 1 // 0)
