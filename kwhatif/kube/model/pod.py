@@ -229,6 +229,8 @@ class PodAnnotations(Model):
     restarted_at: str = field(name="kubectl.kubernetes.io/restartedAt", default="")
     #: AppArmor and seccomp profiles, by annotation: the keys end with the container's name.
     profiles: dict[str, str] = field(name="kwhatif.dev/profiles", default={})
+    #: Of a pod, or pods of a template, that run the Cluster Autoscaler: its arguments.
+    autoscaler_arguments: tuple[str, ...] | None = field(name="kwhatif.dev/autoscaler-arguments", default=None)
     #: Annotations for webhooks that inject sidecars.
     consul_inject: str = field(name="consul.hashicorp.com/connect-inject", default="")
     dapr_enabled: str = field(name="dapr.io/enabled", default="")

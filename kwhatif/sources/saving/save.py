@@ -197,7 +197,7 @@ def save(collected: Collected, path: str, *, taken_at: Moment, images: bool = Fa
 def saved_objects(collected: Collected, *, taken_at: Moment, images: bool, anonymize: bool) -> Saved:
     """What is saved: the snapshot's word about itself, then the objects, kind by kind in the API's order."""
     cluster = collected.cluster
-    objects: list[Any] = [redact(obj, images=images) for obj in _sorted(cluster)]
+    objects: list[Any] = [redact(obj, images=images, arguments=not anonymize) for obj in _sorted(cluster)]
     caveats = _caveats(collected, images=images)
     about = _about(collected, caveats, taken_at)
     if not anonymize:
