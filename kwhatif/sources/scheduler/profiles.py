@@ -81,7 +81,7 @@ def _extenders(configs: Sequence[ExtenderConfig], originals: SessionOriginals) -
     # An HTTP client takes a while to import, and most do without.
     from kwhatif.sources.extenders.http import HTTPExtender
     from kwhatif.sources.extenders.objects import WholeObjects
-    from kwhatif.sources.extenders.tls import TLSProblem
+    from kwhatif.sources.extenders.transport import TLSProblem
 
     objects = WholeObjects(originals)
     for index, config in enumerate(configs):

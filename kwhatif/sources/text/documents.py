@@ -15,7 +15,7 @@ import msgspec
 from kwhatif.sources.text import yaml_blocks
 from kwhatif.sources.text.origin import FieldPath, Origin, Place
 from kwhatif.sources.text.problems import Problems, hint_for_text
-from kwhatif.sources.text.yaml_entries import NotSimpleError
+from kwhatif.sources.text.yaml_blocks import NotSimpleError
 
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
 _AT_BYTE = re.compile(r" \(byte (\d+)\)")

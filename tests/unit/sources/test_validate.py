@@ -13,7 +13,7 @@ from kwhatif.sources.decoding.decode import ObjectDecoder
 from kwhatif.sources.text.documents import Document
 from kwhatif.sources.text.origin import Origin, Place
 from kwhatif.sources.text.problems import Problems
-from kwhatif.sources.validation import pods as validate_pods
+from kwhatif.sources.validation import objects as validate_pods
 from kwhatif.sources.validation import selectors as validate_selectors
 from kwhatif.sources.validation import values as validate_values
 from kwhatif.sources.validation.objects import CANDIDATES, STORED, Validator, validate_batch
