@@ -25,7 +25,7 @@ from kwhatif.kube.model.workload import Service
 from kwhatif.sources.decoding.decode import DecodedBatch
 from kwhatif.sources.text.origin import FieldPath
 from kwhatif.sources.text.problems import Problems
-from kwhatif.sources.validation import selectors, values
+from kwhatif.sources.validation import values
 from kwhatif.sources.validation.values import AddProblem, Check
 
 
@@ -64,8 +64,8 @@ def _are_good(pods: Sequence[Pod]) -> bool:
     return (
         _pass(values.quantity, amounts - values.good_quantities)
         and values.are_times([time for time in times if time is not None])
-        and _pass(selectors.labels, (dict([label]) for label in labels - selectors.good_labels))
-        and _pass(selectors.label_selector, (selector for selector in found if selector.match_expressions))
+        and _pass(values.labels, (dict([label]) for label in labels - values.good_labels))
+        and _pass(values.label_selector, (selector for selector in found if selector.match_expressions))
     )
 
 
@@ -211,10 +211,10 @@ def _every(check: Check | None) -> Check | None:
 
 
 def _service(service: Service, path: FieldPath, add: AddProblem) -> None:
-    selectors.labels(service.spec.selector or {}, (*path, "spec", "selector"), add)
+    values.labels(service.spec.selector or {}, (*path, "spec", "selector"), add)
 
 
-_ALWAYS: dict[type, Check] = {LabelSelector: selectors.label_selector, Service: _service}
+_ALWAYS: dict[type, Check] = {LabelSelector: values.label_selector, Service: _service}
 
 #: For objects of a cluster: the API server has accepted them, and where it is lenient, so is the scheduler.
 STORED = Validator(_ALWAYS)
@@ -222,10 +222,10 @@ STORED = Validator(_ALWAYS)
 CANDIDATES = Validator(
     _ALWAYS
     | {
-        NodeSelector: selectors.node_selector,
-        PreferredSchedulingTerm: selectors.preferred_term,
-        PodAffinityTerm: selectors.pod_affinity_term,
-        TopologySpreadConstraint: selectors.spread_constraint,
+        NodeSelector: values.node_selector,
+        PreferredSchedulingTerm: values.preferred_term,
+        PodAffinityTerm: values.pod_affinity_term,
+        TopologySpreadConstraint: values.spread_constraint,
     }
 )
 

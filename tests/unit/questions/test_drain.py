@@ -19,7 +19,7 @@ from kwhatif.kube.model.policy import (
     ResourceQuota,
     ResourceQuotaSpec,
 )
-from kwhatif.kube.model.volume import SomeVolume
+from kwhatif.kube.model.storage import SomeVolume
 from kwhatif.kube.model.workload import (
     DaemonSet,
     Deployment,
