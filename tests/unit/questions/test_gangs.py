@@ -11,6 +11,7 @@ import kwhatif
 from kwhatif.render.autoscale import consolidate
 from kwhatif.render.detail import Detail
 from tests.gangs.generate import GROUPS, TOPOLOGY, Builder
+from tests.karpenter.objects import TYPES, pool
 
 Json = dict[str, Any]
 
@@ -207,6 +208,22 @@ def test_an_autoscaler_adds_nodes_pod_by_pod_and_the_scheduler_places_the_gang(
         assert _placed(kwhatif.schedule(session, *given)) == sum(placed)
 
 
+@pytest.mark.parametrize(("limit", "placed"), [(None, 6), ("4", 0)])
+def test_karpenter_adds_nodes_pod_by_pod_too(limit: str | None, placed: int) -> None:
+    it = Builder("gangs")
+    it.node("small", 1000, {})
+    it.gang("g", 6, 6, "2")
+    it.cluster.append(pool(**({} if limit is None else {"limits": {"cpu": limit}})))
+    types = kwhatif.text(json.dumps(TYPES))
+    report = _json(kwhatif.autoscale(_session(it), _text(it.manifest), instance_types=types))
+    rounds = report["autoscaler"]["rounds"]
+    assert sum(len(found["placed"]) for found in rounds) == placed
+    assert sum(len(node["pods"]) for found in rounds for node in found["newNodes"]) == (placed or 2)
+    assert bool([row for found in rounds for row in found["refused"]]) is not bool(placed)
+    (caveat,) = [each for each in report["caveatDetails"] if each["code"] == "autoscaler-knows-no-groups"]
+    assert (caveat["autoscaler"], caveat["groups"]) == ("karpenter", ["default/g"])
+
+
 def _racks(gates: str) -> Builder:
     """Rack a takes 8 pods of 2 cpu, rack b 7."""
     it = Builder("gangs")
@@ -305,7 +322,9 @@ def test_a_removal_that_breaks_a_gang_is_not_a_good_one(beside: str, after: int)
     template = {"metadata": {"labels": {"job": "t"}}, "spec": it.cluster[-1]["spec"] | {"restartPolicy": "Never"}}
     del template["spec"]["nodeName"]
     spec = {"parallelism": 3, "selector": {"matchLabels": {"job": "t"}}, "template": template}
-    it.cluster.append({"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": spec, "status": {"active": 3}})
+    it.cluster.append(
+        {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": spec, "status": {"active": 3}}
+    )
     it.pod("a", beside, node="n0")
     it.pod("b", "5", node="n2")
     session = kwhatif.load(_text(it.cluster), kubernetes_version="1.37", feature_gates=TOPOLOGY)
