@@ -24,10 +24,8 @@ from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.queue.event_handlers import EventHandlers
 from kwhatif.scheduler.queue.failure import FailedAttempt, handle_failure
 from kwhatif.scheduler.queue.nominator import pod_lister
-from kwhatif.scheduler.queue.preempting import Preempting
-from kwhatif.scheduler.queue.profiles import QueueProfile, queue_profile
-from kwhatif.scheduler.queue.queued_group import QueuedEntity, QueuedPodGroupInfo
-from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+from kwhatif.scheduler.queue.profiles import Preempting, QueueProfile, queue_profile
+from kwhatif.scheduler.queue.queued_pod import QueuedEntity, QueuedPodGroupInfo, QueuedPodInfo
 from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 from kwhatif.simulation.attempts import SimulatedAttempts
 from kwhatif.simulation.pods import bound, with_condition

@@ -18,8 +18,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import Deployment, PodSource
 from kwhatif.questions.decisions.decide import stand_in
 from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.manifests.candidates import Planner
-from kwhatif.questions.manifests.new_pods import NewPod, NewPods
+from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
 from kwhatif.questions.placing.pending_pods import in_queue_order, unschedulable_pods
 from kwhatif.questions.session.session import Session
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER

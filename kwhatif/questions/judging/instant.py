@@ -20,8 +20,7 @@ from kwhatif.kube.model.workload import CronJob, StatefulSet
 from kwhatif.questions.judging.manifest_rollout import ManifestRollout
 from kwhatif.questions.judging.planned import HOLDS_UP, Asked, PendingPods, Planned
 from kwhatif.questions.manifests.assumed import assumed_of_new
-from kwhatif.questions.manifests.prepared import prepare
-from kwhatif.questions.manifests.writes import apply_at_once
+from kwhatif.questions.manifests.writes import apply_at_once, prepare
 from kwhatif.questions.placing.described import AtOnce, Explain
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision

@@ -21,13 +21,12 @@ from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.questions.decisions.caveats import caveats_of
-from kwhatif.questions.decisions.decide import ignored
-from kwhatif.questions.decisions.short import in_short
+from kwhatif.questions.decisions.decide import ignored, in_short
 from kwhatif.questions.groups.gates import is_about_groups
 from kwhatif.questions.groups.rows import group_rows
 from kwhatif.questions.judging.manifest_rollout import ManifestRollout
 from kwhatif.questions.judging.planned import Asked, Planned
-from kwhatif.questions.manifests.prepared import prepare
+from kwhatif.questions.manifests.writes import prepare
 from kwhatif.questions.placing.described import Described, Explain
 from kwhatif.questions.rows import decision_about, with_chosen
 from kwhatif.questions.session.session import Session

@@ -24,10 +24,8 @@ from kwhatif.questions.capacity.room import free
 from kwhatif.questions.groups.gates import with_groups
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
-from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.manifests.candidates import Planner
-from kwhatif.questions.manifests.new_pods import NewPod, NewPods
-from kwhatif.questions.manifests.restarted_workloads import restarted_workloads
+from kwhatif.questions.manifests.applied import Applied, restarted_workloads
+from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
 from kwhatif.questions.rows import owner_and_workload, text_of
 from kwhatif.questions.session.session import Session
 from kwhatif.report.threats import ThreatRow

@@ -24,9 +24,9 @@ from kwhatif.kube.model.resource import (
 from kwhatif.scheduler.framework.evidence import InsufficientResource
 from kwhatif.scheduler.framework.incremental import Reprieving
 from kwhatif.scheduler.framework.plugin import Reads
-from kwhatif.scheduler.framework.resource_allocation import ResourceSpec
 from kwhatif.scheduler.framework.scoring_strategy import (
     RequestedToCapacityRatioParam,
+    ResourceSpec,
     ScoringStrategy,
     UtilizationShapePoint,
     least_allocated,
