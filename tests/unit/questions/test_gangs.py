@@ -213,7 +213,7 @@ def test_karpenter_adds_nodes_pod_by_pod_too(limit: str | None, placed: int) -> 
     it = Builder("gangs")
     it.node("small", 1000, {})
     it.gang("g", 6, 6, "2")
-    it.cluster.append(pool(**({} if limit is None else {"limits": {"cpu": limit}})))
+    it.cluster.append(pool(limits={} if limit is None else {"cpu": limit}))
     types = kwhatif.text(json.dumps(TYPES))
     report = _json(kwhatif.autoscale(_session(it), _text(it.manifest), instance_types=types))
     rounds = report["autoscaler"]["rounds"]
