@@ -70,6 +70,10 @@ lock: ## pin the newest versions of all packages, with their hashes (needs uv)
 archive: $(READY) build/tools/archive/.ready ## one file with all that kwhatif needs but Python, for each platform; ONLY=here for this one
 	@$(BIN)/python scripts/archive.py --pex build/tools/archive/bin/pex $(if $(ONLY),--only $(ONLY)) $(if $(REPOSITORY),--home $(REPOSITORY))
 
+site: $(READY) build/tools/site/.ready ## the documentation as a site in build/site, and man pages in build/man
+	@$(BIN)/python scripts/pages.py $(if $(REPOSITORY),--home $(REPOSITORY))
+	@NO_MKDOCS_2_WARNING=1 build/tools/site/bin/mkdocs --quiet build --strict --clean --config-file build/mkdocs.yml
+
 pin: ## pin base images by digest and actions by commit (needs docker and the network)
 	scripts/pin.sh
 

@@ -1,12 +1,13 @@
 """Regenerate what is made from code: the JSON Schemas of report and policy, and the output that README and docs show.
 
 `generate.py` writes, `generate.py --check` only says whether anything is out of date. A block is regenerated between
-`<!-- output: COMMAND -->` and `<!-- end -->`; `<!-- file: PATH -->` shows a file.
+`<!-- output: COMMAND -->` and `<!-- end -->`; `<!-- file: PATH -->` shows a file, `<!-- figures -->` what was compared.
 """
 
 from __future__ import annotations
 
 import importlib
+import lzma
 import os
 import pkgutil
 import re
@@ -27,6 +28,24 @@ from kwhatif.report.row import schema_text
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"<!-- output: (?P<command>.+?) -->\n.*?<!-- end -->", re.DOTALL)
 FILE = re.compile(r"<!-- file: (?P<path>.+?) -->\n.*?<!-- end -->", re.DOTALL)
+FIGURES = re.compile(r"<!-- figures -->\n.*?<!-- end -->", re.DOTALL)
+#: What was compared with whom; the cases that are stored (files or lines, in fixtures/), and the section of
+#: docs/conformance.md that says how many random ones were compared.
+COMPARED = (
+    (
+        "a pod: nodes, scores, reasons, messages, evictions",
+        "kube-scheduler 1.36.2",
+        "conformance/*/*/cluster.yaml",
+        "The result",
+    ),
+    ("pods one after another", "kube-scheduler 1.36.2", "sequences/*/*/expected.json", ""),
+    ("the scheduling queue and its hints", "kube-scheduler 1.36.2", "queue/scripts.jsonl.xz", "The scheduling queue"),
+    ("groups of pods", "kube-scheduler 1.37", "gangs/*.jsonl", ""),
+    ("rollouts, drains, losses, to their ends", "a whole control plane 1.36.2", "stories/*/outcome.json", ""),
+    ("a cycle of the descheduler", "descheduler 0.36.0", "descheduler/cases.jsonl.xz", "Descheduling"),
+    ("which nodes come and go", "Cluster Autoscaler 1.36.1", "cluster_autoscaler/cases.jsonl.xz", ""),
+    ("which nodes come and go", "Karpenter 1.14.1", "karpenter/cases.jsonl.xz", ""),
+)
 #: What would change the output.
 SET_BY_USER = {"FORCE_COLOR", "KWHATIF_KUBERNETES_VERSION"}
 #: The moment at which the demo's dump was taken, so that ages stay what they were; 100 columns fit a web page.
@@ -92,13 +111,47 @@ def fresh(text: str) -> str:
         path = Path(match["path"])
         return f"<!-- file: {path} -->\n```{path.suffix[1:]}\n{(ROOT / path).read_text()}```\n<!-- end -->"
 
+    if FIGURES.search(text):
+        text = FIGURES.sub(f"<!-- figures -->\n{figures()}\n<!-- end -->", text)
     return FILE.sub(file, BLOCK.sub(block, text))
+
+
+def figures() -> str:
+    """How much was compared, counted where it is recorded: in fixtures/ and docs/conformance.md."""
+    sections = (ROOT / "docs" / "conformance.md").read_text().split("\n## ")
+    lines = ["| what | decided by | stored cases | random cases | of them, agree |", "|---|---|---:|---:|---:|"]
+    for what, judge, pattern, title in COMPARED:
+        files = list((ROOT / "fixtures").glob(pattern))
+        stored = sum(len(lines_of(path)) if ".jsonl" in path.name else 1 for path in files)
+        assert stored, pattern
+        cases, agreements = in_all(next(each for each in sections if each.startswith(title))) if title else ("", "")
+        lines.append(f"| {what} | {judge} | {stored:,} | {cases} | {agreements} |")
+    return "\n".join(lines)
+
+
+def lines_of(path: Path) -> list[bytes]:
+    """The cases of a file, one a line."""
+    content = path.read_bytes()
+    return (lzma.decompress(content) if path.suffix == ".xz" else content).splitlines()
+
+
+def in_all(section: str) -> tuple[str, str]:
+    """Cases and agreements of the first table of a section, all families together."""
+    table = section.partition("|---")[2].partition("\n")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+    families = [row for row in rows if row[0] != "all"]
+    cases, agreements = (sum(int(row[column].replace(",", "")) for row in families) for column in (1, 2))
+    return f"{cases:,}", f"{agreements:,}"
 
 
 def generated() -> dict[Path, str]:
     """Every generated file with the content that it should have."""
-    documents = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-    files = {path: fresh(path.read_text()) for path in documents if BLOCK.search(path.read_text())}
+    documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    files = {
+        path: fresh(path.read_text())
+        for path in documents
+        if BLOCK.search(text := path.read_text()) or FIGURES.search(text)
+    }
     for kind, known in ((Report, None), (Comparison, Report), (Policy, None)):
         files[ROOT / "kwhatif" / "schema" / f"{kind.__name__.lower()}.json"] = schema_text(kind, known)
     return files

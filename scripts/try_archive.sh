@@ -14,7 +14,7 @@ clean() { env -i LANG=C.UTF-8 HOME="$place/home" PATH="$python:/usr/bin:/bin" "$
 
 question=(schedule fixtures/demo/pods/small.yaml --from fixtures/demo/cluster.yaml)
 clean "$archive" "${question[@]}" > "$place/answer"
-grep -q '^✔ shop/small lands on general-a1' "$place/answer"
+grep -q 'shop/small lands on general-a1' "$place/answer"
 clean "$place/bin/kubectl-whatif" schedule --help | grep '^Usage: kubectl whatif schedule' > /dev/null
 # CEL, zstandard and the Kubernetes client are compiled packages, or need some: each is asked something.
 clean "$archive" gate fixtures/gate/manifests --from fixtures/demo/cluster.yaml --policy fixtures/gate/kwhatif.yaml > "$place/gate" || [ $? = 1 ]
