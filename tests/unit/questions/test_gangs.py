@@ -110,11 +110,60 @@ def test_a_drained_gang_comes_back_together_or_not_at_all() -> None:
     assert report["story"]["podGroups"]["groups"][0]["outcome"] == "waiting"
 
 
-def test_alone_a_member_is_judged_by_itself_and_that_is_said() -> None:
+def test_alone_means_each_gang_alone() -> None:
+    """Both fit where they are alone, and only one where they are not; a member never is."""
     it = _racks(GROUPS)
-    it.gang("g", 16, 16, "2")
-    report = _json(kwhatif.schedule(_session(it), _text(it.manifest), alone=True))
-    assert [each for each in report["caveatDetails"] if each["code"] == "gangs-not-modelled"]
+    it.gang("g", 10, 10, "2")
+    it.gang("h", 10, 10, "2")
+    it.gang("big", 16, 16, "2")
+    outcomes = {}
+    for alone in (True, False):
+        report = _json(kwhatif.schedule(_session(it), _text(it.manifest), alone=alone))
+        outcomes[alone] = [row["outcome"] for row in report["podGroups"]["groups"]]
+        assert "gangs-not-modelled" not in {each["code"] for each in report["caveatDetails"]}
+        assert len(report["decisions"]) == 36
+    assert outcomes == {
+        True: ["unscheduled", "scheduled", "scheduled"],
+        False: ["unscheduled", "scheduled", "unscheduled"],
+    }
+    waiting = kwhatif.load(_text([*it.cluster, *it.manifest]), kubernetes_version="1.37")
+    (row,) = _json(kwhatif.preempt(waiting, "pod/default/big-3", alone=True))["podGroups"]["groups"]
+    assert (row["outcome"], row["fitting"], row["pods"]) == ("unscheduled", 15, 16)
+
+
+@pytest.mark.parametrize(
+    ("edit", "fates"),
+    [
+        ("add 1 node like n1", {"big": "Placed", "late": "Gated", "small": "Unschedulable"}),
+        ("cordon n1", {"big": "Unschedulable", "late": "Gated", "small": "Placed"}),
+        ("delete pod/default/late-1", {"big": "Unschedulable", "late": "Gated", "small": "Placed"}),
+    ],
+)
+def test_edits_happen_to_a_queue_of_gangs(edit: str, fates: dict[str, str]) -> None:
+    it = _racks(GROUPS)
+    it.gang("big", 18, 18, "2")
+    it.gang("late", 2, 3, "2")
+    it.gang("small", 2, 2, "2")
+    session = kwhatif.load(_text([*it.cluster, *it.manifest]), kubernetes_version="1.37")
+    report = _json(kwhatif.pending(kwhatif.edited(session, edit)))
+    rows = [row for row in report["queue"]["pods"] if row["after"]["fate"] != "Gone"]
+    for name, outcome in fates.items():
+        assert {row["after"]["outcome"] for row in rows if row["pod"].startswith(f"default/{name}-")} == {outcome}
+    assert {row["group"].partition("/")[2] for row in report["podGroups"]["groups"]} == fates.keys()
+    assert "gangs-not-modelled" not in {each["code"] for each in report["caveatDetails"]}
+    behind = next(row["after"]["behind"] for row in rows if row["pod"] == "default/small-0")
+    assert bool(behind) is (fates["small"] == "Unschedulable")
+
+
+def test_the_gangs_of_a_cluster_are_one_kind_of_what_may_grow() -> None:
+    it = _racks(GROUPS)
+    for name in ("g", "h"):
+        it.group(name, 2, bound=True)
+        it.members(name, 2, "2")
+    row = _json(kwhatif.capacity(_session(it)))["capacity"]["shapes"][0]
+    assert (row["gangs"], row["running"], row["workloads"]) == (2, 4, ["PodGroup default/g", "PodGroup default/h"])
+    assert (row["fit"]["sets"], row["fit"]["gangs"][0]["pods"]) == (5, 2)
+    assert row["fit"]["stop"]["gang"]["fitting"] == 1
 
 
 @pytest.mark.parametrize(

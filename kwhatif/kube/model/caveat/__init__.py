@@ -14,11 +14,9 @@ from msgspec.structs import replace
 
 from kwhatif.kube.model.caveat.autoscaling import AutoscalingCaveat
 from kwhatif.kube.model.caveat.base import BaseCaveat, code_of
-from kwhatif.kube.model.caveat.descheduling import DeschedulingCaveat
-from kwhatif.kube.model.caveat.lacking import LackingCaveat
 from kwhatif.kube.model.caveat.manifests import ManifestsCaveat
-from kwhatif.kube.model.caveat.reading import ReadingCaveat
-from kwhatif.kube.model.caveat.scheduling import SchedulingCaveat
+from kwhatif.kube.model.caveat.reading import LackingCaveat, ReadingCaveat
+from kwhatif.kube.model.caveat.scheduling import DeschedulingCaveat, SchedulingCaveat
 from kwhatif.kube.model.caveat.workloads import WorkloadsCaveat
 
 Caveat = (
