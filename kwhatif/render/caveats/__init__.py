@@ -12,7 +12,7 @@ from kwhatif.kube.model.caveat.autoscaling import AutoscalingCaveat
 from kwhatif.kube.model.caveat.manifests import ManifestsCaveat
 from kwhatif.kube.model.caveat.reading import LackingCaveat, ReadingCaveat, is_absent
 from kwhatif.kube.model.caveat.scheduling import DeschedulingCaveat, SchedulingCaveat
-from kwhatif.kube.model.caveat.workloads import WorkloadsCaveat
+from kwhatif.kube.model.caveat.workloads import NodesNotAdded, WorkloadsCaveat
 from kwhatif.questions.session.inventory import Inventory
 from kwhatif.render.caveats import autoscaling, manifests, reading, scheduling, workloads
 from kwhatif.report import Report
@@ -43,10 +43,18 @@ def besides_findings(report: Report) -> Sequence[str]:
 
 
 def sentences(caveats: Sequence[Caveat]) -> tuple[str, ...]:
-    """All caveats in words; kinds that a dump has none of are one sentence."""
+    """All caveats in words; kinds that a dump has none of, and what an autoscaler would add, are one sentence."""
     absent = [caveat for caveat in caveats if is_absent(caveat)]
-    said = dict.fromkeys(reading.absent(absent) if is_absent(caveat) else sentence(caveat) for caveat in caveats)
-    return tuple(said)
+    not_added = [caveat for caveat in caveats if isinstance(caveat, NodesNotAdded)]
+
+    def said(caveat: Caveat) -> str:
+        if is_absent(caveat):
+            return reading.absent(absent)
+        if isinstance(caveat, NodesNotAdded):
+            return workloads.not_added([each for each in not_added if each.sign == caveat.sign])
+        return sentence(caveat)
+
+    return tuple(dict.fromkeys(map(said, caveats)))
 
 
 def sentence(caveat: Caveat) -> str:
