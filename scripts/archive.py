@@ -27,6 +27,8 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from packaging import tags
 
+from kwhatif import __version__
+
 ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "build" / "archive"
 TEMPLATES = ROOT / "ci" / "packages"
@@ -71,10 +73,8 @@ def main() -> None:
     shutil.rmtree(BUILD, ignore_errors=True)
     BUILD.mkdir(parents=True)
     digests = {name: krew_archive(build(arguments.pex, name, pythons)) for name in platforms}
-    version = re.search(r'"(.+)"', (ROOT / "kwhatif" / "_version.py").read_text())
-    assert version
     if not arguments.only:
-        refer(version[1], arguments.home.rstrip("/"), digests)
+        refer(__version__, arguments.home.rstrip("/"), digests)
 
 
 def this_platform() -> str:
