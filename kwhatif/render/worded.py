@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 from msgspec.structs import replace
 
 from kwhatif.render.caveats import sentence, sentences
@@ -9,10 +11,30 @@ from kwhatif.render.deschedule import worded_cycle
 from kwhatif.render.story_words import worded_story, worded_verdict
 from kwhatif.report import Report
 from kwhatif.report.audit import AuditRow
+from kwhatif.report.comparison import Comparison
 from kwhatif.report.policy import FindingRow
+from kwhatif.report.row import Document, draw_in_notebooks
 from kwhatif.report.story import ScenarioRow
 from kwhatif.words.audit import finding_message
 from kwhatif.words.workload import decisions_by_workload, workload_message
+
+
+def _framed(document: Document) -> str | None:
+    """Its page as a part of a notebook: in a frame, so that neither changes how the other looks."""
+    from kwhatif.render.html.page import comparison_to_html, to_html
+
+    match document:
+        case Report():
+            made = to_html(document)
+        case Comparison():
+            made = comparison_to_html(document)
+        case _:
+            return None
+    page = html.escape(made, quote=True)
+    return f'<iframe srcdoc="{page}" style="width: 100%; height: 40em; border: 0" title="kwhatif"></iframe>'
+
+
+draw_in_notebooks(_framed)
 
 
 def worded(report: Report) -> Report:
