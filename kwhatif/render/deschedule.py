@@ -42,6 +42,7 @@ from kwhatif.render.blocks import (
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality
 from kwhatif.render.qualifiers import descheduling_qualifier
+from kwhatif.render.story_words import worded_story
 from kwhatif.report import Report
 from kwhatif.report.deschedule import (
     DescheduleRow,
@@ -108,7 +109,7 @@ def _is_by(strategy: StrategyRow, row: EvictedRow | EvictionRefusedRow | NodeCla
 
 def _attempts(rows: Sequence[EvictedRow | EvictionRefusedRow]) -> Table:
     columns = (number("#"), name("Pod"), node(), words("Why"), words("Then"))
-    return Table(columns, [(row.order, row.pod, row.node, _why(row.why), _then(row)) for row in rows])
+    return Table(columns, [(row.order, row.pod, row.node, why_evicted(row.why), _then(row)) for row in rows])
 
 
 def _then(row: EvictedRow | EvictionRefusedRow) -> Cell:
@@ -164,8 +165,9 @@ _CAUSES: Mapping[ReplacementCause, str] = {
 
 
 def worded_cycle(row: DescheduleRow) -> DescheduleRow:
-    """The row with what becomes of replacements in words."""
-    return replace(row, evicted=tuple(map(_worded, row.evicted)))
+    """The row with what becomes of replacements, and the story, in words."""
+    story = None if row.story is None else worded_story(row.story)
+    return replace(row, evicted=tuple(map(_worded, row.evicted)), story=story)
 
 
 def _worded(row: EvictedRow) -> EvictedRow:
@@ -270,7 +272,7 @@ def _spared_rules(row: DescheduleRow) -> dict[str, list[str]]:
     return dict(sorted(found.items(), key=lambda item: -len(item[1])))
 
 
-def _why(reason: Why) -> str:  # noqa: C901 - an arm per reason
+def why_evicted(reason: Why) -> str:  # noqa: C901 - an arm per reason
     """Why a strategy wants the pod evicted, with numbers."""
     match reason:
         case NodeUse():
