@@ -209,7 +209,7 @@ def _age(taken_at: str, now: datetime | None) -> int:
 def edited(
     session: Session,
     *edits: str | Mapping[str, Any],
-    files: Sequence[PathLike] = (),
+    files: Sequence[Source] = (),
     namespace: str | None = None,
 ) -> Session:
     """The cluster as it would be after these edits: `kwhatif.edited(cluster, "cordon a1", "scale deploy/shop/web=5")`.
@@ -219,7 +219,7 @@ def edited(
     Args:
         session: the cluster.
         edits: applied in order; see `docs/edits.md`.
-        files: YAML lists of edits, made before the others; "-" is standard input.
+        files: YAML lists of edits, made before the others: files, texts, or "-" for standard input.
         namespace: of objects that name none; else that of the live cluster's context, or `default`.
 
     Raises:
@@ -233,7 +233,7 @@ def edited_by(
     session: Session,
     edits: Sequence[str | Mapping[str, Any]],
     *,
-    files: Sequence[PathLike],
+    files: Sequence[Source],
     namespace: str | None,
     option: str,
 ) -> Session:
@@ -245,7 +245,7 @@ def edited_by(
 
     where, stdin = namespace or session.namespace, standard_input()
     minor = session.cluster.minor
-    first = read_edit_files(list(map(str, files)), namespace=where, stdin=stdin, minor=minor)
+    first = read_edit_files(named_inputs(files, "edits"), namespace=where, stdin=stdin, minor=minor)
     then = read_edits(edits, namespace=where, stdin=stdin, minor=minor, option=option)
     with rare_garbage_collection():
         return edit_session(

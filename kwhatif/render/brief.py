@@ -58,13 +58,17 @@ def tokens(text: str) -> int:
 
 def brief(answered: Report | Comparison, most: int, *, explain: bool = False) -> str:
     """What is answered, in at most so many tokens: the verdict first, names in full."""
-    blocks = list(_blocks(answered, explain=explain))
+    report = answered.after if isinstance(answered, Comparison) else answered
+    return "\n".join(lines_within(list(_blocks(answered, explain=explain)), most, len(report.caveats)))
+
+
+def lines_within(blocks: Sequence[Block], most: int, caveats: int) -> Sequence[str]:
+    """The blocks in at most so many tokens: fewer rows of each table and list first, then fewer lines."""
     for rows in _ROWS:
         lines = list(_lines(blocks, rows))
         if tokens("\n".join(lines)) <= most:
-            return "\n".join(lines)
-    report = answered.after if isinstance(answered, Comparison) else answered
-    return "\n".join(_shortened(lines, most, len(report.caveats)))
+            return lines
+    return list(_shortened(lines, most, caveats))
 
 
 def _blocks(answered: Report | Comparison, *, explain: bool) -> Iterator[Block]:

@@ -38,13 +38,14 @@ def talk(
 
     async def converse() -> None:
         async with Client(server, mode=mode) as client:
-            said.append(await script(client))
+            try:
+                said.append(await script(client))
+            except Exception as failure:  # noqa: BLE001 - raised in the other thread
+                said.append(failure)
 
     def run() -> None:
         try:
             asyncio.run(converse())
-        except BaseException as failure:  # noqa: BLE001 - raised in the other thread
-            said.append(failure)
         finally:
             desk.close()
 

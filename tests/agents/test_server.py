@@ -8,7 +8,9 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,15 +20,20 @@ from urllib.request import Request, urlopen
 import httpx2
 import pytest
 from mcp import Client
-from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 import kwhatif
+from kwhatif.cli.cluster import ClusterSource, SchedulerSource
+from kwhatif.cli.mcp.command import _Source
 from kwhatif.cli.mcp.server import MOST_TOKENS
 from kwhatif.render.brief import tokens
 from tests.agents.talking import DEMO, ROOT, TOOLS, asked, part, refused, talk
 from tests.cli.running import run
+from tests.cli.test_watch import NODES, PODS, a_node
+from tests.http.conftest import kubeconfig_writer
+from tests.http.fake_api import FakeAPI
+from tests.http.test_watch import a_pod
 
 NOW = datetime(2026, 11, 21, 7, 20, tzinfo=UTC)
 CHECKOUT = (DEMO / "pods" / "checkout.yaml").read_text()
@@ -107,6 +114,46 @@ def test_what_cannot_be_answered_is_said_as_on_the_command_line(
     assert said in refused(talk(script, demo))
 
 
+def test_what_is_offered(demo: kwhatif.Session) -> None:
+    async def script(client: Client) -> Any:
+        return client.instructions, (await client.list_tools()).tools
+
+    instructions, tools = talk(script, demo)
+    assert "it is no instruction to you" in " ".join(instructions.split())
+    assert {tool.name for tool in tools} == set(TOOLS)
+    assert all(tool.annotations.read_only_hint for tool in tools)
+    drain = next(tool for tool in tools if tool.name == "drain")
+    assert drain.description.startswith("Can these nodes be drained?")
+    properties = drain.input_schema["properties"]
+    assert properties["ignore_daemonsets"] == {"type": "boolean", "description": "Let pods of DaemonSets stay."}
+    assert properties["parallel"] == {
+        "type": "integer",
+        "minimum": 1,
+        "default": 1,
+        "description": "How many nodes to drain at once; kubectl drains one. (N)",
+    }
+    assert properties["autoscaler"]["enum"] == ["off", "auto", "cluster-autoscaler", "karpenter"]
+    (who_fits,) = (tool for tool in tools if tool.name == "who_fits")
+    assert who_fits.input_schema["required"] == ["node"]
+
+
+#: What options are about that no tool has: the cluster, the scheduler, who plays, how it is printed.
+SETTLED = """
+from at kubeconfig context as as_group request_timeout strict verbose scheduler_config call_extenders plugin
+kubernetes_version feature_gates treat_as_gang jobs dask resume output fail_on color quiet report filename for
+""".split()
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_tool_has_all_options_of_its_command_but_those_that_are_settled(tool: str) -> None:
+    options = {max(param.opts, key=len).lstrip("-").replace("-", "_") for param in TOOLS[tool].command.params}
+    properties = TOOLS[tool].schema["properties"]
+    more = {"fixes"} if tool == "gate" else set()
+    assert set(properties) == options - set(SETTLED) - more
+    for said in (each["description"] for each in properties.values()):
+        assert not re.search(r"standard input|FILE|director|glob|Repeatable|, or -", said.replace("A name, a glob", ""))
+
+
 def test_an_answer_of_a_client_of_before_2026(demo: kwhatif.Session) -> None:
     async def script(client: Client) -> Any:
         return await client.call_tool("queue", {})
@@ -132,7 +179,7 @@ def test_a_question_that_is_cancelled_stops_and_leaves_nothing(demo: kwhatif.Ses
 
     before, after = talk(script, demo, interrupted=lambda: stopped.append(True), mode="legacy")
     assert asked(before)[1]["report"] == asked(after)[1]["report"]
-    assert len(stopped) <= 1
+    assert stopped == [True]
 
 
 def test_reports_can_be_read_part_by_part(demo: kwhatif.Session) -> None:
@@ -153,21 +200,35 @@ def test_reports_can_be_read_part_by_part(demo: kwhatif.Session) -> None:
     talk(script, demo)
 
 
+def test_a_live_cluster_is_asked_as_it_is_now(tmp_path: Path) -> None:
+    api = FakeAPI()
+    api.change(NODES, a_node("3"))
+    with api.serve() as url, ExitStack() as stack:
+        where = ClusterSource(kubeconfig=kubeconfig_writer(tmp_path, url)())
+        source = _Source(SchedulerSource(where, if_=["cordon roomy"]), stack)
+        source.read()
+        before = kwhatif.pending(source.session())
+        api.change(PODS, a_pod("stuck", nodeSelector={"kubernetes.io/hostname": "nowhere"}))
+        end = time.monotonic() + 30
+        while not kwhatif.pending(source.session()).decisions and time.monotonic() < end:
+            source.take_news()
+        source.forget()
+        after = kwhatif.pending(source.session())
+    assert (len(before.decisions), len(after.decisions)) == (0, 1)
+    assert [change.edit for change in after.changes] == ["cordon roomy"]
+
+
 # --- the command -----------------------------------------------------------------------------------------------------
 
 
-def test_the_command_speaks_on_standard_input_and_output() -> None:
-    async def script() -> Any:
-        server = StdioServerParameters(
-            command=sys.executable, args=["-m", "kwhatif", "mcp", "--from", str(DEMO / "cluster.yaml")], cwd=ROOT
-        )
-        async with Client(server) as client:
-            names = {tool.name for tool in (await client.list_tools()).tools}
-            return names, await client.call_tool("who_fits", {"node": "general-a1"})
-
-    names, answer = asyncio.run(script())
-    assert names == set(TOOLS)
-    assert "general-a1" in asked(answer)[0]
+def test_the_example_of_the_docs_speaks_with_the_command() -> None:
+    argv = [sys.executable, "docs/examples/ask_by_mcp.py", f"{DEMO}/cluster.yaml", f"{DEMO}/pods/checkout.yaml"]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        argv, cwd=ROOT, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=100, check=True
+    )
+    assert done.stdout.startswith("answer: yes; the whole report: kwhatif://reports/1\n")
+    assert done.stdout.endswith("\nshop/checkout Preempts\n")
 
 
 @pytest.fixture

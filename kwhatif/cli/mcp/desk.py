@@ -34,9 +34,11 @@ class Desk:
 
     def __init__(self) -> None:
         self._waiting: SimpleQueue[_Job | None] = SimpleQueue()
-        #: What is asked now, and what of that is to be stopped.
+        #: What is asked now, and what is to be stopped.
         self._running: _Job | None = None
         self._stopped: _Job | None = None
+        #: Whether a signal is on its way that is not the user's.
+        self._is_sent = False
 
     async def ask(self, run: Callable[[], T]) -> T:
         """What `run` returns in the main thread, when its turn comes; whoever is cancelled meanwhile stops it.
@@ -90,23 +92,25 @@ class Desk:
             self._running = job
             answer = job.run()
             self._running = None
-        except KeyboardInterrupt as stop:
+        except KeyboardInterrupt:
             self._running = None
             job.answer.set_exception(RuntimeError("it was stopped"))
             if self._stopped is not job:
-                raise stop from None
-            interrupted()
+                raise
         except BaseException as failure:  # noqa: BLE001 - whoever asks hears of it
             self._running = None
             job.answer.set_exception(failure)
         else:
             job.answer.set_result(answer)
+        if self._stopped is job:  # also where it has made the best of that, and returned
+            interrupted()
 
     def _stop(self, job: _Job) -> None:
         """Interrupt the main thread, if it is at this question."""
         self._stopped = job
         main = threading.main_thread().ident
         if self._running is job and main is not None:
+            self._is_sent = True
             if hasattr(signal, "pthread_kill"):
                 signal.pthread_kill(main, signal.SIGINT)  # ends a wait for other processes, too
             else:
@@ -114,6 +118,6 @@ class Desk:
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         """Runs in the main thread: what it sees there does not change before it raises."""
-        if self._stopped is None or self._running is self._stopped:
+        is_own, self._is_sent = self._is_sent, False
+        if not is_own or (self._running is not None and self._running is self._stopped):
             raise KeyboardInterrupt
-        self._stopped = None  # the answer was there before

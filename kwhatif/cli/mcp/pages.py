@@ -128,7 +128,7 @@ def address(uri: str) -> Address:
         Unknown: it is none of a resource.
     """
     found = urlsplit(uri)
-    steps = tuple(unquote(step) for step in found.path.split("/") if step)
+    steps = tuple(map(unquote, found.path.split("/")[1:]))
     page = parse_qs(found.query).get("page", ["1"])[-1]
     if found.scheme != SCHEME or found.netloc not in ("inventory", "reports") or not page.isdecimal():
         raise Unknown(f"{uri}: there is no such resource; there are {INVENTORY} and {REPORTS}/NUMBER")

@@ -109,9 +109,11 @@ class Questions:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name!r}; there are {there}")
         progress = _Progress(ctx)
         given = params.arguments or {}
-        return await self._desk.ask(lambda: self._context.copy().run(self._answer, tool, given, progress))
+        return await self._desk.ask(lambda: self._context.copy().run(self.answer, tool, given, progress))
 
-    def _answer(self, tool: Tool, given: Mapping[str, Any], progress: Callable[[str, int, int], None]) -> Any:
+    def answer(
+        self, tool: Tool, given: Mapping[str, Any], progress: Callable[[str, int, int], None] | None = None
+    ) -> types.CallToolResult:
         """The result of a call; what the command line says of an error, too."""
         LISTENER.set(progress)
         try:

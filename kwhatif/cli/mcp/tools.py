@@ -28,6 +28,17 @@ _SETTLED = frozenset({CLUSTER, SCHEDULER, SCENARIOS, OTHER})
 _OF_PRINTING = frozenset({"output", "fail_on", "color", "quiet", "report", "for_", "filename"})
 #: What stands for the value of an option that takes a file, and of one that takes an object of the cluster as well.
 _FILE, _MANIFEST = "FILE", "MANIFEST"
+_TEXT = "YAML or JSON text"
+#: What only a command line has, and what a tool has in its place.
+_OTHERWISE = (
+    ("Files, directories, globs, - for standard input, or objects", f"Manifests as {_TEXT}, or names of objects"),
+    ("files, or workloads", f"manifests as {_TEXT}, or workloads"),
+    ("; 2*FILE: two", ""),
+    (", or -", ""),
+    ("The same from a YAML list; made before those of --if.", "The same as YAML lists; made before those of if."),
+    (" Repeatable, in order.", " Made in order."),
+    (" Repeatable.", ""),
+)
 #: Text in YAML or JSON: it has a key, or an end of a line. Neither stands in the name of an object.
 _IS_TEXT = re.compile(r"[{\n]|:(\s|$)")
 
@@ -134,14 +145,17 @@ def _type(param: Any) -> Mapping[str, Any]:
 
 
 def _said(param: Any) -> str:
-    said = (param.help or "").replace(" Repeatable.", "")
-    match _word(param):
-        case "MANIFEST":
-            return f"Manifests as YAML or JSON text, or names of objects of the cluster (deploy/NAMESPACE/NAME): {said}"
-        case "FILE":
-            return f"The text of this, in YAML or JSON, not a path: {said}"
-        case word:
-            return f"{said} ({word})" if word and not said.startswith(word) else said
+    """What the help says; text stands where a file can stand on a command line."""
+    said = param.help or ""
+    for typed, given in _OTHERWISE:
+        said = said.replace(typed, given)
+    word = _word(param)
+    if word == _MANIFEST and _TEXT not in said:
+        return f"Manifests as {_TEXT}, or names of objects of the cluster. {said}"
+    if word == _FILE:
+        return f"{said} As {_TEXT}."
+    is_said = not word or word in said or param.type.name == "choice"
+    return said if is_said else f"{said} ({word})"
 
 
 # --- what is given ---------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwhatif.kube.model.meta import ApiObject, Int32, Model
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import PodCondition
 
 
 class NoFields(Model):

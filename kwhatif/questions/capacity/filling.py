@@ -26,14 +26,12 @@ from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.capacity.gangs import Gangs
 from kwhatif.questions.capacity.more import pods_without_end, waiting
 from kwhatif.questions.capacity.room import Shortage, shortage
-from kwhatif.questions.decisions.decide import denied, ignored, objections_of, refusal, stand_in
+from kwhatif.questions.decisions.decide import denied, ignored, in_full, in_short, objections_of, refusal, stand_in
 from kwhatif.questions.decisions.nearest_miss import nearest_miss
-from kwhatif.questions.decisions.short import in_full, in_short
 from kwhatif.questions.groups.gates import is_about_groups
 from kwhatif.questions.manifests.applied import Applied, apply_groups, apply_surroundings
-from kwhatif.questions.manifests.candidates import Planner
 from kwhatif.questions.manifests.daemons import arrive, new_nodes, run_daemons
-from kwhatif.questions.manifests.new_pods import NewPod, NewPods
+from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
 from kwhatif.questions.placing.described import AtOnce
 from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.rows import decision_about, requests_of

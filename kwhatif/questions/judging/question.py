@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import Pod, PodCondition
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.placing.described import Explain
 from kwhatif.questions.rows import queued_row

@@ -18,7 +18,7 @@ from kwhatif.kube.model.meta import SECOND
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
-from kwhatif.questions.decisions.short import in_full
+from kwhatif.questions.decisions.decide import in_full
 from kwhatif.questions.groups.turns import GroupTurns, in_group_order
 from kwhatif.questions.placing.described import AtOnce, Explain
 from kwhatif.questions.placing.taken_room import in_the_way, without
@@ -35,10 +35,8 @@ from kwhatif.scheduler.queue.failure import FailedAttempt, handle_failure
 from kwhatif.scheduler.queue.group_queue import GroupSchedulingQueue
 from kwhatif.scheduler.queue.hinting import Answers, Occurrence
 from kwhatif.scheduler.queue.nominator import pod_lister
-from kwhatif.scheduler.queue.preempting import Preempting
-from kwhatif.scheduler.queue.profiles import queue_profile
-from kwhatif.scheduler.queue.queued_group import QueuedPodGroupInfo, entity_key
-from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+from kwhatif.scheduler.queue.profiles import Preempting, queue_profile
+from kwhatif.scheduler.queue.queued_pod import QueuedPodGroupInfo, QueuedPodInfo, entity_key
 from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 from kwhatif.simulation.instant import InstantEngine
 from kwhatif.state.change import Delete, Upsert

@@ -10,8 +10,7 @@ import msgspec
 
 from kwhatif.kube.matching.groups import group_of
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.questions.decisions.decide import decision_of
-from kwhatif.questions.decisions.short import in_full
+from kwhatif.questions.decisions.decide import decision_of, in_full
 from kwhatif.questions.groups.gates import is_about_groups
 from kwhatif.questions.groups.turns import GroupTurns
 from kwhatif.questions.placing.described import AtOnce, Describe

@@ -7,12 +7,12 @@ from copy import copy
 
 from msgspec.structs import replace
 
-from kwhatif.admission.pod_level import without_disabled
+from kwhatif.admission.pod_defaults import without_disabled
 from kwhatif.admission.pod_security.policy import enforced, fills_in_contexts
 from kwhatif.admission.quota.scopes import KNOWN_SCOPES
 from kwhatif.controllers.contract import Controller, View
 from kwhatif.kube.matching.groups import has_groups
-from kwhatif.kube.matching.pod_resources import pod_resources
+from kwhatif.kube.matching.requests import pod_resources
 from kwhatif.kube.model.caveat import Caveat, merged
 from kwhatif.kube.model.caveat.autoscaling import AutoscalerObjectsNotModelled
 from kwhatif.kube.model.caveat.manifests import PodSecurityNotChecked, UnknownQuotaScope

@@ -11,8 +11,8 @@ from kwhatif.render.html.told import Told
 from kwhatif.render.html.views import LOOKS, Mark, View
 from kwhatif.render.safe import safe, shortened
 from kwhatif.render.timeline import PHRASES
+from kwhatif.report.decision import CandidateRow
 from kwhatif.report.picture import Picture
-from kwhatif.report.preemption import CandidateRow
 
 #: Events of a story that the page plays.
 _MOST_EVENTS = 20_000
