@@ -156,7 +156,6 @@ def _session(
     taken_at = loaded.taken_at
     age = 0 if loaded.live else _age(taken_at, now) if taken_at else None
     session = scheduler.session(loaded, State(loaded.cluster), loaded.caveats, age)
-    session.treats_as_gangs = source.treats_as_gangs
     ProgressReporter(progress).report("snapshot", len(session.state.pods) + len(session.state.nodes), done=True)
     return session
 
@@ -171,7 +170,7 @@ class FollowedScheduler(NamedTuple):
 
     def session(self, loaded: LoadedCluster, state: State, caveats: Sequence[Caveat], age: int | None) -> Session:
         """A session of a state of the cluster that was loaded; `caveats` are those about its reading."""
-        return Session(
+        session = Session(
             state,
             profiles=self.profiles,
             profiles_of=self.source.profiles,
@@ -183,6 +182,8 @@ class FollowedScheduler(NamedTuple):
             namespace=loaded.namespace,
             originals=self.source.originals,
         )
+        session.treats_as_gangs = self.source.treats_as_gangs
+        return session
 
 
 def follow_release(collected: Collected, source: RequestedScheduler) -> FollowedScheduler:
