@@ -42,7 +42,6 @@ from kwhatif.render.blocks import (
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality
 from kwhatif.render.qualifiers import descheduling_qualifier
-from kwhatif.render.story_words import worded_story
 from kwhatif.report import Report
 from kwhatif.report.deschedule import (
     DescheduleRow,
@@ -165,9 +164,8 @@ _CAUSES: Mapping[ReplacementCause, str] = {
 
 
 def worded_cycle(row: DescheduleRow) -> DescheduleRow:
-    """The row with what becomes of replacements, and the story, in words."""
-    story = None if row.story is None else worded_story(row.story)
-    return replace(row, evicted=tuple(map(_worded, row.evicted)), story=story)
+    """The row with what becomes of replacements in words."""
+    return replace(row, evicted=tuple(map(_worded, row.evicted)))
 
 
 def _worded(row: EvictedRow) -> EvictedRow:
