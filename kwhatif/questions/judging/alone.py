@@ -73,7 +73,7 @@ class Alone:
             return
         workload, left_out, groups = applied.source.object, update.left_out, update.added.groups
         for group in groups:
-            yield replace(self._decide_first(applied, group), source=applied.source)
+            yield replace(self._decide_first(applied, group), source=applied.source, runs_on=applied.runs_on)
             if len(group.names) > 1:
                 count = len(group.names) + (left_out if len(groups) == 1 else 0)
                 self._caveats[OneOfEqualPods(workload=workload, count=count)] = None

@@ -16,6 +16,7 @@ from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.helm import HelmHook
+from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import POD_SOURCES, Namespace, NamespaceMeta
 from kwhatif.report.inputs import SourceRow
@@ -44,6 +45,11 @@ class Applied(msgspec.Struct, frozen=True):
     hook: HelmHook | None = None
     #: It was read from an API server, which has admitted it: it is taken as it stands.
     stored: bool = False
+
+    @property
+    def runs_on(self) -> str | None:
+        """Where it runs now, if it is a pod of the cluster that was asked for by name."""
+        return self.object.spec.node_name or None if self.restarted and isinstance(self.object, Pod) else None
 
     @property
     def is_workload(self) -> bool:

@@ -7,10 +7,10 @@ from typing import Any
 
 from kwhatif.admission.disruption import SyncFailed, counted_status
 from kwhatif.controllers.budget_pods import pods_selected_by
-from kwhatif.controllers.cron import is_due
 from kwhatif.controllers.node_taints import ready_status
 from kwhatif.controllers.revisions import has_missed
 from kwhatif.controllers.taint_eviction import says_for_how_long
+from kwhatif.kube.matching.cron import is_due
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.kube.matching.volumes import claim_names
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
