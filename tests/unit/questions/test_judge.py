@@ -596,7 +596,7 @@ def test_of_a_pod_that_runs_it_is_said_where(*, alone: bool) -> None:
     running = pod("web").cpu("1").on("n1").build()
     there = Session(cluster(node("n1"), node("n2"), pod("other").cpu("1").on("n1"), running))
     applied = Applied(running, SourceRow(file="pod/web", object="Pod default/web"), restarted=True)
-    report = judge(there, Question(applied=(applied,), alone=alone)).report()
+    report = judge(there, Question(applied=(applied,), alone=alone)).report(there, "schedule")
     (decision,) = report.decisions
     assert (decision.runs_on, decision.node) == ("n1", "n2")
     assert sentence_about(decision, report).startswith("runs on n1; started again, it lands on n2")
