@@ -11,14 +11,13 @@ from msgspec.structs import replace
 
 from kwhatif.admission.same import each as each_of
 from kwhatif.admission.same import with_parts
+from kwhatif.kube.model.admission_hooks import InjectedContainers, Injection, KnownInjection
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.container import Container, ResourceRequirements
-from kwhatif.kube.model.injection import InjectedContainers, Injection, KnownInjection
-from kwhatif.kube.model.job import CronJob, Job
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.volume import Volume
-from kwhatif.kube.model.workload import ReplicaSet
+from kwhatif.kube.model.workload import CronJob, Job, ReplicaSet
 
 
 def inject(pod: Pod, cluster: Cluster) -> Pod:

@@ -12,18 +12,21 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.admission.changes import changes_between
-from kwhatif.admission.default_tolerations import add_default_tolerations
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.injection import inject
 from kwhatif.admission.label_keys import merge_label_keys
 from kwhatif.admission.left_out import with_pod_images
 from kwhatif.admission.limit_ranger import check_limits, fill_in_limits
-from kwhatif.admission.namespaces import check_namespace
-from kwhatif.admission.outcome import AdmissionStep, Admitted, Denied, forbidden, run_steps
-from kwhatif.admission.pod_level import complete_pod_level, default_before_plugins
+from kwhatif.admission.outcome import AdmissionStep, Admitted, Denied, changes_between, forbidden, run_steps
+from kwhatif.admission.plugins import (
+    PriorityClasses,
+    add_default_tolerations,
+    admit_priority,
+    check_namespace,
+    resolve_priority,
+)
+from kwhatif.admission.pod_defaults import complete_pod_level, default_before_plugins
 from kwhatif.admission.pod_security.policy import check_pod_security
-from kwhatif.admission.priority import PriorityClasses, admit_priority, resolve_priority
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.admission.validation.pod import validate_pod
 from kwhatif.kube.matching.requests import resource_nanos

@@ -9,9 +9,8 @@ from typing import Any
 
 from kwhatif.cel import values
 from kwhatif.cel.checked import Checked
-from kwhatif.cel.errors import CelCompileError, CelError
 from kwhatif.cel.library.formats import FORMATS
-from kwhatif.cel.messages import plain
+from kwhatif.cel.messages import CelCompileError, CelError, plain
 
 #: The longest device selector that the API server accepts, in bytes (`CELSelectorExpressionMaxLength` in
 #: `k8s.io/api/resource/v1/types.go`).

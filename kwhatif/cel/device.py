@@ -10,8 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from kwhatif.cel import values
-from kwhatif.cel.errors import CelCompileError, CelRuntimeError
-from kwhatif.cel.messages import not_a_bool
+from kwhatif.cel.messages import CelCompileError, CelRuntimeError, not_a_bool
 from kwhatif.cel.semver import Semver
 
 if TYPE_CHECKING:

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 from kwhatif.cel import values
 from kwhatif.cel.checked import Checked
 from kwhatif.cel.checker import cel_type, engine
-from kwhatif.cel.errors import CelCompileError, CelRuntimeError
 from kwhatif.cel.library import FUNCTIONS
 from kwhatif.cel.library.function import Function
-from kwhatif.cel.messages import plain, runtime_error
+from kwhatif.cel.messages import CelCompileError, CelRuntimeError, plain, runtime_error
 from kwhatif.cel.rewrite import rewrite
 
 # The bindings have no useful static types: this is their class.

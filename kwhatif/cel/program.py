@@ -7,7 +7,7 @@ from typing import Any
 
 from kwhatif.cel.checked import Node, walk
 from kwhatif.cel.cost import CostBudget, CostGuard, size_of
-from kwhatif.cel.errors import CelCompileError
+from kwhatif.cel.messages import CelCompileError
 from kwhatif.cel.values import decode_any
 
 

@@ -12,7 +12,7 @@ from kwhatif.report.audit import AuditRow
 from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
 from kwhatif.report.capacity import CapacityRow
 from kwhatif.report.clusters import CompareRow
-from kwhatif.report.decision import Decision
+from kwhatif.report.decision import Decision, QueuedRow, WorkloadRow
 from kwhatif.report.deschedule import DescheduleRow
 from kwhatif.report.inputs import EditRow, ProblemRow, SchedulerInfo, SnapshotInfo
 from kwhatif.report.pod_groups import PodGroupsRow
@@ -23,7 +23,6 @@ from kwhatif.report.row import Document
 from kwhatif.report.story import ScenarioRow, Story
 from kwhatif.report.threats import ThreatsRow, WhoFitsRow
 from kwhatif.report.upgrade import UpgradeRow
-from kwhatif.report.workload import QueuedRow, WorkloadRow
 
 
 class Report(Document, kw_only=True, tag_field="kind", tag="Report"):

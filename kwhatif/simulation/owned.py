@@ -8,10 +8,9 @@ from copy import copy
 from typing import Any
 
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.drawers import Drawers
 from kwhatif.kube.model.meta import PLAIN_TIME, controller_of, parse_time
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.overlay import Overlay
+from kwhatif.kube.model.overlay import Drawers, Overlay
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import ReplicaSet
 from kwhatif.workloads.late_index import LateIndex

@@ -103,7 +103,7 @@ def test_whatever_holds_a_pod_can_be_given(name: str, cluster: kwhatif.Session, 
 
 
 def test_a_cluster_of_objects_is_the_cluster_of_the_file(expected: dict[str, Any]) -> None:
-    documents = list(yaml.safe_load_all(DUMP.read_text()))
+    documents = list(yaml.load_all(DUMP.read_bytes(), yaml.CSafeLoader))
     objects = [item for document in documents for item in document.get("items", [document])]
     session = kwhatif.load(objects[:5], *objects[5:7], kwhatif.text(yaml.safe_dump_all(objects[7:]), "rest"), now=NOW)
     made = answer(kwhatif.schedule(session, POD))

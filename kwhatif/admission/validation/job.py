@@ -12,8 +12,8 @@ from kwhatif.admission.validation.errors import NOT_NEGATIVE, FieldErrors
 from kwhatif.admission.validation.pod import validate_template
 from kwhatif.kube.matching.cron import is_zone, parse_schedule
 from kwhatif.kube.matching.label_syntax import dns_label_errors, label_key_errors
-from kwhatif.kube.model.job import CronJob, CronJobSpec, Job, JobSpec, OnExitCodes, PodFailureRule, SuccessRule
 from kwhatif.kube.model.pod import PodTemplateSpec
+from kwhatif.kube.model.workload import CronJob, CronJobSpec, Job, JobSpec, OnExitCodes, PodFailureRule, SuccessRule
 
 _INDEXED = "Indexed"
 _MODES = ("NonIndexed", _INDEXED)

@@ -10,21 +10,19 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from kwhatif.kube.model.affinity import NodeSelector, NodeSelectorTerm
-from kwhatif.kube.model.disks import (
+from kwhatif.kube.model.meta import Requirement
+from kwhatif.kube.model.node import REGION, ZONE
+from kwhatif.kube.model.storage import (
     AWSElasticBlockStore,
     AzureDisk,
     AzureFile,
     CinderVolume,
     GCEPersistentDisk,
-    PortworxVolume,
-    VsphereVolume,
-)
-from kwhatif.kube.model.meta import Requirement
-from kwhatif.kube.model.node import REGION, ZONE
-from kwhatif.kube.model.storage import (
     PersistentVolume,
     PersistentVolumeSpec,
+    PortworxVolume,
     VolumeNodeAffinity,
+    VsphereVolume,
 )
 from kwhatif.kube.model.volume import Volume
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from msgspec import field
 
-from kwhatif.kube.model.disks import InTreeDisks
 from kwhatif.kube.model.meta import AnnotatedMeta, Model
-from kwhatif.kube.model.storage import PersistentVolumeClaimSpec
+from kwhatif.kube.model.storage import InTreeDisks, PersistentVolumeClaimSpec
 
 
 class ClaimVolumeSource(Model):

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from kwhatif.questions.advise.advisor import FAILING, Advisor, Captured, first_failing
 from kwhatif.questions.advise.gangs import GangAdvisor, failing_groups, members_of
 from kwhatif.questions.advise.scene import Scene
-from kwhatif.questions.decisions.decide import objections_of
-from kwhatif.questions.decisions.short import in_full
+from kwhatif.questions.decisions.decide import in_full, objections_of
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Answer, Question
 from kwhatif.questions.manifests.applied import Applied

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.controllers.volume_binder import caveat_of
+from kwhatif.kube.model.admission_hooks import KnownInjection
 from kwhatif.kube.model.affinity import Toleration
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import ClaimUnbound
 from kwhatif.kube.model.caveat.workloads import ContainerRequests, Injected
 from kwhatif.kube.model.container import Container, ResourceRequirements
-from kwhatif.kube.model.injection import KnownInjection
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.simulation.world import World
 

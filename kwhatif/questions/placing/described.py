@@ -14,12 +14,10 @@ from kwhatif.kube.model.caveat.scheduling import Batching
 from kwhatif.kube.model.caveat.workloads import EvictedByTaint
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.decisions.caveats import caveats_of
-from kwhatif.questions.decisions.decide import ignored
-from kwhatif.questions.decisions.short import in_short
+from kwhatif.questions.decisions.decide import ignored, in_short
 from kwhatif.questions.placing.taken_room import took_room
 from kwhatif.questions.rows import with_chosen
-from kwhatif.report.decision import Decision, Outcome
-from kwhatif.report.preemption import CandidateRow
+from kwhatif.report.decision import CandidateRow, Decision, Outcome
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile

@@ -10,6 +10,7 @@ from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.preemption.candidate import Preemption
 from kwhatif.state.change import Delete, Upsert
+from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
 
@@ -36,11 +37,11 @@ def took_room(
     return in_the_way(there, nodes)
 
 
-def without(placed: Sequence[ScheduleResult], state: State) -> State:
-    """A fork as if these had not been placed: their victims are there again."""
+def without(placed: Sequence[ScheduleResult], state: State, gone: Sequence[PodInfo] = ()) -> State:
+    """A fork as if these had not been placed: their victims, and others that are gone, are there again."""
     fork = state.fork()
     fork.apply(*(Delete(Pod, each.pod.key) for each in placed))
-    for victim in (victim.pod for each in placed for victim in each.victims):
+    for victim in (*(victim.pod for each in placed for victim in each.victims), *gone):
         if victim.key not in fork.pods:
             fork.apply(Upsert(victim.pod))
     return fork

@@ -28,11 +28,10 @@ from kwhatif.questions.manifests.edited import Given
 from kwhatif.questions.manifests.writes import USER, as_applied
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_story
-from kwhatif.questions.story.ending import Ending
+from kwhatif.questions.story.ending import Ending, Without
 from kwhatif.questions.story.played import begin
 from kwhatif.questions.story.rows import Asked, command_row, resizes_not_granted, story_of
 from kwhatif.questions.story.runs import Runs, compared
-from kwhatif.questions.story.without import Without
 from kwhatif.report import Report
 from kwhatif.report.story import CommandRow, Story
 from kwhatif.simulation.chance import Chance

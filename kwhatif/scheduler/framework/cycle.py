@@ -25,8 +25,8 @@ from kwhatif.scheduler.framework.plugin import FilterPlugin, NodeFilter
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.status import Code, SkipUntil, Status, Verdict
 from kwhatif.state.node_info import NodeInfo
-from kwhatif.state.node_row import NodeRow
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.rows import NodeRow
 from kwhatif.state.state import State
 
 # Filter on all nodes: few need a call if answers depend on shapes, or are known from earlier attempts.

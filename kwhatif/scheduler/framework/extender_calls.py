@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, MutableMapping, Sequence
 
 from kwhatif.kube.model.caveat.scheduling import ExtenderOddity
-from kwhatif.kube.model.int64 import wrap
+from kwhatif.kube.model.quantity import wrap
 from kwhatif.scheduler.framework.extender import (
     EXTENDER_SCORE_FACTOR,
     MAX_EXTENDER_SCORE,

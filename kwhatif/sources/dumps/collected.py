@@ -10,7 +10,7 @@ import msgspec
 from kwhatif.admission.defaults import DEFAULT_NAMESPACE
 from kwhatif.admission.load import admit
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.lacking import NoNodes
+from kwhatif.kube.model.caveat.reading import NoNodes
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
 from kwhatif.sources.decoding.decode import ObjectDecoder

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 
-from kwhatif.dra.taints import gate_of_rules, rules_count
+from kwhatif.dra.devices import gate_of_rules, rules_count
 from kwhatif.kube.model.admission_hooks import ADMISSION_HOOKS
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import AutoscalerObjectsNotModelled
@@ -14,11 +14,10 @@ from kwhatif.kube.model.caveat.manifests import AdmissionNotAsked
 from kwhatif.kube.model.caveat.reading import NoDates
 from kwhatif.kube.model.caveat.scheduling import DevicesNotModelled, TaintRulesIgnored
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.resource_slice import ResourceSlice
+from kwhatif.kube.model.resource import DeviceTaintRule, ResourceSlice
 from kwhatif.kube.model.saved import SavedSnapshot
 from kwhatif.sources.dumps.gangs import is_gang, kind_of
 from kwhatif.sources.dumps.unread import AUTOSCALING

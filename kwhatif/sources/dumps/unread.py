@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.lacking import (
+from kwhatif.kube.model.caveat.reading import (
     NoAdmission,
     NoAutoscalers,
     NoBudgets,

@@ -13,7 +13,7 @@ from kwhatif.errors import ClusterUnreadable
 from kwhatif.sources.decoding.asked import Asked
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.decoding.kinds import ESSENTIAL
-from kwhatif.sources.decoding.templates import keep_templates, may_be_applied
+from kwhatif.sources.decoding.templates import keep_templates, may_be_applied, may_run_autoscaler
 from kwhatif.sources.dumps.unread import CUT, FAILED, FORBIDDEN
 from kwhatif.sources.live.bounds import Bounds
 from kwhatif.sources.live.failures import refusal, unreadable
@@ -114,7 +114,7 @@ def _reader(asked: Asked) -> Callable[[bytes], _Answer]:
     def read(body: bytes) -> _Answer:
         try:
             head = decode(body)
-            if asked.type is not None and may_be_applied({asked.type}, body):
+            if asked.type is not None and (may_be_applied({asked.type}, body) or may_run_autoscaler(body)):
                 keep_templates(getattr(head, "items", None) or (), entries(body))
             return _Answer(head, body)
         except msgspec.ValidationError:

@@ -18,8 +18,7 @@ import msgspec
 
 from kwhatif.errors import InputError, PluginFailed, Problem
 from kwhatif.scheduler.catalog import Entry
-from kwhatif.scheduler.framework.call_site import PASSED_ON, called, described
-from kwhatif.scheduler.framework.guard import GuardedPlugin
+from kwhatif.scheduler.framework.guard import PASSED_ON, GuardedPlugin, called, described
 from kwhatif.scheduler.framework.plugin import Plugin
 from kwhatif.scheduler.framework.profile import Point
 from kwhatif.scheduler.preemption.guard import GuardedPolicy

@@ -13,6 +13,8 @@ import stat
 import sys
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from glob import has_magic
 from pathlib import Path
@@ -68,6 +70,27 @@ class GivenText(str):
         return made
 
 
+#: Whether a name that is given may be that of a file.
+_READS_FILES: ContextVar[bool] = ContextVar("reads_files", default=True)
+#: What is wrong with the name of a file, where none is read.
+_NOT_READ = ("is taken for the name of a file, and no file is read here", "give what stands in it, as YAML or JSON")
+
+
+@contextmanager
+def texts_only() -> Iterator[None]:
+    """Meanwhile no file is read, nor looked for: who asks gives texts, and need not be trusted with names of files."""
+    token = _READS_FILES.set(False)
+    try:
+        yield
+    finally:
+        _READS_FILES.reset(token)
+
+
+def exists(path: str) -> bool:
+    """Whether there is such a file or directory that may be read."""
+    return _READS_FILES.get() and os.path.exists(path)  # noqa: PTH110 - unlike that of `Path`, it never raises
+
+
 class Input(NamedTuple):
     """One file to read."""
 
@@ -86,6 +109,8 @@ def find_inputs(paths: Sequence[str], stdin: BinaryIO, problems: Problems) -> li
             problems.add("a file's name", "is empty", "a variable that is not set?")
         elif isinstance(path, GivenText):
             inputs.append(Input(str(path), partial(bytes, path.data)))
+        elif not _READS_FILES.get():
+            problems.add(path, *_NOT_READ)
         elif _URL.match(path):
             problems.add(path, "is a URL, and only files are read", f"pipe it in: curl -fsSL {path} | kwhatif … -")
         elif "\0" in path:
@@ -118,7 +143,7 @@ def read_inputs(inputs: Sequence[Input], problems: Problems) -> Iterator[tuple[s
 def matches(path: str, problems: Problems) -> list[str]:
     """The paths that a glob matches, sorted; any other path is itself."""
     # The functions of `os.path` say False where those of `Path` raise: a name that is too long, a folder not to enter.
-    if isinstance(path, GivenText) or not has_magic(path) or len(path) > _MAX_NAME or os.path.exists(path):  # noqa: PTH110
+    if isinstance(path, GivenText) or not has_magic(path) or len(path) > _MAX_NAME or exists(path):
         return [path]
     return glob(path, problems)
 

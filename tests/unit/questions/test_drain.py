@@ -11,8 +11,7 @@ from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.kube.model.caveat.scheduling import BudgetRecounted
 from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, OwnerReference
-from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import Pod, PodCondition, PodMeta, PodSpec, PodTemplateSpec
 from kwhatif.kube.model.policy import (
     PodDisruptionBudget,
     PodDisruptionBudgetSpec,

@@ -7,8 +7,15 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kwhatif.kube.matching.labels import Labels
-from kwhatif.kube.matching.reach import EVERYWHERE, NOWHERE, Reach, Reachable, selector_reach, topologies_reach
-from kwhatif.kube.matching.volumes import STORAGE
+from kwhatif.kube.matching.volumes import (
+    EVERYWHERE,
+    NOWHERE,
+    STORAGE,
+    Reach,
+    Reachable,
+    selector_reach,
+    topologies_reach,
+)
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.quantity import parse_quantity, value
 from kwhatif.kube.model.storage import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim, StorageClass
