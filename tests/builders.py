@@ -28,7 +28,7 @@ from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, Ow
 from kwhatif.kube.model.node import ContainerImage, Node, NodeSpec, NodeStatus, Taint
 from kwhatif.kube.model.pod import Pod, PodCondition, PodMeta, PodSchedulingGate, PodSpec, PodStatus
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus
-from kwhatif.kube.model.volume import ClaimVolumeSource, Volume
+from kwhatif.kube.model.storage import ClaimVolumeSource, Volume
 from kwhatif.kube.model.workload import Namespace, NamespaceMeta, Service, ServiceSpec
 from kwhatif.scheduler.framework.plugin import NodeFilter
 from kwhatif.state.change import Upsert

@@ -15,8 +15,7 @@ from kwhatif.kube.matching.requests import CPU, HUGEPAGES_PREFIX, MEMORY, is_pod
 from kwhatif.kube.model.container import Container, ContainerPort, ResourceRequirements
 from kwhatif.kube.model.pod import Pod, PodSpec, PodTemplateSpec
 from kwhatif.kube.model.quantity import QuantityText, amounts
-from kwhatif.kube.model.storage import RBD, PersistentVolumeClaimSpec
-from kwhatif.kube.model.volume import Volume
+from kwhatif.kube.model.storage import RBD, PersistentVolumeClaimSpec, Volume
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 
 #: With this feature gate the defaults are set after the admission plugins, otherwise before.

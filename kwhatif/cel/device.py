@@ -143,10 +143,10 @@ def compile_device_selector(expression: str) -> CompiledDeviceSelector:
 
 
 def _check(expression: str) -> Checked:
-    from kwhatif.cel import checker
+    from kwhatif.cel import engine
     from kwhatif.cel.checked import walk
 
-    checked = checker.check(_HAS_FIELD.sub("true", expression), _VARIABLES)
+    checked = engine.check(_HAS_FIELD.sub("true", expression), _VARIABLES)
     for node in walk(checked.root):
         select = node.select_expr
         if select.operand.ident_expr.name == "device" and select.field not in _FIELDS:

@@ -30,8 +30,7 @@ from kwhatif.kube.model.storage import (
     VolumeNodeAffinity,
 )
 from kwhatif.scheduler.plugins.volume_binding.delayed import VolumeSearch
-from kwhatif.scheduler.plugins.volume_binding.provisioning import NO_PROVISIONER
-from kwhatif.scheduler.plugins.volume_binding.unbound import mismatches
+from kwhatif.scheduler.plugins.volume_binding.provisioning import NO_PROVISIONER, mismatches
 from kwhatif.workloads.generated import uid_of
 
 _CAVEAT = "caveat"

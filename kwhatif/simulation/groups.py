@@ -11,7 +11,7 @@ from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.status import Code
 from kwhatif.scheduler.pod_groups.result import GROUP_UNSCHEDULABLE, GroupResult
-from kwhatif.scheduler.queue.failure import FailedAttempt, handle_failure
+from kwhatif.scheduler.queue.event_handlers import FailedAttempt, handle_failure
 from kwhatif.scheduler.queue.group_queue import GroupSchedulingQueue
 from kwhatif.scheduler.queue.profiles import QueueProfile
 from kwhatif.scheduler.queue.queued_pod import QueuedPodGroupInfo, QueuedPodInfo

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple, Self, cast
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.injection import injection_of
 from kwhatif.admission.new_group import GROUP_KINDS, admit_grouping
 from kwhatif.admission.new_objects import admit_claim, complete_claim, with_times
-from kwhatif.admission.new_pod import ReplicaAdmission, stored_pod
+from kwhatif.admission.new_pod import ReplicaAdmission, injection_of, stored_pod
 from kwhatif.admission.outcome import Admitted, Denied, already_exists
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write

@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.asked import NewObject, asked_about
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.injection import workload_of
-from kwhatif.admission.new_pod import without_webhooks
+from kwhatif.admission.new_pod import without_webhooks, workload_of
 from kwhatif.admission.outcome import Denied
 from kwhatif.kube.model.admission_hooks import Injection, KnownInjection, MutatingWebhookConfiguration
 from kwhatif.kube.model.cluster import Cluster, key_of

@@ -17,7 +17,7 @@ from kwhatif.kube.model.container import (
     SecurityProfile,
 )
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.volume import Volume
+from kwhatif.kube.model.storage import Volume
 
 #: The parts of a message that say what has set a value: the pod, or containers.
 _POD = "pod"

@@ -39,7 +39,7 @@ from kwhatif.kube.model.affinity import (
 )
 from kwhatif.kube.model.meta import ObjectMeta, Requirement
 from kwhatif.kube.model.pod import Pod, PodResourceClaim, PodSchedulingGate, PodSpec, PodTemplateSpec
-from kwhatif.kube.model.volume import Volume
+from kwhatif.kube.model.storage import Volume
 
 # Node affinity and inter-pod affinity (`validateAffinity`).
 

@@ -22,7 +22,7 @@ from kwhatif.kube.matching.labels import Selector, SelectorError, compile_select
 from kwhatif.kube.model.meta import GIVEN_EMPTY, LabelSelector, ObjectMeta
 from kwhatif.kube.model.pod import PodTemplateSpec
 from kwhatif.kube.model.quantity import amounts
-from kwhatif.kube.model.volume import ClaimTemplate, ClaimVolumeSource, Volume
+from kwhatif.kube.model.storage import ClaimTemplate, ClaimVolumeSource, Volume
 from kwhatif.kube.model.workload import (
     CronJob,
     DaemonSet,

@@ -21,10 +21,10 @@ from kwhatif.kube.model.storage import (
     PersistentVolume,
     PersistentVolumeSpec,
     PortworxVolume,
+    Volume,
     VolumeNodeAffinity,
     VsphereVolume,
 )
-from kwhatif.kube.model.volume import Volume
 
 _BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
 _BETA_REGION = "failure-domain.beta.kubernetes.io/region"

@@ -21,9 +21,9 @@ from kwhatif.kube.model.storage import (
     PersistentVolumeClaim,
     StorageClass,
     TopologySelectorTerm,
+    Volume,
     VolumeNodeAffinity,
 )
-from kwhatif.kube.model.volume import Volume
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from kwhatif.kube.model.affinity import Toleration
 from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import ApiObject, LabelSelector, Model
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.volume import Volume
+from kwhatif.kube.model.storage import Volume
 
 
 class InjectedContainers(msgspec.Struct, frozen=True):

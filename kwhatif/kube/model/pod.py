@@ -19,7 +19,7 @@ from kwhatif.kube.model.affinity import (
 )
 from kwhatif.kube.model.container import Container, PodOS, PodSecurityContext, ResourceList, ResourceRequirements
 from kwhatif.kube.model.meta import ApiObject, Int32, Int64, Model, ObjectMeta, controller_of
-from kwhatif.kube.model.volume import Volume
+from kwhatif.kube.model.storage import Volume
 
 
 class PodCondition(Model):

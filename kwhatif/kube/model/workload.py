@@ -12,7 +12,7 @@ from msgspec import field
 
 from kwhatif.kube.model.meta import ApiObject, Int32, Int64, LabelSelector, Model, ObjectMeta
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
-from kwhatif.kube.model.volume import ClaimTemplate
+from kwhatif.kube.model.storage import ClaimTemplate
 
 
 class OnExitCodes(Model):

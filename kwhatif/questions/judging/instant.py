@@ -19,7 +19,7 @@ from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.workload import CronJob, StatefulSet
 from kwhatif.questions.judging.manifest_rollout import ManifestRollout
 from kwhatif.questions.judging.planned import HOLDS_UP, Asked, PendingPods, Planned
-from kwhatif.questions.manifests.assumed import assumed_of_new
+from kwhatif.questions.manifests.new_pods import assumed_of_new
 from kwhatif.questions.manifests.writes import apply_at_once, prepare
 from kwhatif.questions.placing.described import AtOnce, Explain
 from kwhatif.questions.session.session import Session

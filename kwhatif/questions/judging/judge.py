@@ -33,11 +33,10 @@ from kwhatif.questions.judging.alone import Alone, fits_later, rivals
 from kwhatif.questions.judging.instant import InstantRun
 from kwhatif.questions.judging.planned import PendingPods, Planned
 from kwhatif.questions.judging.question import Answer, Question
-from kwhatif.questions.manifests.applied import Applied, apply_groups, apply_surroundings
+from kwhatif.questions.manifests.applied import Applied, apply_groups, apply_surroundings, not_asked, warnings_of
 from kwhatif.questions.manifests.daemons import new_nodes, run_daemons
 from kwhatif.questions.manifests.hooks import ends, in_phases, without_earlier_runs
 from kwhatif.questions.manifests.new_pods import NewPods, Planner
-from kwhatif.questions.manifests.warned import not_asked, warnings_of
 from kwhatif.questions.placing.described import Describe, Explain
 from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.session.session import Session, without_modelled

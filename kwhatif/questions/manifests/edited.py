@@ -29,10 +29,9 @@ from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import SCALABLE, Deployment, ReplicaSet, ReplicationController
 from kwhatif.questions.manifests.applied import Applied, fill_budgets
-from kwhatif.questions.manifests.assumed import injected
 from kwhatif.questions.manifests.daemons import DaemonPods, run_daemons
 from kwhatif.questions.manifests.differences import Differences
-from kwhatif.questions.manifests.new_pods import NewPods, Planner
+from kwhatif.questions.manifests.new_pods import NewPods, Planner, injected
 from kwhatif.questions.manifests.resized import EditedResizes
 from kwhatif.questions.manifests.writes import apply_at_once, prepare
 from kwhatif.questions.session.session import Session

@@ -27,9 +27,9 @@ from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.queue import AfterEditsRow, Flush, QueuedPodRow, QueueFate, QueueRow, QueueState, WakeUpRow
 from kwhatif.scheduler.batch import ScheduleResult
-from kwhatif.scheduler.framework.diagnosis import NO_NODES
 from kwhatif.scheduler.framework.hints import registrations
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.status import NO_NODES
 from kwhatif.scheduler.queue.backoff_queue import align_to_window, backoff_end
 from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
 from kwhatif.state.pod_info import PodInfo

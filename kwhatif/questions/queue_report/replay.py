@@ -20,8 +20,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.decisions.decide import in_full
 from kwhatif.questions.groups.turns import GroupTurns, in_group_order
-from kwhatif.questions.placing.described import AtOnce, Explain
-from kwhatif.questions.placing.taken_room import in_the_way, without
+from kwhatif.questions.placing.described import AtOnce, Explain, in_the_way, without
 from kwhatif.report.decision import Decision
 from kwhatif.report.queue import WakingRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of
@@ -30,8 +29,7 @@ from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.hints import QUEUE
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.scheduler.pod_groups.cycle import plain_cycle, run_algorithm
-from kwhatif.scheduler.queue.event_handlers import EventHandlers
-from kwhatif.scheduler.queue.failure import FailedAttempt, handle_failure
+from kwhatif.scheduler.queue.event_handlers import EventHandlers, FailedAttempt, handle_failure
 from kwhatif.scheduler.queue.group_queue import GroupSchedulingQueue
 from kwhatif.scheduler.queue.hinting import Answers, Occurrence
 from kwhatif.scheduler.queue.nominator import pod_lister

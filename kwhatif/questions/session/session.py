@@ -186,6 +186,10 @@ class Session:
         #: Notes of these edits that are true only without reactions.
         self.notes_at_rest: frozenset[str] = frozenset()
 
+    def __repr__(self) -> str:
+        sources = ", ".join(self._sources) or "objects"
+        return f"<cluster of {sources}: {len(self.state.nodes)} nodes, {len(self.state.pods)} pods>"
+
     @property
     def cluster(self) -> Cluster:
         """The objects of the snapshot."""

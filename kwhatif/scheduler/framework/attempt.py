@@ -15,12 +15,11 @@ import msgspec
 from kwhatif.errors import PluginFailed
 from kwhatif.scheduler.framework.columns import Columns
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
-from kwhatif.scheduler.framework.diagnosis import NO_NODES, with_post_filter
 from kwhatif.scheduler.framework.filters import NamedFilter
 from kwhatif.scheduler.framework.plugin import PostFilterResult
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.scoring import Scores, score_nodes
-from kwhatif.scheduler.framework.status import Code, Status, Verdict
+from kwhatif.scheduler.framework.status import NO_NODES, Code, Status, Verdict, with_post_filter
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

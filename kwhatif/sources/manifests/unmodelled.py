@@ -36,8 +36,7 @@ from kwhatif.kube.model.resource import (
 from kwhatif.kube.model.workload import SCALABLE, Job
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.sources.decoding.kinds import group_of
-from kwhatif.sources.dumps.gangs import fields_not_modelled, is_gang, is_grouped
-from kwhatif.sources.dumps.left_out import rules_ignored, unknown_rules
+from kwhatif.sources.dumps.left_out import fields_not_modelled, is_gang, is_grouped, rules_ignored, unknown_rules
 from kwhatif.sources.manifests.outline import Outline
 from kwhatif.workloads.autoscaling import bounded, target_of
 from kwhatif.workloads.expand import replicas_of

@@ -18,7 +18,7 @@ from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import AnnotatedMeta, Model, ObjectMeta, controller_of
 from kwhatif.kube.model.node import Node, NodeSpec, NodeStatus
 from kwhatif.kube.model.pod import JOB_TRACKING, NO_ANNOTATIONS, Pod, PodMeta, PodSpec, TemplateDigest
-from kwhatif.kube.model.volume import Volume
+from kwhatif.kube.model.storage import Volume
 from kwhatif.kube.model.workload import WORKLOADS
 from kwhatif.sources.saving.walk import Walker
 from kwhatif.workloads.applied_object import without_secrets

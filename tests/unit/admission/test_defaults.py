@@ -32,13 +32,14 @@ from kwhatif.kube.model.resource import (
 from kwhatif.kube.model.saved import SavedSnapshot
 from kwhatif.kube.model.storage import (
     RBD,
+    ClaimTemplate,
+    EphemeralVolumeSource,
     PersistentVolume,
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
     PersistentVolumeSpec,
     StorageClass,
 )
-from kwhatif.kube.model.volume import ClaimTemplate, EphemeralVolumeSource
 from kwhatif.kube.model.workload import (
     Deployment,
     DeploymentSpec,

@@ -19,6 +19,8 @@ from kwhatif.kube.model.resource import (
     ResourceClaimTemplate,
 )
 from kwhatif.kube.model.storage import (
+    ClaimTemplate,
+    EphemeralVolumeSource,
     PersistentVolume,
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
@@ -26,8 +28,8 @@ from kwhatif.kube.model.storage import (
     PersistentVolumeStatus,
     StorageClass,
     StorageRequirements,
+    Volume,
 )
-from kwhatif.kube.model.volume import ClaimTemplate, EphemeralVolumeSource, Volume
 from tests.builders import node
 from tests.fake_world import World
 

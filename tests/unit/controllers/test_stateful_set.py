@@ -12,8 +12,7 @@ from kwhatif.controllers.contract import Create, Update
 from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodStatus, PodTemplateSpec
-from kwhatif.kube.model.storage import PersistentVolumeClaim
-from kwhatif.kube.model.volume import ClaimTemplate
+from kwhatif.kube.model.storage import ClaimTemplate, PersistentVolumeClaim
 from kwhatif.kube.model.workload import (
     ClaimRetentionPolicy,
     RollingUpdate,

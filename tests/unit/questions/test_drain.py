@@ -19,7 +19,7 @@ from kwhatif.kube.model.policy import (
     ResourceQuota,
     ResourceQuotaSpec,
 )
-from kwhatif.kube.model.volume import SomeVolume
+from kwhatif.kube.model.storage import SomeVolume
 from kwhatif.kube.model.workload import (
     DaemonSet,
     Deployment,
@@ -30,7 +30,7 @@ from kwhatif.kube.model.workload import (
 )
 from kwhatif.questions.maintenance.drain import drain
 from kwhatif.questions.session.session import Session
-from kwhatif.render.story_words import worded_story
+from kwhatif.render.worded import worded_story
 from kwhatif.report.story import Story
 from kwhatif.simulation.parameters import Parameters
 from tests.builders import PodBuilder, cluster, node, pod, selector

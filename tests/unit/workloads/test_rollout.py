@@ -14,8 +14,7 @@ from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import Pod, PodCondition, PodMeta, PodSpec, PodTemplateSpec
 from kwhatif.kube.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
-from kwhatif.kube.model.storage import PersistentVolumeClaim
-from kwhatif.kube.model.volume import ClaimTemplate
+from kwhatif.kube.model.storage import ClaimTemplate, PersistentVolumeClaim
 from kwhatif.kube.model.workload import (
     CronJob,
     CronJobSpec,

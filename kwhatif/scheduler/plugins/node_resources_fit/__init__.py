@@ -46,8 +46,7 @@ from kwhatif.scheduler.framework.hints import (
     builtin,
     queue_if,
 )
-from kwhatif.scheduler.framework.placement import Proposal
-from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, always
+from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, Proposal, always
 from kwhatif.scheduler.framework.scoring_strategy import (
     DEFAULT_RESOURCES,
     ScoringStrategy,

@@ -22,9 +22,9 @@ from kwhatif.kube.model.storage import (
     PersistentVolume,
     PersistentVolumeClaim,
     StorageClass,
+    Volume,
     VolumeAttachment,
 )
-from kwhatif.kube.model.volume import Volume
 from kwhatif.scheduler.framework import signers
 from kwhatif.scheduler.framework.events import ActionType, EventResource
 from kwhatif.scheduler.framework.evidence import VolumeLimit

@@ -24,8 +24,7 @@ from kwhatif.kube.matching.volumes import (
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from kwhatif.scheduler.framework.status import Status, error
-from kwhatif.scheduler.plugins.volume_binding.conflict import ClaimConflict, ConflictReason
-from kwhatif.scheduler.plugins.volume_binding.provisioning import Provisioning
+from kwhatif.scheduler.plugins.volume_binding.provisioning import ClaimConflict, ConflictReason, Provisioning
 from kwhatif.state.node_info import NodeInfo
 
 _FILESYSTEM = "Filesystem"

@@ -27,8 +27,8 @@ from kwhatif.kube.model.storage import (
 from kwhatif.scheduler.framework.incremental import Signed
 from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
 from kwhatif.scheduler.framework.status import SUCCESS, Status, error
-from kwhatif.scheduler.plugins.volume_binding.conflict import ClaimConflict, ConflictReason
 from kwhatif.scheduler.plugins.volume_binding.delayed import DelayedClaims, Plan
+from kwhatif.scheduler.plugins.volume_binding.provisioning import ClaimConflict, ConflictReason
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import State
 

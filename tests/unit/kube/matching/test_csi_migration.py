@@ -24,10 +24,10 @@ from kwhatif.kube.model.storage import (
     CinderVolume,
     GCEPersistentDisk,
     PortworxVolume,
+    Volume,
     VolumeNodeAffinity,
     VsphereVolume,
 )
-from kwhatif.kube.model.volume import Volume
 from tests.builders import ZONE, requirement
 from tests.storage import reach, volume
 

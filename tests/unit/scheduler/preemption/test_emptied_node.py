@@ -8,8 +8,7 @@ import pytest
 
 from kwhatif.kube.model.pod import PodCondition
 from kwhatif.scheduler.preemption.budgets import Budgets
-from kwhatif.scheduler.preemption.candidate import Victim
-from kwhatif.scheduler.preemption.disruption import disrupt
+from kwhatif.scheduler.preemption.candidate import Victim, disrupt
 from kwhatif.scheduler.preemption.dry_run import EmptiedNode, Emptying
 from kwhatif.scheduler.preemption.policy import Policy
 from kwhatif.state.change import Bind, Evict, Upsert

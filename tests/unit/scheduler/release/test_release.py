@@ -30,12 +30,12 @@ from kwhatif.kube.model.storage import (
     CSINodeDriver,
     CSINodeSpec,
     CSIStorageCapacity,
+    ImageVolume,
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
     StorageClass,
     StorageRequirements,
 )
-from kwhatif.kube.model.volume import ImageVolume
 from kwhatif.kube.model.workload import Namespace, NamespaceMeta
 from kwhatif.questions.session.session import Session
 from kwhatif.scheduler.configuration import build_profiles
