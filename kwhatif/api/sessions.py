@@ -26,6 +26,7 @@ from kwhatif.sources.scheduler.release import AskedRelease, ask_release
 from kwhatif.sources.text.files import standard_input
 from kwhatif.state.state import State
 from kwhatif.workloads.foreign_groups import treat_as_gangs
+from kwhatif.workloads.inferred.custom import stand_in_for_missing
 
 
 def load(
@@ -65,6 +66,7 @@ def load(
             originals=stored,
             progress=progress,
             at=moment_of(at),
+            kinds=source.kinds,
         )
         return _session(collected, source, progress, strict=strict, now=now or at)
 
@@ -110,6 +112,7 @@ def load_live(
     source = scheduler_source(scheduler)
     with no_garbage_collection():
         collected = read_live(options, progress, None if source.originals is None else source.originals.stored)
+        stand_in_for_missing(collected.cluster, source.kinds.of)
         return _session(collected, source, progress, strict=strict)
 
 
@@ -156,7 +159,7 @@ def _session(
     taken_at = loaded.taken_at
     age = 0 if loaded.live else _age(taken_at, now) if taken_at else None
     session = scheduler.session(loaded, State(loaded.cluster), loaded.caveats, age)
-    session.treats_as_gangs = source.treats_as_gangs
+    session.treats_as_gangs, session.workload_kinds = source.treats_as_gangs, source.kinds
     ProgressReporter(progress).report("snapshot", len(session.state.pods) + len(session.state.nodes), done=True)
     return session
 

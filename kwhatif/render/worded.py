@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from kwhatif.render.caveats import sentence, sentences
 from kwhatif.render.deschedule import worded_cycle
+from kwhatif.render.stand_ins import with_own_names
 from kwhatif.render.story_words import worded_story, worded_verdict
 from kwhatif.report import Report
 from kwhatif.report.audit import AuditRow
@@ -16,10 +17,10 @@ from kwhatif.words.workload import decisions_by_workload, workload_message
 
 
 def worded(report: Report) -> Report:
-    """The report with every caveat, workload, replacement, story and scenario in words."""
+    """The report with every caveat, workload, replacement, story and scenario in words, and custom resources named."""
     details = tuple(replace(caveat, message=sentence(caveat)) for caveat in report.caveat_details)
     policy = report.policy
-    return replace(
+    complete = replace(
         report,
         caveats=sentences(details),
         caveat_details=details,
@@ -33,6 +34,7 @@ def worded(report: Report) -> Report:
         scenarios=tuple(map(_scenario, report.scenarios)),
         audit=None if report.audit is None else _audit(report.audit),
     )
+    return with_own_names(complete)
 
 
 def _finding(finding: FindingRow) -> FindingRow:

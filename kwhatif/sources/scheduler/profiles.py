@@ -19,7 +19,7 @@ from kwhatif.scheduler.framework.extender import Extender
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.release import Release
 from kwhatif.sources.address import redacted
-from kwhatif.sources.scheduler.config import ConfigFile, read_config
+from kwhatif.sources.decoding.config_file import ConfigFile, read_config
 from kwhatif.sources.scheduler.plugins import PluginSource, load_plugins
 
 
