@@ -12,6 +12,9 @@ from msgspec.structs import replace
 from kwhatif.report import Report
 from kwhatif.report.inputs import StandInRow
 
+#: The name of an object in a text: `Deployment shop/web`.
+_NAME = re.compile(r"(?<![\w./-])[A-Z][A-Za-z]+ [\w-]+/[\w-]+(?:\.[\w-]+)*(?![\w/-])")
+
 
 def with_own_names(report: Report) -> Report:
     """The report with the names of custom resources; of `stand_ins` those stay that it names."""
@@ -19,16 +22,15 @@ def with_own_names(report: Report) -> Report:
     if not names:
         return report
     names |= {_whole(row): "" for row in report.stand_ins}
-    longest_first = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    any_name = re.compile(rf"(?<![\w./-])(?:{longest_first})(?![\w./-])")
     used: set[str] = set()
 
     def own_name(match: re.Match[str]) -> str:
-        used.add(match[0])
-        return names[match[0]] or match[0]
+        if match[0] in names:
+            used.add(match[0])
+        return names.get(match[0]) or match[0]
 
     def named(text: str) -> str:
-        return any_name.sub(own_name, text)
+        return _NAME.sub(own_name, text)
 
     renamed: Report = _walked(replace(report, stand_ins=()), named)
     kept = tuple(row for row in report.stand_ins if row.judged_as in used or _whole(row) in used)

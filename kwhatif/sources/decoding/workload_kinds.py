@@ -13,7 +13,6 @@ import msgspec
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.names import did_you_mean, nearest
 from kwhatif.scheduler.configuration.strict import json_name
-from kwhatif.sources.decoding.config_file import read_data
 from kwhatif.sources.decoding.kinds import KINDS, group_of
 from kwhatif.sources.text.origin import FieldPath, to_text
 from kwhatif.workloads.custom_kinds import LIKE, WorkloadKind, WorkloadKinds
@@ -64,6 +63,8 @@ def read_workload_kinds(path: str, *, stdin: BinaryIO) -> WorkloadKinds:
     Raises:
         InputError: the file cannot be read, or with everything that is wrong with it.
     """
+    from kwhatif.sources.decoding.config_file import read_data  # it needs a YAML parser, which most dumps do not
+
     file = read_data(path, stdin=stdin, kind="file of workload kinds")
     data, start = file.data, ""
     if isinstance(data, Mapping) and isinstance(data.get("kinds"), list):
