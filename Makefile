@@ -40,9 +40,11 @@ demo: $(INSTALLED) ## install kwhatif, without the tools for development, and sh
 	@./scripts/demo.sh $(BIN)/kwhatif
 
 # The types are checked beside the tests: that takes one core for a minute where nothing is remembered of another run.
+# One process collects the tests first: else each of those that run them would compile all of them for itself.
 test: quick ## set everything up, check style, types and layers, run the tests
 	@mkdir -p build
 	@$(BIN)/mypy >build/types.txt 2>&1 & types=$$!; \
+	    $(BIN)/python -m pytest --collect-only -qq >/dev/null 2>&1; \
 	    $(BIN)/python -m pytest -n auto --dist worksteal; tests=$$?; \
 	    wait $$types; types=$$?; echo "$(BIN)/mypy"; cat build/types.txt; \
 	    exit $$((tests ? tests : types))

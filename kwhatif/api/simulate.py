@@ -17,8 +17,7 @@ from kwhatif.questions.groups.gates import with_gate
 from kwhatif.questions.manifests.edited import Given
 from kwhatif.questions.manifests.hooks import steps_of
 from kwhatif.questions.session.session import Session, without_modelled
-from kwhatif.questions.story.runs import Runs
-from kwhatif.questions.story.simulate import applied_in
+from kwhatif.questions.story.simulate import Runs, applied_in
 from kwhatif.questions.story.simulate import simulate as play
 from kwhatif.render.worded import worded
 from kwhatif.report import Report

@@ -332,3 +332,17 @@ def seconds(text: str, option: str) -> float:
         return parse_timeout(text) or 0.0
     except ValueError as wrong:
         raise typer.BadParameter(str(wrong), param_hint=option) from wrong
+
+
+def listening_at(text: str) -> tuple[str, int]:
+    """The address and the port of `--listen`.
+
+    Raises:
+        typer.BadParameter: it is not an address.
+    """
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65_535:
+        raise typer.BadParameter(
+            f"{text!r} is not an address and a port, such as 127.0.0.1:9095", param_hint="--listen"
+        )
+    return host.strip("[]"), int(port)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.node_taints import ready_status
+from kwhatif.controllers.taint_eviction import ready_status
 from kwhatif.edits.edit import Refusal, Resize
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.edits.selection import Lookup

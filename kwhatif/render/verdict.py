@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.lacking import NoBudgets
+from kwhatif.kube.model.caveat.reading import NoBudgets
 from kwhatif.render.blocks import Verdict, exact
 from kwhatif.render.outcomes import sign_of
 from kwhatif.render.qualifiers import about_pod, about_workload, qualifier
 from kwhatif.render.sentences import free_on, sentence
 from kwhatif.report import Report
-from kwhatif.report.decision import Decision
-from kwhatif.report.nodes import MissRow, NameKind, NearRow, ObstacleRow, UnknownNameRow
-from kwhatif.report.preemption import CandidateRow
-from kwhatif.report.workload import WorkloadRow
+from kwhatif.report.decision import (
+    CandidateRow,
+    Decision,
+    MissRow,
+    NameKind,
+    NearRow,
+    ObstacleRow,
+    UnknownNameRow,
+    WorkloadRow,
+)
 from kwhatif.scheduler.framework.evidence import (
     CordonedNode,
     Evidence,
@@ -29,7 +35,7 @@ from kwhatif.scheduler.framework.evidence import (
     taint_text,
 )
 from kwhatif.words.amounts import amount, but, plural, some
-from kwhatif.words.victims import after, victims_by_owner
+from kwhatif.words.workload import after, victims_by_owner
 
 
 def verdict(decision: Decision, report: Report, said: Collection[Caveat] = frozenset()) -> Verdict:

@@ -8,15 +8,13 @@ from copy import copy
 from typing import Any
 
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.drawers import Drawers
 from kwhatif.kube.model.meta import PLAIN_TIME, controller_of, parse_time
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.overlay import Overlay
+from kwhatif.kube.model.overlay import Drawers, Overlay
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import ReplicaSet
-from kwhatif.workloads.late_index import LateIndex
 from kwhatif.workloads.removal import is_active
-from kwhatif.workloads.survey import Controlled, survey_of
+from kwhatif.workloads.survey import Controlled, LateIndex, survey_of
 
 #: Kind of the owner, its namespace, its name, and the kind of what it controls.
 _Place = tuple[str, str, str, type]

@@ -7,7 +7,7 @@ from copy import copy
 from typing import Any, Self, TypeVar
 
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
-from kwhatif.kube.model.drawers import Drawers
+from kwhatif.kube.model.overlay import Drawers
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import POD_CONTROLLERS, ReplicaSet
 from kwhatif.simulation.clock import Clock

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import OwnerReference, controller_of
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.workload import Deployment, ReplicaSet, StatefulSet
+from kwhatif.kube.model.workload import Deployment, Job, ReplicaSet, StatefulSet
 from kwhatif.workloads.applied_template import with_template
 from kwhatif.workloads.custom_kinds import StandIn
 from kwhatif.workloads.generated import uid_of

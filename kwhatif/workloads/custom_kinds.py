@@ -17,9 +17,8 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.kinds import RESOURCES
-from kwhatif.kube.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from kwhatif.kube.model.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 
 #: What a custom kind can be played as.
 StandIn = DaemonSet | Deployment | Job | ReplicaSet | StatefulSet

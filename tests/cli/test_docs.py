@@ -58,10 +58,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 PYTHON = [
-    (page.name, block)
-    for page in (ROOT / "README.md", ROOT / "docs" / "library.md")
-    for block in blocks(page, "python")
+    (page.name, block) for page in (ROOT / "README.md", ROOT / "docs" / "api.md") for block in blocks(page, "python")
 ]
+
+
+#: What stands in a recipe, and what it prints.
+PRINTED = {
+    "  not on": "  not on batch-a1 node(s) had untolerated taint(s)",
+    "comparison.difference": "default/asker victims general-b2 → general-c2",
+    "report.scenarios": "batch-a1 can go",
+    "report.policy.findings": "fail\nfail ",
+    "report.capacity.fit": "2 more nodes: ",
+    "story.events": "shop/web 6 → 4",
+    "problem.where": "web",
+}
+
+
+def test_there_are_eight_recipes() -> None:
+    page = (ROOT / "docs" / "api.md").read_text()
+    assert len(re.findall(r"^### \d\. ", page, re.MULTILINE)) == 8
+    assert all(code in page for code in PRINTED)
 
 
 @pytest.mark.usefixtures("folder")
@@ -70,6 +86,8 @@ def test_python_runs(name: str, block: str, capsys: pytest.CaptureFixture[str]) 
     exec(compile(block, name, "exec"), {})
     printed = capsys.readouterr().out
     assert "default/asker Preempts general-b2" in printed or "decision.pod, decision.outcome" not in block
+    for code, said in PRINTED.items():
+        assert code not in block or said in printed
 
 
 @pytest.mark.skipif(shutil.which("jq") is None, reason="needs jq")

@@ -150,8 +150,11 @@ JUDGED_BY = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("base", "change", "named", "expected"), JUDGED_BY.values(), ids=JUDGED_BY.keys())
-@pytest.mark.parametrize("event", ["pull_request", "merge_group"])
+@pytest.mark.parametrize(
+    ("base", "change", "named", "expected", "event"),
+    [(*files, "pull_request") for files in JUDGED_BY.values()] + [(*JUDGED_BY["a policy that goes"], "merge_group")],
+    ids=[*JUDGED_BY, "a policy that goes, in a queue of merges"],
+)
 def test_a_change_does_not_bring_the_policy_by_which_it_is_judged(
     tmp_path: Path, base: dict[str, str], change: dict[str, str], named: str, expected: str, event: str
 ) -> None:

@@ -17,7 +17,7 @@ from kwhatif.scheduler.configuration.schema import ExtenderConfig, ExtenderTLSCo
 from kwhatif.scheduler.framework.extender import ExtenderError, ExtenderVictims
 from kwhatif.sources.extenders.http import HTTPExtender
 from kwhatif.sources.extenders.objects import WholeObjects
-from kwhatif.sources.extenders.tls import TLSProblem
+from kwhatif.sources.extenders.transport import TLSProblem
 from tests.builders import node, pod, snapshot
 from tests.http.fake_api import CERTS
 from tests.http.fake_extender import FakeExtender, Handler

@@ -13,9 +13,8 @@ from kwhatif.edits.edit import AddNodes
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.questions.capacity.filling import Filling, Fit, Part
 from kwhatif.questions.capacity.growth import grow
-from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.manifests.applied import Applied, not_asked
 from kwhatif.questions.manifests.edited import Given, edit_session
-from kwhatif.questions.manifests.warned import not_asked
 from kwhatif.questions.rows import queued_row
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report

@@ -8,11 +8,10 @@ from kwhatif.kube.model.caveat import CODES
 from kwhatif.policy.names import CAVEATS, did_you_mean
 from kwhatif.report import Report
 from kwhatif.report.audit import AuditLevel
-from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.decision import Decision, Outcome, WorkloadRow
 from kwhatif.report.deschedule import Landing
 from kwhatif.report.queue import QueuedPodRow
 from kwhatif.report.threats import PREEMPTING, ThreatKind
-from kwhatif.report.workload import WorkloadRow
 
 
 def _stays_pending(decision: Decision) -> bool:

@@ -16,7 +16,7 @@ from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.kube.matching.requests import CPU, MEMORY, PODS
 from kwhatif.kube.model.bystanders import NodeMetrics
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.descheduling import EvictionOrder, NoMetrics, PrometheusNotAsked
+from kwhatif.kube.model.caveat.scheduling import EvictionOrder, NoMetrics, PrometheusNotAsked
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.pod import Pod

@@ -14,8 +14,7 @@ from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.placing.pending_pods import in_queue_order, unschedulable_pods
 from kwhatif.questions.rows import decision_about, owner_of
 from kwhatif.questions.session.session import Session
-from kwhatif.report.decision import Decision, Outcome
-from kwhatif.report.workload import RolloutRow, UpdateKind
+from kwhatif.report.decision import Decision, Outcome, RolloutRow, UpdateKind
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

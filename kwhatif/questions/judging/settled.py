@@ -12,8 +12,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from kwhatif.admission.changes import ChangeRow
-from kwhatif.admission.outcome import Admitted, Denied
+from kwhatif.admission.outcome import Admitted, ChangeRow, Denied
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.kube.matching.groups import group_of, has_groups
@@ -22,20 +21,18 @@ from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.questions.decisions.caveats import caveats_of
-from kwhatif.questions.decisions.decide import ignored
-from kwhatif.questions.decisions.short import in_short
+from kwhatif.questions.decisions.decide import ignored, in_short
 from kwhatif.questions.groups.gates import is_about_groups
 from kwhatif.questions.groups.rows import group_rows
 from kwhatif.questions.judging.manifest_rollout import ManifestRollout
 from kwhatif.questions.judging.planned import Asked, Planned
-from kwhatif.questions.manifests.prepared import prepare
+from kwhatif.questions.manifests.writes import prepare
 from kwhatif.questions.placing.described import Described, Explain
 from kwhatif.questions.rows import decision_about, with_chosen
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_verdict
-from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow
+from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow, VictimRow
 from kwhatif.report.pod_groups import PodGroupsRow
-from kwhatif.report.preemption import VictimRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import held_back
 from kwhatif.scheduler.framework.profile import Profile

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.admission.disruption import counted_status
-from kwhatif.controllers.budget_pods import pods_selected_by
 from kwhatif.controllers.contract import Update
+from kwhatif.controllers.disruption import pods_selected_by
 from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.drain_filters import FLAGS, DrainOptions, list_pods
 from kwhatif.controllers.eviction import MANY_BUDGETS, EvictionRefused, sync_failure

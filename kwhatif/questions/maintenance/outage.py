@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import Remove
-from kwhatif.controllers.finished_pods import pods_assigned_to
-from kwhatif.controllers.node_taints import is_evicting
 from kwhatif.controllers.pod_gc import OUT_OF_SERVICE
-from kwhatif.controllers.taint_eviction import says_for_how_long
+from kwhatif.controllers.pods import pods_assigned_to
+from kwhatif.controllers.taint_eviction import is_evicting, says_for_how_long
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from kwhatif.edits.edit import Apply, DeleteObjects, Reference
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.helm import Phase
-from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import Job
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.edited import Given
 from kwhatif.state.change import Delete

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.kube.matching.pod_resources import PodResources
+from kwhatif.kube.matching.requests import PodResources
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import Deployment
@@ -22,9 +22,8 @@ from kwhatif.questions.decisions.caveats import caveats_of
 from kwhatif.questions.decisions.decide import decision_of
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
-from kwhatif.questions.manifests.candidates import Planner
-from kwhatif.questions.manifests.new_pods import NewPod, NewPods
-from kwhatif.questions.manifests.restarted_workloads import Restarted, restarted_workloads
+from kwhatif.questions.manifests.applied import Restarted, restarted_workloads
+from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
 from kwhatif.questions.rows import decision_about, decision_about_result
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.upgrade.blame import Ask, Blame, Fate
@@ -191,7 +190,10 @@ class _Upgrade:
             for session, judged in zip(self._sessions, (was, now), strict=True)
             for caveat in session.left_out(session.cluster, judged.others)
         }  # said once of all, in the end
-        self._caveats.update(dict.fromkeys(each for each in (*was.caveats, *now.caveats) if each not in parts))
+        for caveats in (was.caveats, now.caveats):
+            self._caveats |= dict.fromkeys(caveats)
+        for caveat in parts:
+            self._caveats.pop(caveat, None)
         pending = list(self._pending(was.others, now.others))
         workloads, judged = self._workloads()
         _, after = self._sessions

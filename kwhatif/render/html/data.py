@@ -10,8 +10,8 @@ from markupsafe import Markup
 from kwhatif.render.html.views import LOOKS, Mark, View
 from kwhatif.render.safe import safe, shortened
 from kwhatif.report import Report
+from kwhatif.report.decision import CandidateRow
 from kwhatif.report.picture import Picture
-from kwhatif.report.preemption import CandidateRow
 from kwhatif.report.story import Story
 
 #: Events of a story that the page plays.

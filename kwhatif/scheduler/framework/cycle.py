@@ -8,9 +8,7 @@ from itertools import chain
 
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.scheduler.framework.columns import Columns
-from kwhatif.scheduler.framework.diagnosis import fit_error, nobody_left, not_in_node_set, reasons_histogram
-from kwhatif.scheduler.framework.extender import ExtenderError
-from kwhatif.scheduler.framework.extender_calls import ExtenderCalls
+from kwhatif.scheduler.framework.extender import ExtenderCalls, ExtenderError
 from kwhatif.scheduler.framework.filters import (
     ConstantFilter,
     KnownAnswers,
@@ -23,10 +21,19 @@ from kwhatif.scheduler.framework.filters import (
 from kwhatif.scheduler.framework.incremental import suspects_of
 from kwhatif.scheduler.framework.plugin import FilterPlugin, NodeFilter
 from kwhatif.scheduler.framework.profile import Profile
-from kwhatif.scheduler.framework.status import Code, SkipUntil, Status, Verdict
+from kwhatif.scheduler.framework.status import (
+    Code,
+    SkipUntil,
+    Status,
+    Verdict,
+    fit_error,
+    nobody_left,
+    not_in_node_set,
+    reasons_histogram,
+)
 from kwhatif.state.node_info import NodeInfo
-from kwhatif.state.node_row import NodeRow
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.rows import NodeRow
 from kwhatif.state.state import State
 
 # Filter on all nodes: few need a call if answers depend on shapes, or are known from earlier attempts.

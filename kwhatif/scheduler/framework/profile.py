@@ -10,8 +10,15 @@ import msgspec
 from kwhatif.kube.gates import BASE_GATES, Gates
 from kwhatif.scheduler.framework.columns import Columns
 from kwhatif.scheduler.framework.extender import Extender
-from kwhatif.scheduler.framework.placement import PlacementGeneratePlugin, PlacementScorePlugin
-from kwhatif.scheduler.framework.plugin import FilterPlugin, Plugin, PostFilterPlugin, PreEnqueuePlugin, ScorePlugin
+from kwhatif.scheduler.framework.plugin import (
+    FilterPlugin,
+    PlacementGeneratePlugin,
+    PlacementScorePlugin,
+    Plugin,
+    PostFilterPlugin,
+    PreEnqueuePlugin,
+    ScorePlugin,
+)
 
 DEFAULT_SCHEDULER = "default-scheduler"
 

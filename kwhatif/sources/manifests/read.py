@@ -19,10 +19,12 @@ from kwhatif.kube.model.caveat.manifests import FieldIgnored
 from kwhatif.kube.model.caveat.reading import VersionNotDefault
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.helm import hook_of
-from kwhatif.kube.model.meta import GIVEN_EMPTY, ObjectMeta
+from kwhatif.kube.model.meta import GIVEN_EMPTY, ApiObject, ObjectMeta
 from kwhatif.kube.model.originals import Originals
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.sources.decoding.api_fields import api_fields, is_stable
+from kwhatif.sources.decoding.bystanders import read_bystander
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.examine import FAILURES, report_failure
 from kwhatif.sources.decoding.kinds import BY_KIND, KINDS, group_of
@@ -31,13 +33,12 @@ from kwhatif.sources.decoding.strict import (
     Finding,
     Validation,
     repeated,
-    repeated_fields,
     unknown_fields_and_wrong_types,
 )
 from kwhatif.sources.decoding.templates import as_given, forget_templates, keep_profiles
 from kwhatif.sources.decoding.workload_kinds import KnownKinds
 from kwhatif.sources.manifests.autoscalers import is_autoscaler, read_autoscaler
-from kwhatif.sources.manifests.outline import Outline, outlines
+from kwhatif.sources.manifests.outline import Outline, outlines, repeats_by_object
 from kwhatif.sources.manifests.unmodelled import CustomKinds, Hooks, Unmodelled
 from kwhatif.sources.text.documents import Document, documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
@@ -157,20 +158,6 @@ def _is_dropped(outline: Outline) -> bool:
         return False
     group = group_of(outline.version)
     return group == resource.group or (group == "extensions" and resource.group == "apps")
-
-
-def repeats_by_object(document: Document, found: Sequence[Outline]) -> dict[str, list[FieldPath]]:
-    """The repeated fields of each object, by its pointer; its paths begin at the object.
-
-    A key that a list repeats, outside of its entries, counts for the first of them.
-    """
-    repeats: dict[str, list[FieldPath]] = {}
-    for path in repeated_fields(document):
-        inside = [one for one in found if path[: len(one.place.path)] == one.place.path]
-        if inside:
-            place = inside[0].place
-            repeats.setdefault(place.origin.pointer, []).append(path[len(place.path) :])
-    return repeats
 
 
 _TEMPLATE_LABELS = ("spec", "template", "metadata", "labels")
@@ -335,6 +322,8 @@ class _Reader:
     def _read_other(self, outline: Outline) -> None:
         if is_autoscaler(outline):
             self._read_autoscaler(outline)
+        elif (group := self._foreign_group(outline)) is not None:
+            self.manifests.append(Manifest(group, outline.place.of(), outline.annotations))
         elif outline.kind in self._custom_kinds:
             self._custom_kinds[outline.kind] = True
             if outline.place.origin.pointer in self._refused:
@@ -356,6 +345,15 @@ class _Reader:
                 obj = replace(obj, metadata=replace(obj.metadata, applied=as_given(part.data, part.type)))
                 self._hooks.see(obj, hook)
                 self.manifests.append(Manifest(obj, outline.place.of(), outline.annotations, hook, part))
+
+    def _foreign_group(self, outline: Outline) -> ApiObject | None:
+        """A PodGroup of another scheduler; None: it is none, or cannot be understood."""
+        if outline.kind != PodGroup.__name__:
+            return None
+        found = read_bystander(outline.version, outline.kind, msgspec.json.encode(outline.data))
+        if found is None or found.metadata.namespace:
+            return found
+        return replace(found, metadata=replace(found.metadata, namespace=self._namespace))
 
     def _read_autoscaler(self, outline: Outline) -> None:
         problems = self._problems.at(outline.place, outline.name)

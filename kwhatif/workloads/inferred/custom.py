@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.kube.model.cluster import Cluster, key_of
-from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.meta import CustomResourceRef, ObjectMeta, OwnerReference, controller_of
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.workload import Deployment, ReplicaSet, StatefulSet
+from kwhatif.kube.model.workload import Deployment, Job, ReplicaSet, StatefulSet
 from kwhatif.workloads.adopted import Standing, adopt
 from kwhatif.workloads.custom_kinds import LIKE, WorkloadKind, part_of_pods
 from kwhatif.workloads.generated import uid_of

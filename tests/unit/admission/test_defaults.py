@@ -14,7 +14,6 @@ from kwhatif.admission.defaults import default_object
 from kwhatif.admission.pod_defaults import says_everything
 from kwhatif.kube.model.bystanders import NodeMetrics, PodMetrics
 from kwhatif.kube.model.container import Container, ContainerPort, ResourceRequirements
-from kwhatif.kube.model.disks import RBD
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import ApiObject, ObjectMeta
 from kwhatif.kube.model.node import Node, NodeStatus
@@ -32,13 +31,15 @@ from kwhatif.kube.model.resource import (
 )
 from kwhatif.kube.model.saved import SavedSnapshot
 from kwhatif.kube.model.storage import (
+    RBD,
+    ClaimTemplate,
+    EphemeralVolumeSource,
     PersistentVolume,
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
     PersistentVolumeSpec,
     StorageClass,
 )
-from kwhatif.kube.model.volume import ClaimTemplate, EphemeralVolumeSource
 from kwhatif.kube.model.workload import (
     Deployment,
     DeploymentSpec,

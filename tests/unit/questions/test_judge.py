@@ -14,8 +14,7 @@ from kwhatif.kube.model.caveat.scheduling import PendingAsleep
 from kwhatif.kube.model.caveat.workloads import EvictedByTaint
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta
-from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import Pod, PodCondition
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.storage import StorageClass, TopologyExpression, TopologySelectorTerm
 from kwhatif.questions.judging.judge import judge
@@ -23,8 +22,7 @@ from kwhatif.questions.judging.question import Question
 from kwhatif.questions.session.session import Session
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
-from kwhatif.report.preemption import CandidateRow
-from kwhatif.report.workload import WorkloadRow
+from kwhatif.report.decision import CandidateRow, WorkloadRow
 from kwhatif.sources.manifests.applied import read_applied
 from kwhatif.workloads.applied_object import noted
 from tests.builders import NodeBuilder, PodBuilder, cluster, namespace, node, pod

@@ -11,7 +11,7 @@ import kwhatif
 from kwhatif.kube.model.caveat.reading import ScheduledMeanwhile
 from kwhatif.kube.model.caveat.scheduling import QueueNotSeen
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
-from kwhatif.kube.model.pod_status import PodCondition, SchedulingEvents
+from kwhatif.kube.model.pod import PodCondition, SchedulingEvents
 from kwhatif.questions.decisions.fail_on import fails
 from kwhatif.questions.session.session import Session
 from kwhatif.report.queue import AfterEditsRow, Flush, QueuedPodRow

@@ -14,7 +14,7 @@ from kwhatif.scheduler.release import find_release
 from kwhatif.sources.decoding import config_file
 from kwhatif.sources.decoding.config_file import read_config
 from kwhatif.sources.scheduler.profiles import read_scheduler_config
-from kwhatif.sources.text.yaml_lines import line_tree, repeated_keys
+from kwhatif.sources.text.yaml_text import line_tree, repeated_keys
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 

@@ -61,7 +61,7 @@ def test_what_no_cluster_serves_is_an_error_with_what_is_near(written: tuple[str
         ("serving.knative.dev/v1", "Route"),
         ("apps.example.com/v1alpha1", "StatefulSet"),
         ("batch.volcano.sh/v1alpha1", "Job"),
-        ("scheduling.x-k8s.io/v1alpha1", "PodGroup"),
+        ("scheduling.example.com/v1alpha1", "PodGroup"),
         ("gateway.networking.k8s.io/v1", "Gateway"),
         ("cert-manager.io/v1", "Certificate"),
         ("custom.metrics.k8s.io/v1beta2", "MetricValue"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.kube.model.drawers import Drawers
+from kwhatif.kube.model.overlay import Drawers
 
 
 def test_a_fork_copies_what_it_changes() -> None:
