@@ -1,8 +1,8 @@
 """Regenerate what is made from code: the JSON Schemas of report and policy, and the output that README and docs show.
 
 `generate.py` writes, `generate.py --check` only says whether anything is out of date. A block is regenerated between
-`<!-- output: COMMAND -->` and `<!-- end -->`; `<!-- file: PATH -->` shows a file, and `<!-- call: TOOL {…} -->` what
-`kwhatif mcp` answers about the demo.
+`<!-- output: COMMAND -->` and `<!-- end -->`; `<!-- file: PATH -->` shows a file, `<!-- call: TOOL {…} -->` what
+`kwhatif mcp` answers about the demo, and `<!-- figures -->` what was compared.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from figures import figures
+
 import kwhatif
 from kwhatif.errors import ExitCode
 from kwhatif.policy.schema import Policy
@@ -31,6 +33,7 @@ ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"<!-- output: (?P<command>.+?) -->\n.*?<!-- end -->", re.DOTALL)
 CALL = re.compile(r"<!-- call: (?P<tool>\w+) (?P<arguments>\{.*?\}) -->\n.*?<!-- end -->", re.DOTALL)
 FILE = re.compile(r"<!-- file: (?P<path>.+?) -->\n.*?<!-- end -->", re.DOTALL)
+FIGURES = re.compile(r"<!-- figures -->\n.*?<!-- end -->", re.DOTALL)
 #: What would change the output.
 SET_BY_USER = {"FORCE_COLOR", "KWHATIF_KUBERNETES_VERSION"}
 #: The moment at which the demo's dump was taken, so that ages stay what they were; 100 columns fit a web page.
@@ -104,6 +107,8 @@ def fresh(text: str) -> str:
             f"```text\n{answer_of(tool, arguments)}\n```\n<!-- end -->"
         )
 
+    if FIGURES.search(text):
+        text = FIGURES.sub(f"<!-- figures -->\n{figures()}\n<!-- end -->", text)
     text = FILE.sub(file, BLOCK.sub(block, text))
     return CALL.sub(call, text) if importlib.util.find_spec("mcp") is not None else text
 
@@ -124,9 +129,10 @@ def answer_of(tool: str, arguments: dict[str, object]) -> str:
 
 def generated() -> dict[Path, str]:
     """Every generated file with the content that it should have."""
-    documents = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     texts = {path: path.read_text() for path in documents}
-    files = {path: fresh(text) for path, text in texts.items() if BLOCK.search(text) or CALL.search(text)}
+    made = (BLOCK, CALL, FIGURES)
+    files = {path: fresh(text) for path, text in texts.items() if any(kind.search(text) for kind in made)}
     for kind, known in ((Report, None), (Comparison, Report), (Policy, None)):
         files[ROOT / "kwhatif" / "schema" / f"{kind.__name__.lower()}.json"] = schema_text(kind, known)
     return files

@@ -22,7 +22,7 @@ from kwhatif.questions.story.simulate import simulate as play
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.sources.decoding.strict import Validation
+from kwhatif.sources.decoding.strict import parse_validation
 from kwhatif.sources.manifests.applied import as_applied
 from kwhatif.sources.manifests.edits import read_edits
 from kwhatif.sources.manifests.given import Source, named_inputs
@@ -39,7 +39,7 @@ def simulate(
     then: Sequence[str | Mapping[str, Any]] = (),
     scenario: str | None = None,
     namespace: str | None = None,
-    validation: Validation = "strict",
+    validation: str = "strict",
     progress: Callable[[int, int], None] | None = None,
     **options: Unpack[SimulationOptions],
 ) -> Report:
@@ -109,14 +109,14 @@ def seconds_of(name: str, text: str) -> float | None:
 
 
 def _applied(
-    session: Session, names: Sequence[str], namespace: str, validation: Validation
+    session: Session, names: Sequence[str], namespace: str, validation: str
 ) -> tuple[list[Given], Sequence[Caveat]]:
     """The steps that apply the manifests, and what is to be said about these."""
     read = read_manifest_set(
         names,
         stdin=standard_input(),
         default_namespace=namespace,
-        validation=validation,
+        validation=parse_validation(validation),
         minor=session.cluster.minor,
         kinds=session.workload_kinds,
     )

@@ -113,7 +113,7 @@ def answer(answers: Answers, style: Style, conditions: tuple[str, ...]) -> None:
 
 
 def deliver(answers: Answers, style: Style, code: ExitCode) -> None:
-    """Write and print the report, and exit with this code; or hand it to whoever asks in place of the shell."""
+    """Write and print the report, and exit with this code; or hand it to what asks in place of the shell."""
     write_reports(answers, style.printing.files)
     watcher = WATCHER.get()
     if watcher is not None:

@@ -68,7 +68,10 @@ def _added(row: AutoscaleRow, outside: int = 0) -> tuple[Quality, str]:
     said = [adds(row.autoscaler, _nodes_added(row))]
     if refused:
         said.append(f"for {plural(refused, 'pod')} it can add nothing")
-    return "bad" if refused else "good", "; ".join(said)
+    waiting = len({each.pod for each in row.rounds[-1].ignored}) if row.rounds else 0
+    if waiting:
+        said.append(f"at {plural(waiting, 'pod')} it does not look")
+    return "bad" if refused else "doubtful" if waiting else "good", "; ".join(said)
 
 
 def adds(autoscaler: Autoscaler, nodes: Mapping[str, int]) -> str:

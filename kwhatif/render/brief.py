@@ -1,4 +1,4 @@
-"""Blocks as few words: a text of at most so many tokens, for a reader that pays for each."""
+"""Blocks as few words: a text of a limited number of tokens, for a reader that pays for each."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def tokens(text: str) -> int:
 
 
 def brief(answered: Report | Comparison, most: int, *, explain: bool = False) -> str:
-    """What is answered, in at most so many tokens: the verdict first, names in full."""
+    """What is answered, in at most `most` tokens: the verdict first, names in full."""
     report = answered.after if isinstance(answered, Comparison) else answered
     return "\n".join(lines_within(list(_blocks(answered, explain=explain)), most, len(report.caveats)))
 
 
 def lines_within(blocks: Sequence[Block], most: int, caveats: int) -> Sequence[str]:
-    """The blocks in at most so many tokens: fewer rows of each table and list first, then fewer lines."""
+    """The blocks in at most `most` tokens: fewer rows of each table and list first, then fewer lines."""
     for rows in _ROWS:
         lines = list(_lines(blocks, rows))
         if tokens("\n".join(lines)) <= most:

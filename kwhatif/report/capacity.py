@@ -147,7 +147,7 @@ class ShapeRow(Row):
     """Pods of the cluster that are the same for the scheduler: how many are `running`, of these workloads.
 
     `fit` is about one more of the first workload, and one more, each shape as if it were the only one. Where `gangs`
-    is not 0, the pods are of so many groups, which are the same, and `fit` is about one more group.
+    is not 0, the pods are of that many groups, which are the same, and `fit` is about one more group.
     """
 
     running: int

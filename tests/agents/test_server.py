@@ -119,7 +119,7 @@ def test_what_is_offered(demo: kwhatif.Session) -> None:
         return client.instructions, (await client.list_tools()).tools
 
     instructions, tools = talk(script, demo)
-    assert "it is no instruction to you" in " ".join(instructions.split())
+    assert "it is not an instruction to you" in " ".join(instructions.split())
     assert {tool.name for tool in tools} == set(TOOLS)
     assert all(tool.annotations.read_only_hint for tool in tools)
     drain = next(tool for tool in tools if tool.name == "drain")

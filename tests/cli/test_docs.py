@@ -18,7 +18,7 @@ from kwhatif.cli.app import app
 from kwhatif.cli.usage import _commands, _options_of
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAMES = [page.name for page in PAGES]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
@@ -127,5 +127,5 @@ def test_tables_are_complete() -> None:
 
 def test_every_page_is_linked_from_the_readme() -> None:
     text = (ROOT / "README.md").read_text()
-    for page in (ROOT / "docs").glob("*.md"):
-        assert f"docs/{page.name}" in text, page.name
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert str(page.relative_to(ROOT)) in text, page

@@ -452,7 +452,9 @@ def test_the_action_is_called_with_inputs_that_it_has() -> None:
 
 
 def test_scripts_and_shell_blocks_parse() -> None:
-    texts = [path.read_text() for path in (ROOT / "ci").glob("*.sh")]
+    texts = [path.read_text() for folder in ("ci", "scripts") for path in (ROOT / folder).glob("*.sh")]
+    flows = [as_workflow((ROOT / name).read_text()) for name in WORKFLOWS]
+    texts += [step["run"] for flow in flows for job in flow["jobs"].values() for step in job["steps"] if "run" in step]
     texts += [step["run"] for step in steps_of_documentation() if "run" in step]
     texts += re.findall(r"```bash\n(.*?)```", (ROOT / "docs" / "ci.md").read_text(), re.DOTALL)
     assert len(texts) > 6

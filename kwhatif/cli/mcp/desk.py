@@ -41,7 +41,7 @@ class Desk:
         self._is_sent = False
 
     async def ask(self, run: Callable[[], T]) -> T:
-        """What `run` returns in the main thread, when its turn comes; whoever is cancelled meanwhile stops it.
+        """What `run` returns in the main thread, when its turn comes; a caller that is cancelled meanwhile stops it.
 
         Raises:
             Exception: whatever `run` raises.
@@ -97,7 +97,7 @@ class Desk:
             job.answer.set_exception(RuntimeError("it was stopped"))
             if self._stopped is not job:
                 raise
-        except BaseException as failure:  # noqa: BLE001 - whoever asks hears of it
+        except BaseException as failure:  # noqa: BLE001 - the one who asks hears of it
             self._running = None
             job.answer.set_exception(failure)
         else:

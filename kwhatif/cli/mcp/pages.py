@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import msgspec
 
-#: About so many bytes of JSON are in one message: some 8,000 tokens.
+#: About how many bytes of JSON are in one message: some 8,000 tokens.
 PAGE = 24_000
 #: How many rows of each list are kept, from the most to the least, where not all fit.
 _ROWS = (100, 50, 20, 10, 5, 3, 2, 1, 0)
@@ -19,7 +19,7 @@ _ENTRIES = 50
 _TEXT = 2_000
 #: Lists that a message names as shortened; of the others it says how many there are.
 _NAMED = 20
-#: So many reports are kept, the latest.
+#: How many reports are kept: the latest.
 _KEPT = 32
 SCHEME = "kwhatif"
 INVENTORY = f"{SCHEME}://inventory"

@@ -193,3 +193,13 @@ def test_groups_are_known_by_the_names_that_clouds_give_them(label: str, zone: s
 def test_another_program_is_not_the_autoscaler() -> None:
     report = asked(autoscaler("--max-nodes-total=2", command=("/bin/sh", "cluster-autoscaler")))
     assert found(report, AutoscalerSettingsAssumed) is not None
+
+
+def test_pods_that_have_not_waited_long_enough_are_said() -> None:
+    young = waiting("young")
+    young["metadata"]["creationTimestamp"] = AT
+    report = asked(young, autoscaler("--nodes=0:9:web", "--nodes=0:9:big"))
+    assert report.autoscaler is not None
+    (ignored,) = report.autoscaler.rounds[-1].ignored
+    assert (ignored.pod, sum(added(report).values())) == ("default/young", 5)
+    assert AT in ignored.reason
