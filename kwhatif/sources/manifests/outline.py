@@ -10,7 +10,7 @@ import msgspec
 from kwhatif.sources.decoding.examine import shown_name
 from kwhatif.sources.decoding.strict import repeated_fields
 from kwhatif.sources.text.documents import Document
-from kwhatif.sources.text.origin import Place
+from kwhatif.sources.text.origin import FieldPath, Place
 
 
 class Outline(NamedTuple):
