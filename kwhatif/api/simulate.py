@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from kwhatif.api.arguments import require_edits, require_known, require_session
 from kwhatif.api.manifests import with_gangs
 from kwhatif.api.options import SimulationOptions
+from kwhatif.edits.edit import SourcedEdit
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.model.caveat import Caveat, merged
 from kwhatif.questions.groups.gates import with_gate
-from kwhatif.questions.manifests.edited import Given
 from kwhatif.questions.manifests.hooks import steps_of
 from kwhatif.questions.session.session import Session, without_modelled
 from kwhatif.questions.story.simulate import Runs, applied_in
@@ -66,7 +66,7 @@ def simulate(
         raise ValueError(f"runs: {runs} is negative")
     where, stdin, minor = namespace or session.namespace, standard_input(), session.cluster.minor
     parameters = parameters_of(options)
-    steps: list[Given] = []
+    steps: list[SourcedEdit] = []
     caveats: Sequence[Caveat] = ()
     if manifests:
         applied, caveats = _applied(session, named_inputs(manifests, "manifest"), where, validation)
@@ -109,7 +109,7 @@ def seconds_of(name: str, text: str) -> float | None:
 
 def _applied(
     session: Session, names: Sequence[str], namespace: str, validation: str
-) -> tuple[list[Given], Sequence[Caveat]]:
+) -> tuple[list[SourcedEdit], Sequence[Caveat]]:
     """The steps that apply the manifests, and what is to be said about these."""
     read = read_manifest_set(
         names,
