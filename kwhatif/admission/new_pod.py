@@ -3,10 +3,8 @@
 First the steps that change pods (decoding with defaults, then the admission plugins in the order of
 `pkg/kubeapiserver/options/plugins.go`, then `pkg/registry/core/pod/strategy.go`), then validation, then the steps that
 only allow or reject, with ResourceQuota last. What scheduling does not read is left out: service accounts, images.
-About webhooks and admission policies, only what running pods show is known (`injection.py`).
 
-Mutating webhooks, as far as existing pods show what they add (`pkg/admission/plugin/webhook/mutating`).
-
+About webhooks and admission policies, only what running pods show is known (`pkg/admission/plugin/webhook/mutating`).
 Existing parts with the same name are kept, because webhooks recognize their own changes.
 """
 

@@ -123,6 +123,7 @@ def says_everything(pod: Pod) -> bool:
         spec.host_network
         or spec.init_containers
         or spec.resources is not None
+        or spec.termination_grace_period_seconds < 0
         or not (spec.scheduler_name and spec.restart_policy and pod.metadata.namespace)
     ):
         return False
@@ -145,6 +146,8 @@ def default_template(template: PodTemplateSpec) -> PodTemplateSpec:
 
 
 def _default_names(spec: PodSpec) -> PodSpec:
+    if spec.termination_grace_period_seconds < 0:  # `pkg/apis/core/v1/conversion.go`
+        spec = replace(spec, termination_grace_period_seconds=1)
     if spec.scheduler_name and spec.restart_policy:
         return spec
     scheduler_name, restart_policy = spec.scheduler_name or DEFAULT_SCHEDULER, spec.restart_policy or "Always"

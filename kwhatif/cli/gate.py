@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif.api.options import ReadingOptions
 from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import Filenames, Manifests, Namespace, Printing, Reading, named, one_of
+from kwhatif.cli.options import Filenames, Manifests, Namespace, Printing, named, one_of
 from kwhatif.cli.run import Style, deliver, now
 from kwhatif.errors import ExitCode
 
@@ -86,7 +87,7 @@ def gate(
     policy: Policy = None,
     rollout: Rollouts = RolloutOption.END,
     namespace: Namespace = None,
-    reading: Reading,
+    reading: ReadingOptions,
     output: GateOutputOption = GateOutput.TABLE,
     fixes: Fixes = 3,
     printing: Printing,
@@ -115,7 +116,8 @@ def gate(
             strict=cluster.strict,
             today=now().date(),
             fixes=fixes if is_page else 0,
-            **reading.arguments(namespace),
+            namespace=namespace,
+            **reading,
         ),
         pods,
         lenient=True,

@@ -80,6 +80,16 @@ class CommandGroup(TyperGroup):
         with _unknown_options(ctx, args):
             return super().parse_args(ctx, args)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command, and say what to write instead of one that others have."""
+        try:
+            return super().resolve_command(ctx, args)
+        except UsageError as wrong:
+            instead = _COMMANDS_OF_OTHERS.get(args[0] if args else "")
+            if instead is None:
+                raise
+            raise UsageError(f"No such command {args[0]!r}: {instead}.", ctx=ctx) from wrong
+
     def get_short_help_str(self, limit: int = 0) -> str:  # noqa: ARG002 - Typer calls it
         """The first sentence, whole: its lines are folded where it is printed."""
         return _first_sentence(self.help)
@@ -185,6 +195,13 @@ def _check_values(ctx: Any, args: Sequence[str]) -> None:
 
 #: What the name of a file ends in, and no more: `.yaml`, `.tar.gz`.
 _ENDING = re.compile(r"(\.[a-z0-9]+)+")
+
+
+#: Commands that other tools have, and what to write here instead.
+_COMMANDS_OF_OTHERS = {
+    "diff": "kwhatif compare OLD NEW says what differs between two dumps, kwhatif gate what a manifest changes",
+    "apply": "nothing is ever applied: kwhatif gate says what would become of a manifest",
+}
 
 
 #: What kubectl has, and what to write here instead.

@@ -1,6 +1,6 @@
 """Builds a runnable policy from a policy file, or fails with the descheduler's error.
 
-Follows `descheduler/policyconfig.go`; decoding is in `reading.py`, building profiles in `profiles.py`.
+Follows `descheduler/policyconfig.go`; decoding is in `decode.py`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.admission.new_objects import check_workload
-from kwhatif.edits.edit import Apply
+from kwhatif.edits.edit import Apply, SourcedEdit
 from kwhatif.kube.model.caveat import Caveat, merged
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
 from kwhatif.kube.model.node import Node
@@ -27,7 +27,6 @@ from kwhatif.questions.advise.question import Capture, Limits, advise
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.manifests.edited import Given
 from kwhatif.questions.manifests.hooks import in_phases
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.simulate import played
@@ -61,7 +60,7 @@ def aftermath(session: Session, applied: Sequence[Applied]) -> tuple[Story, Iter
         and (each.object.metadata.namespace in namespaces or not _is_refused(each.object, session.cluster))
     )
     applies = [Apply(text="apply manifests", objects=objects) for objects in (around, workloads) if objects]
-    return played(session, [Given("manifests", each) for each in applies], Parameters())
+    return played(session, [SourcedEdit("manifests", each) for each in applies], Parameters())
 
 
 def gate(  # noqa: PLR0913 - all that the policy looks at

@@ -208,17 +208,17 @@ def _of(counted: CountedRow) -> str:
 
 
 def _with_nodes(added: AddedNodesRow, wanted: int, row: CapacityRow) -> tuple[Quality, str]:
-    what = _what(added.fit, wanted)
+    what, fit, do = _what(added.fit, wanted), *(("fits", "does") if wanted == 1 else ("fit", "do"))
     now = row.preempting.fit.sets if row.preempting else row.fit.sets if row.fit else 0
     if added.nodes is None:
         with_them = f"even with {plural(added.limit, 'more node')} like {added.like} only {added.fit.sets:,} fit"
         none = "more nodes do not help" if not added.limit else with_them
-        return "bad", f"{wanted:,} more {what} do not fit: {none}"
+        return "bad", f"{wanted:,} more {what} {do} not fit: {none}"
     if not added.nodes:
-        return "good", f"{wanted:,} more {what} fit as it is: no nodes are needed"
+        return "good", f"{wanted:,} more {what} {fit} as it is: no nodes are needed"
     nodes = f"{plural(added.nodes, 'more node')} like {added.like}"
     fewer = f"with {added.nodes - 1:,} only {added.fewer:,} fit" if added.nodes > 1 else f"without, {now:,} fit"
-    return "good", f"{wanted:,} more {what} fit with {nodes}; {fewer}"
+    return "good", f"{wanted:,} more {what} {fit} with {nodes}; {fewer}"
 
 
 def fit_number(fit: FitRow) -> str:

@@ -69,7 +69,10 @@ def sentence_about(decision: Decision, report: Report, said: Collection[Caveat] 
     """What becomes of the pod, and what that depends on."""
     concerns = about_pod(decision)
     doubt = qualifier(report, lambda caveat: caveat not in said and concerns(caveat))
-    return but(_fate(decision, report), doubt)
+    fate = _fate(decision, report)
+    if decision.runs_on:
+        fate = f"runs on {decision.runs_on}; started again, it {fate}"
+    return but(fate, doubt)
 
 
 def _fate(decision: Decision, report: Report) -> str:

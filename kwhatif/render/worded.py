@@ -14,8 +14,9 @@ from kwhatif.render.caveats import sentence, sentences
 from kwhatif.render.deschedule import worded_cycle
 from kwhatif.render.timeline import seconds
 from kwhatif.report import Report
-from kwhatif.report.audit import AuditRow
+from kwhatif.report.audit import AuditFindingRow, AuditRow
 from kwhatif.report.comparison import Comparison
+from kwhatif.report.deschedule import DescheduleRow
 from kwhatif.report.maintenance import VerdictRow
 from kwhatif.report.policy import FindingRow
 from kwhatif.report.row import Document, draw_in_notebooks
@@ -128,11 +129,15 @@ def worded(report: Report) -> Report:
             for row, decisions in decisions_by_workload(report)[0]
         ),
         policy=None if policy is None else replace(policy, findings=tuple(map(_finding, policy.findings))),
-        deschedule=None if report.deschedule is None else worded_cycle(report.deschedule),
+        deschedule=None if report.deschedule is None else _cycle(report.deschedule),
         story=None if report.story is None else worded_story(report.story),
         scenarios=tuple(map(_scenario, report.scenarios)),
         audit=None if report.audit is None else _audit(report.audit),
     )
+
+
+def _cycle(row: DescheduleRow) -> DescheduleRow:
+    return replace(worded_cycle(row), story=None if row.story is None else worded_story(row.story))
 
 
 def _finding(finding: FindingRow) -> FindingRow:
@@ -144,7 +149,12 @@ def _finding(finding: FindingRow) -> FindingRow:
 
 
 def _audit(row: AuditRow) -> AuditRow:
-    return replace(row, findings=tuple(replace(each, message=finding_message(each)) for each in row.findings))
+    return replace(row, findings=tuple(map(_audit_finding, row.findings)))
+
+
+def _audit_finding(row: AuditFindingRow) -> AuditFindingRow:
+    story = None if row.story is None else worded_story(row.story)
+    return replace(row, message=finding_message(row), story=story)
 
 
 def _scenario(row: ScenarioRow) -> ScenarioRow:

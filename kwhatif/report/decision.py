@@ -217,6 +217,8 @@ class Decision(Row, kw_only=True):
     requests: dict[str, int] = {}
     outcome: Outcome
     node: str | None = None
+    #: Of a pod of the cluster that was asked for by name: where it runs now. It is judged as if it were started again.
+    runs_on: str | None = None
     ties: tuple[str, ...] = ()
     message: str = ""
     pre_enqueue: PreEnqueueRow | None = None

@@ -43,7 +43,7 @@ COMMANDS = {
     "queue-explain": f"kwhatif queue {QUEUE} --explain",
     "queue-named": f"kwhatif queue report pod/batch/trainer {QUEUE} -n shop --fail-on unschedulable",
     "queue-namespace": f"kwhatif queue {QUEUE} -n batch",
-    "queue-if": f"kwhatif queue {QUEUE} --if 'add 1 node like general-a1' --fail-on asleep",
+    "queue-if": f"kwhatif queue {QUEUE} --if 'add 1 node like general-a1' --fail-on not-requeued",
     "queue-if-named": f"kwhatif queue shop/index {QUEUE} --if 'delete pod/shop/index' --if 'scale deploy/shop/web=8' -n shop",
     "queue-if-markdown": f"kwhatif queue {QUEUE} --if 'label node/general-b1 disk=ssd' -o markdown",
     "queue-markdown": f"kwhatif queue {QUEUE} --explain -o markdown",

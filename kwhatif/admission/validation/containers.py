@@ -221,9 +221,14 @@ _MAX_PORT = 65535
 _PORT_RANGE = f"must be between 1 and {_MAX_PORT}, inclusive"
 
 
+_RESIZE_POLICIES = ("NotRequired", "RestartContainer")
+
+
 def validate_containers(spec: PodSpec, claims: Collection[str], errors: FieldErrors) -> None:
     """Validate containers, then init containers; names must be unique. `claims` are the pod's resource claims."""
     _validate_regular(spec.containers, claims, errors)
+    for index, container in enumerate(spec.containers):
+        _validate_resize_policy(container, spec.restart_policy, f"containers[{index}].resizePolicy", errors)
     names = {container.name for container in spec.containers}
     for index, container in enumerate(spec.init_containers):
         here = f"initContainers[{index}]"
@@ -249,6 +254,21 @@ def _validate_regular(containers: tuple[Container, ...], claims: Collection[str]
         names.add(container.name)
         _validate_restart_policy(container, here, errors)
     _validate_host_ports(containers, "containers", errors)
+
+
+def _validate_resize_policy(container: Container, restart_policy: str, path: str, errors: FieldErrors) -> None:
+    seen: set[str] = set()
+    for index, policy in enumerate(container.resize_policy):
+        if policy.resource_name in seen:
+            errors.duplicate(f"{path}[{index}]", policy.resource_name)
+        seen.add(policy.resource_name)
+        for given, allowed in ((policy.resource_name, (CPU, MEMORY)), (policy.restart_policy, _RESIZE_POLICIES)):
+            if given:
+                errors.supported(path, given, allowed)
+            else:
+                errors.required(path)
+        if restart_policy == "Never" and policy.restart_policy != _RESIZE_POLICIES[0]:
+            errors.invalid(path, policy.restart_policy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'")
 
 
 def _validate_common(container: Container, claims: Collection[str], path: str, errors: FieldErrors) -> None:

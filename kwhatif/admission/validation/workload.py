@@ -1,7 +1,6 @@
 """Validation of workloads: numbers, selector, template, strategy.
 
-(`pkg/apis/apps/validation/validation.go`, `pkg/apis/batch/validation/validation.go`.) Fields that the model does not
-have are left out, such as schedules, deadlines and policies of Jobs.
+(`pkg/apis/apps/validation/validation.go`.) Fields that the model does not have are left out.
 
 Fields of workloads that cannot be changed (`ValidateDeploymentUpdate` and similar).
 """
@@ -15,6 +14,7 @@ from msgspec.structs import replace
 from kwhatif.admission.outcome import Denied
 from kwhatif.admission.pod_defaults import default_claim_spec, default_template
 from kwhatif.admission.validation.errors import NOT_NEGATIVE, FieldErrors
+from kwhatif.admission.validation.job import validate_cron_job, validate_job
 from kwhatif.admission.validation.pod import validate_metadata, validate_template
 from kwhatif.admission.validation.selectors import as_json, validate_selector
 from kwhatif.kube.matching.label_syntax import dns_label_errors, dns_subdomain_errors
@@ -110,10 +110,6 @@ def _number(bound: Bound) -> int:
 
 _ALWAYS = "Always"
 _POLICIES = ("OrderedReady", "Parallel")
-_INDEXED = "Indexed"
-_MODES = ("NonIndexed", _INDEXED)
-#: The longest name of a CronJob: its Jobs append their start time to it.
-_MAX_CRON_JOB_NAME = 52
 
 
 def validate_workload(workload: Workload) -> Denied | None:
@@ -148,12 +144,9 @@ def validate_workload_spec(workload: Workload, errors: FieldErrors) -> None:
         case DaemonSet():
             _validate_daemon_set(workload, errors)
         case Job():
-            _validate_job(workload, errors)
+            validate_job(workload, errors)
         case CronJob():
-            name = workload.metadata.name
-            _validate_job_spec(workload.spec.job_template.spec, errors.within("spec.jobTemplate.spec"))
-            if len(name) > _MAX_CRON_JOB_NAME:
-                errors.invalid("metadata.name", name, f"must be no more than {_MAX_CRON_JOB_NAME} characters")
+            validate_cron_job(workload, errors)
 
 
 # --- kinds -------------------------------------------------------------------------------------------
@@ -213,33 +206,6 @@ def _validate_daemon_set(workload: DaemonSet, errors: FieldErrors) -> None:
     validate_template(default_template(template), "spec.template", errors)
     _validate_forever(template, "DaemonSet", errors)
     validate_daemon_set_strategy(spec.update_strategy, errors)
-
-
-def _validate_job(workload: Job, errors: FieldErrors) -> None:
-    spec = workload.spec
-    if spec.completions is None and spec.parallelism is None:
-        spec = replace(spec, completions=1)  # the default of a Job, but not of a template of Jobs
-    _validate_job_spec(spec, errors.within("spec"))
-    if spec.completion_mode == _INDEXED and spec.completions is not None and spec.completions > 0:
-        name = workload.metadata.name
-        last = f"{name}-{spec.completions - 1}"
-        if dns_label_errors(last):
-            errors.invalid("metadata.name", name, f"will not able to create pod with invalid DNS label: {last}")
-
-
-def _validate_job_spec(spec: JobSpec, errors: FieldErrors) -> None:
-    _validate_count("parallelism", spec.parallelism, errors)
-    _validate_count("completions", spec.completions, errors)
-    if spec.completion_mode is not None:
-        errors.supported("completionMode", spec.completion_mode, _MODES)
-    if spec.completion_mode == _INDEXED and spec.completions is None:
-        errors.required("completions", "when completion mode is Indexed")
-    template = default_template(spec.template or PodTemplateSpec())
-    validate_template(template, "template", errors)
-    if template.spec.restart_policy == _ALWAYS:
-        errors.required("template.spec.restartPolicy", 'valid values: "OnFailure", "Never"')
-    else:
-        errors.supported("template.spec.restartPolicy", template.spec.restart_policy, ("OnFailure", "Never"))
 
 
 # --- parts -------------------------------------------------------------------------------------------
@@ -305,7 +271,7 @@ def _validate_forever(template: PodTemplateSpec, kind: str, errors: FieldErrors)
 
 
 _IMMUTABLE = "field is immutable"
-_NOT_INDEXED = "NonIndexed"
+_NOT_INDEXED, _INDEXED = "NonIndexed", "Indexed"
 _OTHER_FIELDS = (
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy',"
     " 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"

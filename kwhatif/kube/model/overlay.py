@@ -4,7 +4,7 @@ Forks share a base that is never changed again, and each keeps its own differenc
 When there are more than about the square root of the base's size, they are merged into a new base. So a fork
 costs O(√n), and so does a change on average.
 
-`Drawers`: mutable values by key; a fork copies a value before it first changes it (copy-on-write).
+`CopyOnWriteDict`: mutable values by key; a fork copies a value before it first changes it (copy-on-write).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ V = TypeVar("V")
 D = TypeVar("D")
 
 
-class Drawers(Generic[K, V]):
+class CopyOnWriteDict(Generic[K, V]):
     """Forks share values: read them with `get`, and change only what `own` returns."""
 
     __slots__ = ("_copy", "_owned", "_values")
@@ -61,9 +61,9 @@ class Drawers(Generic[K, V]):
         """All keys."""
         return set(self._values)
 
-    def fork(self) -> Drawers[K, V]:
+    def fork(self) -> CopyOnWriteDict[K, V]:
         """Independent drawers with the same content."""
-        other: Drawers[K, V] = Drawers(self._copy)
+        other: CopyOnWriteDict[K, V] = CopyOnWriteDict(self._copy)
         other._values = self._values.copy()
         self._owned, other._owned = set(), set()
         return other

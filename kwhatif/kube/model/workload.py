@@ -131,6 +131,11 @@ class CronJobSpec(Model):
     #: In cron's format, in `time_zone`; "": that of kube-controller-manager.
     schedule: str = ""
     time_zone: str = ""
+    #: "": Allow.
+    concurrency_policy: str = ""
+    starting_deadline_seconds: Int64 | None = None
+    successful_jobs_history_limit: Int32 | None = None
+    failed_jobs_history_limit: Int32 | None = None
     job_template: JobTemplateSpec = JobTemplateSpec()
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from kwhatif.edits.edit import SourcedEdit
 from kwhatif.kube.matching.groups import group_of
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, key_of
 from kwhatif.kube.model.pod import Pod
@@ -24,7 +25,7 @@ from kwhatif.questions.decisions.decide import in_full, objections_of
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Answer, Question
 from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.manifests.edited import Given, edit_session
+from kwhatif.questions.manifests.edited import edit_session
 from kwhatif.questions.placing.described import Describe
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
@@ -241,7 +242,7 @@ class GangAdvisor:
 
 def _edited(change: AdvisedChange) -> _Change:
     def made(session: Session, question: Question) -> tuple[Session, Question]:
-        return edit_session(session, [Given("advice", edit) for edit in change.edits]), question
+        return edit_session(session, [SourcedEdit("advice", edit) for edit in change.edits]), question
 
     return made
 

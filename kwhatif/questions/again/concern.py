@@ -1,6 +1,6 @@
 """`Concern`: when the question of a report is worth asking again.
 
-What an answer was not made of cannot change it (`sight.py`). For pods that fit nowhere, kube-scheduler's plugins know
+What an answer was not made of cannot change it (`Sight`). For pods that fit nowhere, kube-scheduler's plugins know
 more: their queueing hints say whether an event can make a rejected pod schedulable. Where it is not known, the question
 is asked again.
 

@@ -43,6 +43,8 @@ from kwhatif.scheduler.framework.guard import unguarded
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.scheduler.framework.scoring import Scores
 from kwhatif.scheduler.framework.status import Code, Status, Verdict
+from kwhatif.scheduler.pod_groups.result import GroupPreemption
+from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.scheduler.preemption.candidate import Candidate, Preemption, Reprieve, Victim
 from kwhatif.scheduler.preemption.policy import EvictsByPolicy
 from kwhatif.state.change import Delete
@@ -64,6 +66,25 @@ def preemption_row(preemption: Preemption, *, described: int | None = None) -> P
         rejected=_tried_rows(preemption.rejected),
         cleared_nominations=tuple(pod.key for pod in preemption.cleared_nominations),
     )
+
+
+def group_preemption_row(found: GroupPreemption, node: str | None, budgets: Budgets) -> PreemptionRow:
+    """Whom a group evicts, as the row of the one of its pods that stands for it.
+
+    Args:
+        found: what came of its preemption.
+        node: where that pod goes; the victims may be anywhere.
+        budgets: those that the victims may count against.
+    """
+    victims = [Victim(pod, budgets.of(pod), tuple(found.breaking.get(pod.key, ()))) for pod in found.pods]
+    chosen = CandidateRow(
+        node=node or "",
+        pdb_violations=len(found.breaking),
+        victims=tuple(map(_victim_row, victims)),
+        ladder={},
+        budgets=tuple(BudgetRow(budget=use.name, before=use.before, after=use.after) for use in found.budgets),
+    )
+    return PreemptionRow(eligible=True, node=node, candidates=(chosen,))
 
 
 def _tried_rows(verdicts: Mapping[str, Verdict]) -> tuple[RejectedRow, ...]:

@@ -115,7 +115,7 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "evictions": lambda report: report.deschedule is not None and bool(report.deschedule.evicted),
     "useless": _lands("SameNode"),
     "endless": lambda report: report.deschedule is not None and report.deschedule.course == "Endless",
-    "asleep": lambda report: report.queue is not None and any(map(_fits_but_is_not_requeued, report.queue.pods)),
+    "not-requeued": lambda report: report.queue is not None and any(map(_fits_but_is_not_requeued, report.queue.pods)),
     "refused": _refuses,
     "added": _adds_nodes,
     "removed": _removes_nodes,
@@ -140,8 +140,8 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "changes": lambda report: report.compare is not None and bool(report.compare.changes),
     "missing": lambda report: any(caveat.missing for caveat in report.caveat_details),
 }
-#: Other spellings: a policy's, and the name that budgets have in kubectl.
-_ALIASES = {"budgetViolation": "budget-violation", "pdb-violation": "budget-violation"}
+#: Other spellings: a policy's, the name that budgets have in kubectl, and an old one that pipelines may have still.
+_ALIASES = {"budgetViolation": "budget-violation", "pdb-violation": "budget-violation", "asleep": "not-requeued"}
 
 
 def parse_fail_on(text: str, allowed: Collection[str] = CONDITIONS) -> tuple[str, ...]:

@@ -151,7 +151,7 @@ class Alone:
             if self._is_member(group.pod):
                 yield from self._join(applied, group)
                 continue
-            yield replace(self._decide_first(applied, group), source=applied.source)
+            yield replace(self._decide_first(applied, group), source=applied.source, runs_on=applied.runs_on)
             if len(group.names) > 1:
                 count = len(group.names) + (left_out if len(groups) == 1 else 0)
                 self._caveats[OneOfEqualPods(workload=workload, count=count)] = None

@@ -64,7 +64,7 @@ class Planned(msgspec.Struct):
 
     def decide(self, decision: Decision) -> None:
         """This is what becomes of one of the pods."""
-        self.decisions[decision.pod] = replace(decision, source=self.applied.source)
+        self.decisions[decision.pod] = replace(decision, source=self.applied.source, runs_on=self.applied.runs_on)
         if self.held_up is None and decision.outcome in HOLDS_UP:
             self.held_up = decision
 

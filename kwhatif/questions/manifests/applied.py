@@ -60,6 +60,11 @@ class Applied(msgspec.Struct, frozen=True):
     stored: bool = False
 
     @property
+    def runs_on(self) -> str | None:
+        """Where it runs now, if it is a pod of the cluster that was asked for by name."""
+        return self.object.spec.node_name or None if self.restarted and isinstance(self.object, Pod) else None
+
+    @property
     def is_workload(self) -> bool:
         """Whether it is a pod, or pods are made of it."""
         return isinstance(self.object, (*POD_SOURCES, CustomResource))

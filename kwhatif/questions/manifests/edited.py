@@ -6,14 +6,14 @@ So a scaled workload has its pods: new ones are pending, and those that its cont
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Admitted, Denied, changes_between
 from kwhatif.admission.quota.state import Counted, QuotaUsage
 from kwhatif.controllers.catalog import MAKING_PODS
-from kwhatif.edits.edit import Edit, Resolved, Scaling
+from kwhatif.edits.edit import Edit, Resolved, Scaling, SourcedEdit
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
@@ -116,15 +116,8 @@ class MadeByControllers:
             self._refused = self._refused or outcome.message
 
 
-class Given(NamedTuple):
-    """An edit, and its source: `--if 'cordon a1'`."""
-
-    where: str
-    edit: Edit
-
-
 def edit_session(
-    session: Session, edits: Sequence[Given], *, namespace: str | None = None, problems: Sequence[Problem] = ()
+    session: Session, edits: Sequence[SourcedEdit], *, namespace: str | None = None, problems: Sequence[Problem] = ()
 ) -> Session:
     """The session after these edits, in order; the session itself is not changed.
 

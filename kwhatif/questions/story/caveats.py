@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kwhatif.admission.disruption import SyncFailed, counted_status
-from kwhatif.controllers.cron import is_due
 from kwhatif.controllers.disruption import pods_selected_by
 from kwhatif.controllers.revisions import has_missed
 from kwhatif.controllers.taint_eviction import ready_status, says_for_how_long
+from kwhatif.kube.matching.cron import is_due
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.kube.matching.volumes import claim_names
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler

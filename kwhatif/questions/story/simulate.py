@@ -18,7 +18,7 @@ from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.eviction import EvictionApi, EvictionGranted
 from kwhatif.edits import edit as edits
 from kwhatif.edits.drain_flags import drain_options
-from kwhatif.edits.edit import Apply, DeleteObjects, Edit, Fail, Recover, Resolved, Settle, Wait, Wrong
+from kwhatif.edits.edit import Apply, DeleteObjects, Edit, Fail, Recover, Resolved, Settle, SourcedEdit, Wait, Wrong
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
@@ -29,7 +29,6 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import Namespace
 from kwhatif.questions.groups.gates import with_gate
-from kwhatif.questions.manifests.edited import Given
 from kwhatif.questions.manifests.writes import USER, as_applied
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_story
@@ -145,7 +144,11 @@ def _as_write(change: Change, edit: Edit, cluster: Cluster) -> Write | None:
 
 
 def simulate(
-    session: Session, steps: Sequence[Given], parameters: Parameters, namespace: str = "", runs: Runs | None = None
+    session: Session,
+    steps: Sequence[SourcedEdit],
+    parameters: Parameters,
+    namespace: str = "",
+    runs: Runs | None = None,
 ) -> Report:
     """Simulate until nothing happens any more; the session is not changed.
 
@@ -168,7 +171,7 @@ def simulate(
     return session.with_growth(replace(report, story=story), playing.engine.world)
 
 
-def played(session: Session, steps: Sequence[Given], parameters: Parameters) -> tuple[Story, tuple[Caveat, ...]]:
+def played(session: Session, steps: Sequence[SourcedEdit], parameters: Parameters) -> tuple[Story, tuple[Caveat, ...]]:
     """The story of these steps, and its caveats; objects that the API server refuses are left out without an error.
 
     Raises:
@@ -181,7 +184,7 @@ def played(session: Session, steps: Sequence[Given], parameters: Parameters) -> 
 
 def _play(
     session: Session,
-    steps: Sequence[Given],
+    steps: Sequence[SourcedEdit],
     parameters: Parameters,
     namespace: str,
     chance: Chance,
@@ -212,7 +215,7 @@ def _play(
 
 
 def _without(
-    session: Session, steps: Sequence[Given], engine: Engine, again: Callable[[Session], Callable[[], Engine]]
+    session: Session, steps: Sequence[SourcedEdit], engine: Engine, again: Callable[[Session], Callable[[], Engine]]
 ) -> Without | None:
     """The world without the steps; if there are none, without the edits; None without either.
 
@@ -228,12 +231,12 @@ def _without(
     return None if session.unedited is None else Without(again(session.unedited)(), again(session.unedited))
 
 
-def applied_in(steps: Sequence[Given]) -> Iterator[object]:
+def applied_in(steps: Sequence[SourcedEdit]) -> Iterator[object]:
     """What is applied in any step."""
     return (obj for step in steps if isinstance(step.edit, Apply) for obj in step.edit.objects)
 
 
-def _changes(steps: Sequence[Given]) -> bool:
+def _changes(steps: Sequence[SourcedEdit]) -> bool:
     """Whether there is any action, and not only waiting."""
     return any(not isinstance(step.edit, Wait | Settle) for step in steps)
 
@@ -258,7 +261,7 @@ class Playing:
         self._resized: dict[str, None] = {}
         self._namespace = namespace
 
-    def perform(self, step: Given) -> None:
+    def perform(self, step: SourcedEdit) -> None:
         """Do the step, with all immediate reactions.
 
         Raises:
@@ -283,7 +286,7 @@ class Playing:
             case _:
                 self._write(step)
 
-    def _evict(self, step: Given, edit: edits.EvictPods) -> None:
+    def _evict(self, step: SourcedEdit, edit: edits.EvictPods) -> None:
         """One eviction request for each pod, all at once; refused ones are not repeated."""
         lookup = Lookup(self.engine.world.state.cluster, self._namespace)
         pods = lookup.objects(edit.pods)
@@ -302,7 +305,7 @@ class Playing:
 
         self.engine.perform(asked)
 
-    def _drain(self, step: Given, edit: edits.Drain) -> None:
+    def _drain(self, step: SourcedEdit, edit: edits.Drain) -> None:
         try:
             options = drain_options(edit)
         except Wrong as wrong:
@@ -318,14 +321,14 @@ class Playing:
             yield each if isinstance(each, CommandRow) else command_row(each[0], self.engine, each[1])
         yield from resizes_not_granted(self._resized, self.engine)
 
-    def _nodes(self, step: Given, words: tuple[str, ...]) -> list[str]:
+    def _nodes(self, step: SourcedEdit, words: tuple[str, ...]) -> list[str]:
         lookup = Lookup(self.engine.world.state.cluster, self._namespace)
         nodes: list[Node] = lookup.nodes(words)
         if lookup.mistakes:
             raise _cannot(step, lookup.mistakes)
         return [node.metadata.name for node in nodes]
 
-    def _write(self, step: Given) -> None:
+    def _write(self, step: SourcedEdit) -> None:
         """An edit as writes to the API server; controllers and kubelets react to them.
 
         If several objects are applied, those that the API server refuses are skipped.
@@ -363,5 +366,5 @@ def _named(obj: KubernetesObject) -> str:
     return f"{type(obj).__name__} {key_of(obj)}"
 
 
-def _cannot(step: Given, mistakes: Sequence[Wrong]) -> InputError:
+def _cannot(step: SourcedEdit, mistakes: Sequence[Wrong]) -> InputError:
     return InputError([Problem(step.where, wrong.message, hint=wrong.hint) for wrong in mistakes])

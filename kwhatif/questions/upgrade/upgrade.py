@@ -32,8 +32,8 @@ from kwhatif.report.decision import Decision
 from kwhatif.report.upgrade import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRow, UpgradeRuleRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import Attempt, attempt, fits_somewhere
-from kwhatif.scheduler.framework.columns import Columns
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
+from kwhatif.scheduler.framework.node_results import NodeResultCache
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.scheduler.framework.scoring import score_nodes
@@ -179,7 +179,7 @@ class _Upgrade:
         self._decisions: list[Decision] = []
         self._most = most_pods(after.cluster)
         #: By session and profile, and by a pod's requests: the `_KEPT` most recently used.
-        self._found: dict[tuple[int, str], dict[PodResources, Columns]] = {}
+        self._found: dict[tuple[int, str], dict[PodResources, NodeResultCache]] = {}
         #: By session: the pending pods' decisions.
         self._judged: dict[int, dict[str, Decision]] = {}
 
@@ -317,26 +317,26 @@ class _Upgrade:
                 yield Tried(decision_about(pod, "Ignored"))
             else:
                 info = PodInfo(pod)
-                found = attempt(profile, info, state, columns=self._columns(session, profile, info))
+                found = attempt(profile, info, state, node_results=self._node_results(session, profile, info))
                 result = result_of(found)
                 yield Tried(decision_about_result(result), found, result)
 
-    def _columns(self, session: Session, profile: Profile, pod: PodInfo) -> Columns:
+    def _node_results(self, session: Session, profile: Profile, pod: PodInfo) -> NodeResultCache:
         """Results for pods of these requests on the whole cluster; nodes that pods have left are evaluated again."""
         known = self._found.setdefault((id(session), profile.scheduler_name), {})
-        columns = known.pop(pod.resources, None)
-        if columns is None:
-            columns = Columns()
-            cycle = Cycle(profile, pod, session.state, columns)
+        results = known.pop(pod.resources, None)
+        if results is None:
+            results = NodeResultCache()
+            cycle = Cycle(profile, pod, session.state, results)
             # If the pod fails, the attempt itself reports it.
             with suppress(CycleError):
                 if cycle.pre_filter() and not profile.extenders:
                     cycle.filter_nodes()
                     score_nodes(cycle)
-        known[pod.resources] = columns
+        known[pod.resources] = results
         while len(known) > _KEPT:
             del known[next(iter(known))]
-        return columns
+        return results
 
 
 def _count_otherwise(before: Session, after: Session) -> bool:

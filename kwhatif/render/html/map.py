@@ -9,6 +9,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from kwhatif.render.html.data import data_of
+from kwhatif.render.html.told import Told
 from kwhatif.render.html.views import LOOKS, Kind, Look, Mark, View, views
 from kwhatif.report import Report
 from kwhatif.report.picture import Picture, PictureNode
@@ -88,10 +89,12 @@ class Map(NamedTuple):
     data: Markup
     #: Nodes that get pods and are not there yet.
     coming: str
+    #: How many of them an autoscaler adds.
+    new: int
 
 
-def map_of(report: Report, picture: Picture) -> Map:
-    """The map of the cluster."""
+def map_of(report: Report, picture: Picture, told: Sequence[Told] = ()) -> Map:
+    """The map of the cluster; `told`: the stories that move on it."""
     seen = views(report, len(picture.nodes))
     first = seen[0]
     resources = picture.resources
@@ -112,7 +115,8 @@ def map_of(report: Report, picture: Picture) -> Map:
         nodes=len(picture.nodes),
         is_dense=len(picture.nodes) > _MANY,
         is_answer=bool(first.marks) and report.command not in _IN_WORDS_FIRST,
-        data=data_of(report, picture, seen),
+        data=data_of(picture, seen, told),
+        new=counts["new"],
         coming=some(sorted(first.marks.keys() - {node.name for node in picture.nodes}), 6),
     )
 
@@ -175,6 +179,8 @@ def _cells(cards: Sequence[Card]) -> Markup:
 def _glyph(kind: Kind, x: int, y: int) -> str:
     """A mark that can be told without its colour."""
     shapes: Mapping[Kind, str] = {
+        "new": f"M{x + 1.5} {y + 6.5}h5M{x + 4} {y + 4}v5",
+        "goes": f"M{x + 1.5} {y + 6.5}h5",
         "lands": f"M{x + 1.5} {y + 6}l2 3l3.5-6",
         "tie": f"M{x + 1.5} {y + 5}h5M{x + 1.5} {y + 8}h5",
         "evicts": f"M{x + 4} {y + 2}v6M{x + 4} {y + 9.5}v1.5",

@@ -236,7 +236,7 @@ class BatchCache:
         self._asks_base = not profile.extenders and not any(isinstance(each, GuardedPlugin) for each in profile.plugins)
         self._opportunistic = OpportunisticBatch(profile, state)
         self._scored, self._choose, self._placement = scored, choose, placement
-        self._columns = profile.columns
+        self._node_results = profile.node_results
         self._errors = _Errors()
         self._unplaced = _Unplaced()
         #: Whether equal templates (`QueuedPodInfo.template`) have equal signatures.
@@ -322,7 +322,7 @@ class BatchCache:
         known = None if is_reference() else self._errors.of(pod, self._state)
         if known is not None:
             return known
-        whole = attempt(self._profile, pod, self._state, columns=self._columns, placement=self._placement)
+        whole = attempt(self._profile, pod, self._state, node_results=self._node_results, placement=self._placement)
         result = result_of(whole)
         if whole.failed:
             self._errors.keep(result)
@@ -357,7 +357,7 @@ class BatchCache:
             if batch.attempt(pod, signature) is None:
                 batch = None
         if batch is None:
-            whole = attempt(self._profile, pod, self._state, columns=self._columns)
+            whole = attempt(self._profile, pod, self._state, node_results=self._node_results)
             if not can_be_kept_up(whole, signature):
                 return None
             batch = Batch(whole, result_of(whole), self._mark)

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from kwhatif.errors import PluginFailed
-from kwhatif.scheduler.framework.columns import Columns
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.filters import NamedFilter
+from kwhatif.scheduler.framework.node_results import NodeResultCache
 from kwhatif.scheduler.framework.plugin import PostFilterResult
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.scoring import Scores, score_nodes
@@ -84,7 +84,7 @@ def attempt(
     pod: PodInfo,
     state: State,
     hint: str = "",
-    columns: Columns | None = None,
+    node_results: NodeResultCache | None = None,
     placement: frozenset[str] | None = None,
 ) -> Attempt:
     """Do what kube-scheduler would do with the pod if it were next in the queue.
@@ -94,10 +94,10 @@ def attempt(
         pod: the pod to schedule.
         state: the cluster, which is not changed.
         hint: the name of a node to try first.
-        columns: scores from earlier attempts on this state or an earlier version of it.
+        node_results: scores from earlier attempts on this state or an earlier version of it.
         placement: the names of the nodes that are looked at, where the pod's group is tried on some of them.
     """
-    cycle = Cycle(profile, pod, state, columns, placement)
+    cycle = Cycle(profile, pod, state, node_results, placement)
     result = Attempt(cycle)
     result.gated = held_back(profile, pod, state)
     if result.gated is not None:

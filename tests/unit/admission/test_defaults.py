@@ -153,7 +153,8 @@ def test_in_the_nodes_network_container_ports_are_host_ports() -> None:
 
 
 def test_the_rest_of_a_pod() -> None:
-    made = default_object(pod().spec(scheduler_name="").meta(namespace="").build())
+    made = default_object(pod().spec(scheduler_name="", termination_grace_period_seconds=-5).meta(namespace="").build())
+    assert made.spec.termination_grace_period_seconds == 1
     assert (made.metadata.namespace, made.spec.scheduler_name) == ("default", "default-scheduler")
     assert made.spec.restart_policy == "Always"
 
@@ -329,6 +330,7 @@ QUICK = {
     "a port with its protocol": (stored_pod().host_port(80), True),
     "no scheduler": (stored_pod().spec(scheduler_name=""), False),
     "no restart policy": (stored_pod().spec(restart_policy=""), False),
+    "less than no time to end": (stored_pod().spec(termination_grace_period_seconds=-1), False),
     "no namespace": (stored_pod().meta(namespace=""), False),
     "a port without protocol": (stored_pod().host_port(80, protocol=""), False),
     "a limit without request": (

@@ -58,7 +58,7 @@ def function(name: str, value: Any) -> Iterator[str]:
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             (options,) = parameter.annotation.removeprefix("Unpack[").removesuffix("]").split(",")
             known = inspect.getmodule(value).__dict__.get(options) or options_of(options)
-            for option, kind in known.__annotations__.items():
+            for option, kind in sorted(known.__annotations__.items()):
                 yield f"{name}({option}=...): {annotation(kind)}"
         else:
             star = {"VAR_POSITIONAL": "*", "KEYWORD_ONLY": "*, "}.get(parameter.kind.name, "")

@@ -335,3 +335,24 @@ def test_a_removal_that_breaks_a_gang_is_not_a_good_one(beside: str, after: int)
     assert report.consolidate is not None
     blocks = [repr(block) for block in consolidate(report, report.consolidate, Detail())]
     assert any(f"group default/t {said}" in block for block in blocks)
+
+
+def test_the_gate_counts_whom_a_gang_evicts() -> None:
+    """They are counted once, with the first of its pods, and so is the budget that they break."""
+    it = _racks(GROUPS)
+    it.pod("web-0", "4", node="n0")
+    it.pod("web-1", "4", node="n1")
+    it.budget("web")
+    it.cluster[-1]["spec"] = {"selector": {"matchLabels": {"app": "web"}}, "minAvailable": 2}
+    it.cluster[-1]["status"] |= {"disruptionsAllowed": 0, "currentHealthy": 2, "desiredHealthy": 2, "expectedPods": 2}
+    it.cluster.append(_class("high", 100))
+    it.gang("g", 15, 15, "2", priority=100)
+    report = _json(kwhatif.gate(_session(it), _text(it.manifest)))
+    (first,) = [each for each in report["decisions"] if each["outcome"] == "Preempts"]
+    (chosen,) = first["preemption"]["candidates"]
+    assert [(each["pod"], each["violates"]) for each in chosen["victims"]] == [
+        ("default/web-0", ["default/b-web"]),
+        ("default/web-1", ["default/b-web"]),
+    ]
+    found = {(each["rule"], each["level"]) for each in report["policy"]["findings"]}
+    assert ("budgetViolation", "fail") in found

@@ -1,4 +1,4 @@
-"""`Columns`: verdicts and raw scores of all nodes, kept from pod to pod, even if their signatures differ.
+"""`NodeResultCache`: verdicts and raw scores of all nodes, kept from pod to pod, even if their signatures differ.
 
 Different workloads often have equal requests and images: then only nodes that have changed are evaluated again. The
 generation of a node says what it is like, in whatever state it is: so all states share the columns of a profile, also
@@ -39,7 +39,7 @@ class _Kept(NamedTuple, Generic[T]):
 _Store = dict[tuple[str, Hashable], _Kept[T]]
 
 
-class Columns:
+class NodeResultCache:
     """The columns of one profile."""
 
     def __init__(self) -> None:
@@ -91,9 +91,9 @@ class Columns:
         while len(store) > _KEPT:
             store.pop(next(iter(store)), None)
 
-    def __reduce__(self) -> tuple[type[Columns], tuple[()]]:
+    def __reduce__(self) -> tuple[type[NodeResultCache], tuple[()]]:
         """Another process finds them again."""
-        return Columns, ()
+        return NodeResultCache, ()
 
 
 def _between(known: _Kept[T], state: State) -> tuple[Sequence[str], Sequence[int]]:

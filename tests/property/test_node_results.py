@@ -25,7 +25,7 @@ def _found(whole: Attempt) -> object:
 
 @given(RANDOMS)
 @settings(max_examples=examples(100))
-def test_columns_are_right_on_any_state(random: Random) -> None:
+def test_node_results_are_right_on_any_state(random: Random) -> None:
     profile, states = default_profile(), list[State]()
     for _ in range(2):
         world = World()
@@ -38,5 +38,5 @@ def test_columns_are_right_on_any_state(random: Random) -> None:
         if not state.pods:
             continue
         pod = PodInfo(random.choice(list(state.pods.values())).pod)
-        known = attempt(profile, pod, state, columns=profile.columns)
+        known = attempt(profile, pod, state, node_results=profile.node_results)
         assert _found(known) == _found(attempt(profile, pod, state))

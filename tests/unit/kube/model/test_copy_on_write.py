@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kwhatif.kube.model.overlay import Drawers
+from kwhatif.kube.model.overlay import CopyOnWriteDict
 
 
 def test_a_fork_copies_what_it_changes() -> None:
-    first: Drawers[str, list[int]] = Drawers(list.copy)
+    first: CopyOnWriteDict[str, list[int]] = CopyOnWriteDict(list.copy)
     kept = first.put("a", [1])
     assert first.own("a") is kept
     assert (first.get("b"), first.own("b")) == (None, None)
